@@ -1,6 +1,5 @@
-"""Check that imports of our packages find our files, and find `screwbond.models` in a checkout.
-
-This module runs before all our other modules and imports none of them.
+"""Check that imports of our packages find our files, and find `screwbond.models` in a checkout. This module runs before all our
+other modules and imports none of them.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ class ShadowError(ImportError):
 
 
 def check_packages(*packages: str) -> None:
-    """Raise `ShadowError` E561 unless an import of each package finds the one installed with this file."""
+    """Raise `ShadowError` E561 unless an import of each package finds the package installed with this file."""
     for package in packages:
         spec = find_spec(package)
         if spec is None or spec.origin is None or spec.loader is None:
-            title = f'the package "{package}" of screwbond has lost its file __init__.py'
+            title = f'the package "{package}" of screwbond has no file __init__.py'
             raise ShadowError("E561", title, "pip install --force-reinstall --no-deps screwbond")
         file, expected = Path(spec.origin), HERE.parent / package / "__init__.py"
         if file != expected and not (expected.exists() and file.samefile(expected)):
@@ -75,6 +74,6 @@ class _ModelsOfCheckout:
 
 
 def find_models() -> None:
-    """Let Python find `screwbond.models`: an installation has it in this package, a checkout in the folder models/ beside it."""
+    """Make `screwbond.models` importable: an installation has it in this package, a checkout in the folder models/ beside it."""
     if not (HERE / "models" / "__init__.py").is_file():
         sys.meta_path.insert(0, _ModelsOfCheckout())  # before the finder of an editable installation

@@ -71,7 +71,7 @@ def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
     if c > (a + b) * (1.0 + 1e-9):
         title = f"the principal moments of {name}, {a:g}, {b:g} and {c:g} kg m^2, violate the triangle inequality"
         cure = "moments about the centre of mass of a real mass distribution; check units and the point of reference"
-        raise GeometryError("G113", f"{title}: the largest exceeds the sum of the others", cure)
+        raise GeometryError("G113", f"{title}: the largest exceeds the sum of the other two", cure)
 
 
 def inertia_in(H_b_a: Pose, M_b: Matrix6) -> Matrix6:

@@ -1,8 +1,8 @@
 """Jets: truncated Taylor numbers of second order in two variables (u, v), for automatic differentiation over any scalar.
 
 A formula evaluated on jets gives its value and its five derivatives, for floats, SymPy expressions and a
-compiler's scalars alike. Derivatives that are the Python constants 0 or 1 are never multiplied out, so a
-jet in one variable costs what a one-variable jet costs.
+compiler's scalars alike. Derivatives that are the Python constants 0 or 1 are never multiplied out, so a jet in one variable
+costs no more than a one-variable jet.
 """
 
 from __future__ import annotations

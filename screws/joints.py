@@ -83,7 +83,7 @@ class Joint:
 def reciprocal(screws: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis (6, 6 - n) of the wrenches whose power on every column of `screws` (6, n) vanishes.
 
-    The basis follows the coordinate axes where it can: each column is the projection of the axis with the largest remainder.
+    The basis follows the coordinate axes where possible: each column is the projection of the axis with the largest remainder.
     """
     n = screws.shape[1]
     basis = np.linalg.qr(screws)[0] if n else np.zeros((6, 0))
@@ -127,13 +127,13 @@ def cylindrical(axis: Vector3, point: Vector3 = ORIGIN, name: str = "cylindrical
 
 
 def universal(axis1: Vector3, axis2: Vector3, point: Vector3 = ORIGIN, name: str = "universal") -> Joint:
-    """Return a universal joint: crossing axes through `point` (m), of which the second moves with the first; two freedoms
+    """Return a universal joint: crossing axes through `point` (m), the second of which moves with the first; two freedoms
     (rad)."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:
         title = f'the axes of the universal joint "{name}" are parallel'
-        raise GeometryError("G132", title, "two axes at an angle to each other, best at 90 degrees")
+        raise GeometryError("G132", title, "two axes at an angle to each other, ideally 90 degrees")
     z = normal / np.linalg.norm(normal)
     R = np.column_stack([a, np.cross(z, a), z])
     return Joint(name, np.column_stack([twists.revolute(a, p), twists.revolute(b, p)]), "universal", pose(R, p))
@@ -176,7 +176,8 @@ def inplane(normal: Vector3, point: Vector3 = ORIGIN, name: str = "inplane") -> 
 
 
 def rod(end_a: Vector3, end_b: Vector3, name: str = "rod") -> Joint:
-    """Return a massless rod of fixed length from the point `end_a` (m) of body a to `end_b` of body b, a ball at each end: five
+    """Return a massless rod of fixed length from the point `end_a` (m) of body a to `end_b` of body b, with a spherical joint at
+    each end: five
     freedoms (rad), of the rod about two axes normal to it through its end on a, and of body b about the rod's end on b.
 
     Raises `GeometryError` G133 for ends that coincide.
@@ -192,7 +193,7 @@ def rod(end_a: Vector3, end_b: Vector3, name: str = "rod") -> Joint:
 
 
 def free(name: str = "free") -> Joint:
-    """Return a joint without constraint; six freedoms: rotations and translations along the joint frame's axes (rad, m)."""
+    """Return a joint without constraint, with six freedoms: rotations and translations along the joint frame's axes (rad, m)."""
     return Joint(name, np.eye(6), "free")
 
 

@@ -28,7 +28,7 @@ def real(value: Any) -> float:
 
 
 def reals(values: Any, count: int) -> np.ndarray | None:
-    """Convert a sequence of real numbers to floats (count,); None if it is something else or not finite.
+    """Convert a sequence of real numbers to floats (count,); None for anything else, and for numbers that are not finite.
 
     >>> reals((1, 2.5), 2), reals(("1", "2"), 2), reals((1, 2), 3)
     (array([1. , 2.5]), None, None)
@@ -44,7 +44,7 @@ def reals(values: Any, count: int) -> np.ndarray | None:
 
 
 def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
-    """Convert values to finite floats of one of the shapes; None if they are something else, text or booleans.
+    """Convert values to finite floats of one of the shapes; None for anything else, including text and booleans.
 
     >>> floats([1, 2], (3,), (2,)), floats(1.0, (3,)), floats(("1", "2"), (2,))
     (array([1., 2.]), None, None)

@@ -1,13 +1,12 @@
 """Elementary functions over any scalar: floats, arrays, SymPy expressions, jets, a compiler's scalars.
 
-A formula written with these functions, `+ - * /` and NumPy indexing passes floats (the reference), SymPy
-expressions (readable equations), jets (derivatives along a surface) and the scalars of a compiler (code)
-through one and the same text. A foreign scalar takes part through a method
+A formula written with these functions, `+ - * /` and NumPy indexing works unchanged on floats (the reference), SymPy expressions
+(readable equations), jets (derivatives along a surface) and the scalars of a compiler (code). A foreign scalar provides a method
 
     __scalar_function__(self, name, arguments) -> scalar
 
-where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class. The arguments of a lookup,
-"searchsorted" or "take", after the first are its row: scalars, or one array of floats (n,).
+where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class. In a lookup ("searchsorted" or
+"take"), the arguments after the first form the row: scalars, or one array of floats (n,).
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ def _symbolic(sympy: Any, name: str, arguments: tuple[Scalar, ...]) -> Scalar:
 
 
 def _conditions_before(sympy: Any, index: Scalar, count: int) -> list[Any]:
-    """Return the conditions index < 1, ..., index < count; u < point, ... where the index counts that many points up to u."""
+    """Return the conditions index < 1, ..., index < count, written as u < point if the index is the number of points up to u."""
     steps = sympy.Add.make_args(index)
     if len(steps) == count and all(isinstance(step, sympy.Heaviside) and step.args[1] == 1 for step in steps):
         pairs = sorted(((-number, u) for number, u in (step.args[0].as_coeff_Add() for step in steps)), key=lambda pair: pair[0])
@@ -169,7 +168,7 @@ atan = _unary("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
 atan2 = _binary("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
 sqrt = _unary("sqrt", "Non-negative square root.")
 exp = _unary("exp", "Exponential function.")
-expm1 = _unary("expm1", "Exponential function minus 1, exact to rounding even for small x, where exp(x) - 1 cancels.")
+expm1 = _unary("expm1", "Exponential function minus 1, exact to rounding error even for small x, where exp(x) - 1 cancels.")
 log = _unary("log", "Natural logarithm.")
 tanh = _unary("tanh", "Hyperbolic tangent.")
 absolute = _unary("absolute", "Absolute value.")
@@ -183,7 +182,7 @@ equal = _binary("equal", "Condition a == b, for `where`; meant for modes, which 
 
 
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
-    """Return `if_true` where the condition holds, else `if_false`; both are evaluated."""
+    """Return `if_true` where the condition is true, else `if_false`; both are evaluated."""
     return apply("where", condition, if_true, if_false)
 
 
@@ -197,7 +196,8 @@ def searchsorted(points: Sequence[Scalar] | np.ndarray, u: Scalar) -> Scalar:
 
 
 def take(values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
-    """Return the value at an index, a whole number from 0, as `np.take`; the first or last value for an index out of range."""
+    """Return the value at an index, a whole number from 0, as `np.take(..., mode="clip")`: an index out of range gives an end
+    value."""
     row = _row(values)
     return _for_each(lambda each: apply("take", each, *row), index) if len(values) > 1 else values[0]
 
@@ -209,7 +209,7 @@ def _row(entries: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar] | np.ndarra
 
 
 def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
-    """Apply a function to each entry of an array of objects, or to a scalar or an array of floats at once."""
+    """Apply a function to each entry of an array of objects, or to a scalar or a whole array of floats."""
     if not (isinstance(first, np.ndarray) and first.dtype == object):
         return function(first)
     out = np.empty(first.shape, dtype=object)
@@ -218,8 +218,8 @@ def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
 
 
 def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Return the piecewise linear function through (points, values), both (n,), n > 1, as `np.interp`; the end values hold
-    outside.
+    """Return the piecewise linear function through (points, values), both (n,), n > 1, as `np.interp`; outside, it returns the
+    end values.
 
     The points are finite and ascending; the result is NaN where u is NaN. Bisection finds the piece.
 
@@ -244,7 +244,7 @@ def _check_points(points: Sequence[Scalar] | np.ndarray, count: int) -> None:
     if len(wrong) or not np.isfinite(numbers[0]):
         k = int(wrong[0]) if len(wrong) else 0
         before, after = numbers[k : k + 2].tolist()
-        raise ValueError(f"points of an interpolation are finite and ascend, but {after} follows {before} at index {k + 1}")
+        raise ValueError(f"interpolation points must be finite and ascending, but {after} follows {before} at index {k + 1}")
 
 
 def array(entries: Any) -> np.ndarray:

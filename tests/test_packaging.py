@@ -234,5 +234,5 @@ def test_says_when_another_distribution_has_taken_the_place_of_a_package(environ
         f"try: pip uninstall foreign, then {again}",
         "before ours": f'the package "/first/{package}" of the distribution "foreign" hides the package "{package}" of '
         "screwbond; try: pip uninstall foreign, or a separate environment for each",
-        "gone": f'the package "{package}" of screwbond has lost its file __init__.py; try: {again}',
+        "gone": f'the package "{package}" of screwbond has no file __init__.py; try: {again}',
     }

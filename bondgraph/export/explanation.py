@@ -41,7 +41,7 @@ class Reason:
     """LaTeX of the equation; "" if there is none."""
     source: str = ""
     now: str = ""
-    """Value with its unit at the chosen instant of a run."""
+    """Value with its unit at the chosen time of a run."""
 
 
 @short_repr
@@ -82,7 +82,7 @@ def explain(
     name : name of a value, as in a result: a state, a signal, the effort or flow of an element.
     depth : maximum number of steps to follow; None for all.
     through : also follow the rates of states that occur on the way.
-    at : a run and a time (s): each line shows the value there; for a vector, the magnitude for each unit.
+    at : a run and a time (s): each line shows the value there; for a vector, one magnitude for each unit.
 
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
     twice.
@@ -122,7 +122,7 @@ def explain(
 
 
 def _need_run_of(compiled: Compiled, result: Result) -> None:
-    """Refuse the run of a model with different quantities (E582)."""
+    """Raise E582 unless the run has the same quantities as the model."""
     if result.program.layout.names() != compiled.program.layout.names():
         title = f'the run of "{result.program.name}" has different quantities'
         raise refusal("E582", title, "a run of the explained model: `model.simulate(...)`", about=compiled.model.name, places=())
@@ -144,7 +144,7 @@ def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Re
 
 
 class _Tracer:
-    """Tracer that follows values to their equations, each once."""
+    """Tracer that follows each value to its equation once."""
 
     def __init__(self, compiled: Compiled, max_depth: int | None, through: bool):
         system, parts = compiled.system, parts_of(compiled.model)

@@ -20,7 +20,7 @@ from bondgraph.output.tex import escape_latex
 
 
 def constraint_lines(system: System) -> dict[str, list[str]]:
-    """Return element -> lines `left &= right` that determine the effort or flow of a dependent storage, constraint or switch.
+    """Return the lines `left &= right` that determine the effort or flow of each dependent storage, constraint or switch.
 
     A zero cubic stabiliser is omitted.
     """
@@ -81,7 +81,7 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
 
 
 MAX_LATEX_OPERATIONS = 40
-"""Maximum number of operations for which a formula without its own LaTeX is written out."""
+"""Maximum number of operations of a formula without its own LaTeX that is written out."""
 
 
 def statement_lines(system: System, statement: Statement) -> list[str]:
@@ -157,8 +157,8 @@ def _run_on_symbols(system: System, statement: Statement) -> str:
 def latex(model: Compilable, *, powers: bool = False) -> str:
     """Return an `align*` environment with one line for each statement, grouped by element, and the rates of the states last.
 
-    For constraints and switches it contains the equations to solve, in which the held values vanish. With `powers`, it also
-    contains the energies and powers of the energy account. A graph is compiled first; raises E100 for anything else.
+    For constraints and switches it contains the equations to solve, in which the constrained values vanish. With `powers`, it
+    also contains the energies and powers of the energy balance. A graph is compiled first; raises E100 for anything else.
     """
     return _aligned(compiled_form(model, "latex").system, powers)
 
@@ -218,7 +218,7 @@ def _switches(system: System) -> list[str]:
             line += rf"\quad \text{{(if events accumulate: to }}{text(states[event.accumulates])}\text{{)}}"
         if event.passes is not None:
             line += rf"\quad \text{{(if the flow crosses zero by itself: to }}{text(states[event.passes])}\text{{)}}"
-        lines.append(line + (r"\quad \text{(a change of description)}" if event.internal else "") + r" \\")
+        lines.append(line + (r"\quad \text{(a change of coordinates)}" if event.internal else "") + r" \\")
     return lines
 
 

@@ -1,4 +1,5 @@
-"""SymPy statements: every statement as an equation between named symbols, without substitution; SymPy forms of instructions."""
+"""SymPy statements: every statement as an equation between named symbols, without substitution; and SymPy forms of
+instructions."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def _matrix(value: Any) -> Any:
 
 
 def elementary_forms() -> dict[int, Callable[..., Any]]:
-    """Return instruction -> its SymPy form, except for conditions, whose form depends on the export."""
+    """Return the SymPy form of each instruction, except conditions, whose form depends on the export."""
     functions = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items() if function}
     return functions | {
         op.ADD: operator.add,

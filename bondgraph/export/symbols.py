@@ -17,7 +17,7 @@ LOCAL = {
     "force": "F",
     **{word: coefficient.letter for word, coefficient in COEFFICIENTS.items()},
 }
-"""Usual local name -> its letter in the literature; other one-letter names stand for themselves."""
+"""Usual local name -> its letter in the literature; other one-letter names are used as they are."""
 
 _NUMBERED = re.compile(rf"(?:({GREEK})|([A-Za-z]))(\d*)")
 
@@ -66,5 +66,5 @@ def _with_owner(symbol: str, name: str) -> str:
 
 
 def text(words: str) -> str:
-    """Return plain words for LaTeX mathematics."""
+    """Return plain text for use in LaTeX mathematics."""
     return r"\text{" + r"}\to\text{".join(escape_latex(piece) for piece in words.split("->")) + "}"

@@ -1,4 +1,4 @@
-"""Roles of values: those used only by the energy account, by transitions or by solvers, and those that change at ticks."""
+"""Roles of values: values used only by the energy balance, by transitions or by solvers, and values that change at ticks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def of_transitions(system: System) -> set[str]:
 
 
 def ledger_only(system: System) -> set[str]:
-    """Return energies and powers that only the energy account uses."""
+    """Return energies and powers that only the energy balance uses."""
     ledger = {value for _, value in system.energies} | {p.value for p in system.powers}
     ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
     read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
@@ -41,5 +41,5 @@ def ledger_only(system: System) -> set[str]:
 
 
 def updates_of(system: System) -> dict[str, tuple[str, Clock]]:
-    """Return state that changes only at ticks -> its value after a tick, and its clock."""
+    """Return the value after a tick and the clock of each state that changes only at ticks."""
     return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

@@ -1,4 +1,4 @@
-"""Models as files: whole models as JSON with formulas as steps, and short files that people write. Reading executes nothing."""
+"""Models as files: whole models as JSON with formulas as steps, and short hand-written files. Reading a file executes no code."""
 
 from bondgraph.interchange.read import load_model, parse_model
 from bondgraph.interchange.short.graphs import parse_graph, read_graph

@@ -1,7 +1,7 @@
-"""Consistency checks of a model that was read from a file: ends, ports, names, formulas with their arguments.
+"""Consistency checks of a model that was read from a file: ends, ports, names, and formulas with their arguments.
 
-Flattening produces consistent models; a file may hold an inconsistent one. Everything is checked, so that no later stage meets
-a dangling name. Checks of graphs (`bondgraph.checks`) are not repeated here.
+Flattening produces consistent models, but a file may contain an inconsistent model. Everything is checked, so that no later
+stage meets a dangling name. Checks of graphs (`bondgraph.checks`) are not repeated here.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def argument_shapes(system: System, record: Any, name: str, arguments: Sequence[
 
 
 def result_count(record: Any) -> int:
-    """Return the number of results of a formula of a record."""
+    """Return how many results the formula of a record has."""
     return len(record.outs) if isinstance(record, laws.Equation) else 1
 
 
@@ -196,8 +196,8 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Junction: 1,
     laws.SignalBlock: 0,
 }
-"""Kind of law -> number of ports of its element, None if it varies. One port represents all ports of a junction; a constraint
-has one for each coordinate, and an R-field any number."""
+"""Kind of law -> number of ports of its element, None if it varies. One port represents all ports of a junction; a constraint has
+one port for each coordinate, and an R-field any number of ports."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:
@@ -233,7 +233,7 @@ def _elements(model: Model) -> Iterator[str]:
         if isinstance(law, HeatFlow) and law.heat is None and (len(element.ports), len(element.signals)) != (1, 1):
             yield f"{label} turns no element's power into heat"
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
-            yield f"{label} has ports that do not fit its law"
+            yield f"{label} has ports that do not match its law"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
             yield f"{label} has {len(law.inputs)} inputs but reads {len(element.signals)} signals"
         if isinstance(law, laws.Storage) and law.output is None and (law.inverse is None or law.rate is not None):
@@ -268,9 +268,9 @@ def _constraint(label: str, element: Element, law: laws.IdealConstraint) -> Iter
     if missing := set(STABILISERS if held else STABILISERS[:1]) - set(element.parameters):
         yield f'{label} has no parameter "{min(missing)}"'
     if law.released is not None and law.automaton is None:
-        yield f"{label} has an effort while it does not hold, but no automaton switches it"
+        yield f"{label} has an effort while it is inactive, but no automaton switches it"
     if law.coordinates and (law.position is None or not 0 < law.coordinates <= len(element.signals) or law.conditions < 1):
-        yield f"{label} has {law.coordinates} coordinates, which do not fit its signals"
+        yield f"{label} has {law.coordinates} coordinates, which do not match its signals"
     if law.coordinates < 0 or (law.coordinates and law.coordinates != len(element.ports)):
         yield f"{label} has {law.coordinates} coordinates but {len(element.ports)} ports"
 
@@ -340,7 +340,7 @@ def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> It
 
 
 def _formulas(model: Model) -> Iterator[str]:
-    """Check that formulas have the number of arguments and results that their place requires."""
+    """Check that formulas have the number of arguments and results that their field requires."""
     owner = FormulaOwner(model)
     for path, element in model.elements.items():
         owner.path = path
@@ -422,7 +422,7 @@ def _collision_set(signals: set[str], collisions: CollisionSet) -> Iterator[str]
     yield from (f"collisions pair body number {i} with itself" for i, j in pairs if i == j)
     e, mu = collisions.restitution, collisions.friction
     if not (0.0 <= mu < float("inf") and 0.0 <= e <= 1.0 and collisions.max_contacts > 0):
-        yield f"collisions have friction {mu}, restitution {e} and {collisions.max_contacts} candidates, of which one is invalid"
+        yield f"collisions have friction {mu}, restitution {e} and {collisions.max_contacts} candidates, one of which is invalid"
     rolling, spinning = collisions.rolling_friction, collisions.spinning_friction
     if not (0.0 <= rolling < float("inf") and 0.0 <= spinning < float("inf")):
-        yield f"collisions have rolling friction {rolling} m and spinning friction {spinning} m, of which one is invalid"
+        yield f"collisions have rolling friction {rolling} m and spinning friction {spinning} m, one of which is invalid"

@@ -1,9 +1,9 @@
 """Formulas as data: steps on numbered scalars, checked and written as JSON; no name in them refers to code.
 
-Scalars are numbered from 0: those of the arguments in row-major order, then the result of each step. Constants have negative
-numbers, starting at -1. A step is an operation with the numbers of its operands, `["multiply", 0, -1]`, or the partial
+Scalars are numbered from 0: the scalars of the arguments in row-major order, then the result of each step. Constants have
+negative numbers, starting at -1. A step is an operation with the numbers of its operands, `["multiply", 0, -1]`, or the partial
 derivatives of a piece of the formula, `["slopes", x, others, steps, outs]`: the next n numbers belong to the n inputs of the
-piece, then follow its own steps, then the (m, n) slopes of its m results.
+piece, followed by its steps and the (m, n) partial derivatives of its m results.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Shape = tuple[int, ...]
 
 
 class InvalidFormula(ValueError):
-    """Invalid content in a formula; the text says why."""
+    """Invalid content in a formula; the message states the reason."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class RecordedFormula:
 
 
 def number_to_json(number: float | int) -> float | int | str:
-    """Return a number for JSON, with words for inf and nan."""
+    """Return a number for JSON, with names for inf and nan."""
     return number if isinstance(number, int) or math.isfinite(number) else repr(number)
 
 
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-"""Word in a file -> number that JSON lacks."""
+"""Name in a file -> number that JSON lacks."""
 
 
 def number_from_json(content: Any) -> float | int:
@@ -117,7 +117,7 @@ def formula_from_json(content: Any) -> RecordedFormula:
     results = []
     for entry in _checked_list(content["results"]):
         if not isinstance(entry, list) or len(entry) != 2:
-            raise InvalidFormula("a result is a shape and the numbers of its scalars")
+            raise InvalidFormula("a result consists of a shape and the numbers of its scalars")
         shape, numbers = shape_from_json(entry[0]), _numbers(entry[1], readable, len(constants))
         if len(numbers) != size_of(shape):
             raise InvalidFormula(f"a result of shape {shape} has {len(numbers)} scalars")

@@ -144,7 +144,7 @@ def _is_entry(content: Any) -> bool:
 
 
 def _checked(fits: Callable[[Any], bool], fault: str) -> Callable[[Decoder, Any, str], Any]:
-    """Return a reader that returns values of the file unchanged, if they fit."""
+    """Return a reader that accepts values for which `fits` is true, and returns them unchanged."""
 
     def reader(_: Decoder, content: Any, path: str) -> Any:
         if not fits(content):
@@ -154,7 +154,7 @@ def _checked(fits: Callable[[Any], bool], fault: str) -> Callable[[Decoder, Any,
     return reader
 
 
-_text = _checked(lambda content: isinstance(content, str), "not a text")
+_text = _checked(lambda content: isinstance(content, str), "not a string")
 _flag = _checked(lambda content: isinstance(content, bool), "neither true nor false")
 _integer = _checked(lambda content: type(content) is int and abs(content) < 2**53, "not a whole number")
 _none = _checked(lambda content: content is None, "not null")
@@ -220,7 +220,7 @@ _READERS = {
 
 
 def _alternative(form: Field, content: Any) -> Field:
-    """Return the alternative form that fits a value in a file."""
+    """Return the alternative form that matches a value in a file."""
     if content is None:
         return next((option for option in form.of if option.form == "none"), form.of[0])
     if isinstance(content, dict) and "shape" not in content:
@@ -233,12 +233,10 @@ def _alternative(form: Field, content: Any) -> Field:
 def parse_model(
     text: str, file: str = "model", *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None
 ) -> Model:
-    """Return the model in a text of `dump_model`, checked like a frozen graph; messages call it `file`.
-
-    A text of more than `largest` characters is refused. A text only names the FMUs of its blocks: `libraries` maps the names of
-    these blocks to the files to open.
-
-    Raises `ModelError`: E351 for invalid JSON, or beyond the limits; E352 if it is not a model, or of another version; E353 for
+    """Return the model from a string that `dump_model` wrote, checked like a frozen graph; messages call the string `file`. A
+    string of more than `largest` characters is refused. It only names the FMUs of its blocks: `libraries` maps the names of these
+    blocks to the files to open. Raises `ModelError`: E351 for invalid JSON or exceeded limits; E352 if it is not a model, or of
+    another version; E353 for
     an invalid record or value; E354 for an invalid formula; E355 for inconsistent parts; the errors of `Graph.freeze`; E690 to
     E696 for FMUs that are missing, different or unsuitable.
     """
@@ -267,7 +265,8 @@ def parse_model(
 
 
 def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None) -> Model:
-    """Return the model in a file of `save_model`, for `compile_model`, `simulate` and everything else that takes a model.
+    """Return the model from a file that `save_model` wrote, for `compile_model`, `simulate` and everything else that takes a
+    model.
 
     A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file only
     names the FMUs of its blocks: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
@@ -284,7 +283,7 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
     except (OSError, ValueError) as error:
         why = system_reason(error) if isinstance(error, OSError) else str(error)
         raise file_error(
-            "E357", printable_path(source), "", f"the file cannot be read: {why}", "the path of a file of save_model"
+            "E357", printable_path(source), "", f"the file cannot be read: {why}", "the path of a file written by save_model"
         ) from None
     return parse_model(text, printable_path(source), largest=largest, libraries=libraries)
 
@@ -309,8 +308,8 @@ def _formulas(decoder: Decoder, content: Any) -> dict[str, RecordedFormula]:
 
 
 def _operations(decoder: Decoder, content: Any, formulas: Mapping[str, RecordedFormula]) -> tuple[Any, ...]:
-    """Return operations (formulas with their texts); equal formulas share one function, so that later stages see that they are
-    equal."""
+    """Return operations (formulas with their names and LaTeX); equal formulas share one function, so that later stages detect
+    equality."""
     if not isinstance(content, list):
         raise file_error("E354", decoder.file, "operations", "they are not a list")
     replays = {key: Replay(formula) for key, formula in formulas.items()}
@@ -345,7 +344,7 @@ def _operation(decoder: Decoder, content: dict[str, Any], function: Any, path: s
     active = content.get("active", [])
     unknown = set(texts) - {"name", "latex", "source", "note"}
     if unknown or not all(isinstance(part, str) for part in texts.values()) or "name" not in texts:
-        raise decoder.error(path, min(unknown, default=""), "a text of an operation: name, latex, source or note")
+        raise decoder.error(path, min(unknown, default=""), "a string of an operation: name, latex, source or note")
     if not isinstance(active, list) or not all(type(mode) is int and mode >= 0 for mode in active):
         raise decoder.error(path, active, "a list of modes")
     if "active" not in content:

@@ -1,8 +1,8 @@
 """Recording of formulas: run a function on recorded scalars, keep each operation as a step, and replay the steps on any
 scalars.
 
-Nothing is simplified: replayed on any scalars, the steps repeat the formula operation by operation. Everything derived from
-them, above all code, is then the same to the last bit.
+Nothing is simplified: replayed on any scalars, the steps repeat the formula operation by operation, so that everything derived
+from them, above all code, is bit-identical.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FormulaRecorder:
         self.constant_values: list[float | int] = []
         self.count = 0
         self.closed: set[int] = set()
-        """Numbers of scalars inside differentiated pieces."""
+        """Indices of the scalars inside differentiated pieces."""
 
     def new_scalar(self) -> RecordedScalar:
         """Return a scalar with the next number."""
@@ -159,7 +159,7 @@ class RecordedScalar:
 
 
 def record_formula(function: Callable[..., Any], shapes: Sequence[Shape], results: int = 1) -> RecordedFormula:
-    """Record a function of arrays for arguments of these shapes; several results are a sequence.
+    """Record a function of arrays for arguments of these shapes; several results are returned as a sequence.
 
     Raises `TraceError` if the function cannot be recorded, and any error of the function itself.
     """
@@ -190,7 +190,7 @@ PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     "opposite": operator.invert,
     "where": scalars.where,
 }
-"""Functions of steps that are not functions of `screws.scalars`."""
+"""Functions of the steps that are not in `screws.scalars`."""
 FUNCTIONS = {name: PYTHON_OPERATORS.get(name) or functools.partial(scalars.apply, name) for name in ARITY}
 """Function of each step."""
 
@@ -201,7 +201,7 @@ Values = list[Any]
 class Replay:
     """Function of arrays with the recorded shapes.
 
-    Raises `ValueError` for other shapes; a number may stand for an array of equal entries.
+    Raises `ValueError` for other shapes; a number is accepted for an array of equal entries.
     """
 
     __name__ = "recorded formula"
@@ -284,8 +284,8 @@ def _operation(result: int, function: Callable[..., Any], numbers: Sequence[int]
 
 
 def _lookup(result: int, function: Callable[..., Any], numbers: Sequence[int]) -> Callable[[Values], None]:
-    """Return a lookup in a table of constants, kept as one table: if its values were selected one by one, they would count as
-    jumps."""
+    """Return a lookup in a table of constants, kept as one table: if its values were selected one by one, the selections would
+    count as jumps."""
     first, *table = numbers
 
     def lookup(values: Values) -> None:

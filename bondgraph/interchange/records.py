@@ -37,9 +37,9 @@ MODEL_RECORDS: tuple[type, ...] = (
 )
 """Records of a model."""
 OPERATIONS: dict[str, type[Op]] = {kind.__name__: kind for kind in (Op, Constant, Gate, Choice)}
-"""Name in a file -> kind of operation, which is a formula with its texts."""
+"""Name in a file -> class of operation: a formula with its name and LaTeX."""
 BUILTIN: dict[str, Op] = {"identity": IDENTITY, "negate": NEGATE}
-"""Word in a file -> operation of blocks that the compiler knows; the identity gives a value a second name."""
+"""Name in a file -> operation of blocks that the compiler knows; the identity gives a value a second name."""
 
 RECORDS: dict[str, type] = {kind.__name__: kind for kind in MODEL_RECORDS}
 """Name in a file -> record; drawing code adds its own records."""
@@ -52,7 +52,7 @@ ANYTHING = {(Visible, "shape")}
 UNSAVED = {(Model, "starts"), (ForeignLibrary, "unit")}
 """Fields that are not saved: computed start values are saved as fixed numbers, and a library only by name."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
-"""Field -> its word in a file, if it differs from the name, for files of version 1."""
+"""Field -> its key in files of version 1, where the key differs from the name."""
 PLAIN_TYPES = (str, int, float, bool)
 
 
@@ -63,10 +63,10 @@ class Field:
     Parameters
     ----------
     form : "text", "whole", "number", "flag", "none", "numbers", "formula", "place", "end", "domain", "array", "anything";
-        "literal": a value in `of`; "record": of the one kind in `of`; "records": of any kind in `of`; "several" or "set": of
-        values of the field in `of`; "row": of one value for each field in `of`; "mapping": to values of the field in `of`;
-        "either": a value of any field in `of`; "own automaton": true if the element has an automaton, which is stored among
-        those of the model. A "formula" must be an `Op` if `of` is ("operation",), else it may be one.
+        "literal": a value in `of`; "record": a record of the one type in `of`; "records": a record of any type in `of`; "several"
+        or "set": values of the field in `of`; "row": one value for each field in `of`; "mapping": names -> values of the field in
+        `of`; "either": a value of any field in `of`; "own automaton": true if the element has an automaton, which is stored among
+        the automata of the model. A "formula" must be an `Op` if `of` is ("operation",), else it may be one.
     """
 
     form: str
@@ -90,7 +90,7 @@ _SIMPLE: dict[Any, Field] = {
 
 @functools.cache
 def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
-    """Return field of a record -> its form and its default (`MISSING` if it has none)."""
+    """Return the form and default (or `MISSING`) of each field of a record."""
     hints = typing.get_type_hints(record)
     forms = {}
     for field in dataclasses.fields(record):
@@ -102,7 +102,7 @@ def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
 
 
 def word_of(record: type, name: str) -> str:
-    """Return the word for a field of a record in a file."""
+    """Return the key for a field of a record in a file."""
     return WORDS.get((record, name), name)
 
 

@@ -34,16 +34,14 @@ def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> Mod
 
 
 def too_large(file: str, size: int, largest: int) -> ModelError:
-    """Return E351 for a file of this size."""
+    """Return E351 for a file that is too large."""
     cure = f"largest={size}, if you trust its author: reading needs about ten times its size in memory"
     return file_error("E351", file, "", f"it has {size} bytes; the limit is {largest}", cure)
 
 
 def nesting_depth(text: str) -> int:
-    """Return the maximum nesting depth of brackets outside of strings, for any text, JSON or not.
-
-    It needs no recursion. Python's own parser recurses up to the recursion limit, which the caller may have raised beyond the
-    stack.
+    """Return the maximum nesting depth of brackets outside strings, for any text, JSON or not. The function uses no recursion:
+    Python's own parser recurses up to the recursion limit, which the caller may have raised beyond the stack.
 
     >>> nesting_depth('{"a[[[": [1, {"b\\\\"{": [2]}]}'), nesting_depth("[[["), nesting_depth("]]]"), nesting_depth("")
     (4, 3, 0, 0)
@@ -54,7 +52,7 @@ def nesting_depth(text: str) -> int:
 
 
 def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
-    """Return the object in a text; raise E351 if it is invalid or beyond the limits."""
+    """Return the object in JSON text; raise E351 if the text is invalid or exceeds the limits."""
     if len(text) > largest:
         raise too_large(file, len(text), largest)
     if nesting_depth(text) > MAX_DEPTH:
@@ -68,7 +66,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
         return content
 
     def constant(word: str) -> NoReturn:
-        raise file_error("E351", file, "", f'JSON has no number {word}; write it as the text "{word.lower()}"')
+        raise file_error("E351", file, "", f'JSON has no number {word}; write it as the string "{word.lower()}"')
 
     try:
         content = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=_integer_literal)
@@ -81,7 +79,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
         raise file_error("E351", file, "", "it is not an object {...}")
     may_hold_surrogates = SURROGATE.search(text) or _ESCAPED.search(text)
     if may_hold_surrogates and SURROGATE.search(json.dumps(content, ensure_ascii=False)):
-        raise file_error("E351", file, "", "it has a text with an unpaired surrogate")
+        raise file_error("E351", file, "", "it has a string with an unpaired surrogate")
     return content
 
 
@@ -92,7 +90,7 @@ def _integer_literal(digits: str) -> int:
 
 
 def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
-    """Return the line of each key of a valid JSON text (the first of duplicates), and the paths of duplicates.
+    """Return the line of each key in valid JSON text (the first of duplicates), and the paths of duplicates.
 
     >>> key_lines('{"a":\\n {"b": [1,\\n 2], "b": 3}}')
     ({'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}, ['a.b'])

@@ -1,4 +1,5 @@
-"""Writing of model files: records by their fields, every formula once, as steps, and computed start values as numbers."""
+"""Writing of model files: records are written field by field, each formula once as steps, and computed start values as
+numbers."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ class Encoder:
         return entries
 
     def operation(self, value: Any, record: Any, name: str, index: int) -> int:
-        """Return the index of an operation, a formula with its texts, among the operations of the file."""
+        """Return the index of an operation, a formula with its name and LaTeX, among the operations of the file."""
         arguments = self.owner.arguments(record, name, index)
         if arguments is None:
             raise self.unknown_record(record)
@@ -155,7 +156,7 @@ class Encoder:
     def unknown_record(self, value: Any) -> ModelError:
         """Return E350 for a record that a file cannot hold."""
         kind = type(value).__name__
-        why = f"it holds a {kind}, but a file has only the records of the language"
+        why = f"it holds a {kind}, but a file can hold only records of the language"
         return self.error(why, "one of the package's elements with formulas that do the same")
 
     def unrecordable(self, name: str, error: Exception) -> ModelError:
@@ -192,7 +193,8 @@ class Encoder:
 
 
 def _numbers(_: Encoder, value: Any) -> Any:
-    """Return a number, or an array as its shape and entries in row-major order; raise `InvalidFormula` beyond the limits."""
+    """Return a number, or an array as its shape and entries in row-major order; raise `InvalidFormula` if it exceeds the
+    limits."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         array = np.asarray(value, dtype=float)
@@ -226,11 +228,11 @@ _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
     "domain": lambda option, value: isinstance(value, Domain),
     "own automaton": lambda option, value: isinstance(value, Automaton),
 }
-"""Form -> test for values that it fits; if no test succeeds, the first form without a test applies."""
+"""Form -> test for its values; if no test succeeds, the first form without a test applies."""
 
 
 def _alternative(form: Field, value: Any) -> Field:
-    """Return the alternative form that fits a value."""
+    """Return the alternative form that matches a value."""
     for option in form.of:
         if option.form in _FITS and _FITS[option.form](option, value):
             return option
@@ -240,7 +242,7 @@ def _alternative(form: Field, value: Any) -> Field:
 def with_fixed_starts(model: Model, system: System) -> Model:
     """Return the model with computed start values as fixed numbers; without start functions, the model is returned unchanged.
 
-    Raises `ModelError`, like compilation, if the functions disagree or do not fit.
+    Raises `ModelError`, as compilation does, if the functions are inconsistent.
     """
     if not model.starts:
         return model
@@ -318,7 +320,7 @@ def dump_model(model: Compilable) -> str:
     document |= {"left out": missing} if missing else {}
     text = _json_text(document | {"model": content, "operations": encoder.operations, "formulas": encoder.formulas})
     if surrogate := SURROGATE.search(text):
-        why = f"a text in it has an unpaired surrogate: {text[max(surrogate.start() - 20, 0) : surrogate.end()]!a}"
+        why = f"it contains a string with an unpaired surrogate: {text[max(surrogate.start() - 20, 0) : surrogate.end()]!a}"
         raise refusal("E350", "the model cannot be saved", "valid Unicode text", about=flat.name, why=why, places=())
     return text
 

@@ -35,7 +35,7 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
 
 
 def need_mapping(argument: str, values: Any, example: str) -> None:
-    """Raise `ModelError` E150 for values that are not a dictionary by name; None means no values."""
+    """Raise `ModelError` E150 for values that are not a dictionary; None means no values."""
     if values is not None and not isinstance(values, Mapping):
         raise refused(argument, values, "a dictionary of values by name", f"{argument}={{{example}}}")
 
@@ -76,7 +76,7 @@ def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 def in_units(**units: str) -> Callable[[T], T]:
     """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI). A `Parameter` instead of
-    a number, or in a list of numbers, is converted; if its dimension differs, it is refused as in `in_unit`."""
+    a number, or in a list of numbers, is converted; if the dimension of its unit differs, it is refused as in `in_unit`."""
 
     def decorated(function: Any) -> Any:
         is_record = isinstance(function, type)
@@ -152,7 +152,8 @@ def value_of(argument: Any) -> Any:
 
 
 def size_of(value: Any) -> int | None:
-    """Return the bond dimension that a start value or source value implies; None for a scalar, which fits every dimension."""
+    """Return the bond dimension that a start value or source value implies; None for a scalar, which is valid for every
+    dimension."""
     if value is None or type(value) is float:
         return None
     shape = shape_of(value)
@@ -160,7 +161,7 @@ def size_of(value: Any) -> int | None:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of a value, () if it is not an array; `checks.check_numbers` reports that later."""
+    """Return the shape of a value, () if it is not an array, an error that `checks.check_numbers` reports."""
     value = value_of(value)
     value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:
@@ -179,7 +180,7 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
 
 
 def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
-    """Refuse a word of a domain other than the element's (E563)."""
+    """Refuse an argument that belongs to a domain other than the element's (E563)."""
     element_domain = domain_of(domain, name)
     allowed = COEFFICIENTS[word].domains
     if element_domain is None or not allowed or element_domain not in DOMAINS.values() or element_domain in (*allowed, GENERIC):
@@ -190,7 +191,7 @@ def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> N
         if coefficient.kind == kind and element_domain in (coefficient.domains or (element_domain,))
     ]
     whose = " and ".join(domain.name for domain in allowed)
-    title = f'{kind} "{name}" of the {element_domain.name} domain has {word}, a word of {whose}'
+    title = f'{kind} "{name}" of the {element_domain.name} domain has {word}, which belongs to {whose}'
     raise refusal("E563", title, *(f'{kind}("{name}", {other}=...)' for other in fitting), about=name)
 
 
@@ -209,7 +210,7 @@ def unit_of_start(initial: Any) -> str:
 
 
 def start_of(initial: Any, dimension: int | None) -> Any:
-    """Return a start value as floats in SI, a scalar repeated over a vector bond; other values are left for the checks."""
+    """Return a start value as floats in SI, a scalar repeated over a vector bond; the checks deal with all other values."""
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
     initial = in_unit("start value", "it", initial, "")
@@ -222,7 +223,7 @@ def start_of(initial: Any, dimension: int | None) -> Any:
 
 
 def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) -> None:
-    """Refuse words outside the choices of an argument (E110)."""
+    """Refuse invalid choices of an argument (E110)."""
     for argument, (word, words) in arguments.items():
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
@@ -258,15 +259,14 @@ def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str 
 
 
 def _keyword(name: str, kind: str) -> inspect.Parameter:
-    """Return a keyword parameter: text is empty by default, everything else None."""
+    """Return a keyword parameter, whose default is "" for a string and otherwise None."""
     default = "" if kind == "str" else (None, None) if kind.startswith("tuple") else None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def names_of(names: str | Iterable[str], argument: str = "names", about: str = "") -> tuple[str, ...]:
-    """Return names as a tuple; plain text is one name.
-
-    Raises `ModelError` E150 for anything but texts; `argument` names the argument, `about` its part.
+    """Return names as a tuple; a string is one name. Raises `ModelError` E150 for anything but strings; `argument` names the
+    argument, `about` its part.
 
     >>> names_of("spring.q"), names_of(["spring.q", "time"])
     (('spring.q',), ('spring.q', 'time'))
@@ -283,7 +283,7 @@ def names_of(names: str | Iterable[str], argument: str = "names", about: str = "
             title = f"`{argument}` takes paths of signals, not the element {', '.join(map(repr, parts))}"
             why = "a block's result is <name>.y; an element has <name>.effort, <name>.flow and its states"
             raise refusal("E150", title, f"{argument}={texts!r}".replace("'", '"'), about=about or argument, why=why)
-        raise refused(argument, names, "one name as text, or several", f'{argument}=("spring.q", "time")', about)
+        raise refused(argument, names, "a name as a string, or several names", f'{argument}=("spring.q", "time")', about)
     return items
 
 
@@ -293,7 +293,7 @@ def _usual_signal(part: Any) -> str:
 
 
 def need_text(example: str, **texts: Any) -> None:
-    """Raise `ModelError` E150 for an argument that is not text."""
+    """Raise `ModelError` E150 for an argument that is not a string."""
     for argument, text in texts.items():
         if not isinstance(text, str):
             raise refused(argument, text, "text", f'{argument}="{example}"')
@@ -306,7 +306,7 @@ def is_name(name: str) -> bool:
 
 
 def need_name(kind: str, name: object) -> None:
-    """Raise `ModelError` E150 for a name that is not text, E102 for one with characters that cannot be printed."""
+    """Raise `ModelError` E150 for a name that is not a string, E102 for a name with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
         raise refusal("E150", title, "its name first, as text, and then its numbers", about=str(name))

@@ -21,7 +21,7 @@ class Transition:
     target: str
     guard: Op | Callable[..., Any]
     signals: Sequence[str]
-    """Signals of the guard; a single signal may be plain text. Stored as a tuple, like all lists of names here."""
+    """Signals of the guard; a single signal may be a string. Stored as a tuple, like all lists of names here."""
     resets: Sequence[tuple[str, Op | Callable[..., Any], Sequence[str]]] = ()
     """Values of states after the transition: (state, op, signals)."""
     kind: str = ""
@@ -30,9 +30,9 @@ class Transition:
     error: str | None = None
     """Reason why the run ends here; None to continue."""
     impact: Sequence[str] = ()
-    """Constraints whose flow f becomes -e f by an impulse of this transition (restitution e); momentum is conserved."""
+    """Constraints whose flow f an impulse of this transition changes to -e f (restitution e); momentum is conserved."""
     accumulates: str | None = None
-    """State that follows once firings of this transition accumulate (Zeno), such as that of a bouncing ball at rest."""
+    """State that follows once firings of this transition accumulate (Zeno), such as the rest state of a bouncing ball."""
     passes: str | None = None
     """State that follows instead of the target, without a jump, if the quantity that the impulse would stop passes through zero
     by itself."""

@@ -17,7 +17,8 @@ HEAT_PORT = "heat"
 @short_repr
 @dataclass(frozen=True)
 class ResistorField(Law):
-    """Dissipator with n ports of dimension 1: all flows from all efforts, or all efforts from all flows; flows count into the
+    """Dissipator with n ports of dimension 1: all flows from all efforts, or all efforts from all flows; flows are positive into
+    the
     element. At a port where the graph sets the variable that the formula gives, Newton iteration solves for the variable that the
     formula takes.
     """
@@ -53,7 +54,7 @@ class HeatFlow(Law):
     heat: Op | None = None
     """Operation (temperature of each port, parameters, signals) -> heat, W; None if its signal is the heat."""
     sense: int = 1
-    """-1 if that signal is the power out of its element, as for a switch."""
+    """-1 if the signal is the power out of its element, as for a switch; else 1."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT if len(ports) == 1 else (*TWO_PORTS, "power", "entropy")

@@ -17,7 +17,7 @@ class Domain:
     With `pseudo` the flow itself is the power, in W, as in a thermal pseudo-bond of temperature and heat flow: a C stores the
     integral of its flow, and an R between two temperatures passes on the heat that it takes.
 
-    Raises `ModelError` E179 for a pseudo-domain whose flow is not in W, or its displacement not in J.
+    Raises `ModelError` E179 for a pseudo-domain whose flow is not in W or whose displacement is not in J.
 
     Source of pseudo-bonds: Karnopp, Margolis and Rosenberg 2012, chapter 12.
     """
@@ -42,7 +42,7 @@ class Domain:
     def __post_init__(self) -> None:
         if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):
             title = f'the pseudo-domain "{self.name}" has flows in {self.flow_unit or "no unit"}, not a power'
-            why = "the flow of a pseudo-bond is the power that the energy account counts: W, and J for its integral"
+            why = "the flow of a pseudo-bond is the power in the energy balance: W, and J for its integral"
             cure = f'Domain("{self.name}", "temperature", "K", "heat flow", "W", "J", "K s", pseudo=True)'
             raise refusal("E179", title, cure, "the domain without pseudo=True", about=self.name, why=why)
 
@@ -98,7 +98,7 @@ _MAGNETIC = ("a permeance", "no such part", "an eddy-current loss")
 MAGNETIC = Domain(
     "magnetic", "magnetomotive force", "A", "flux rate", "Wb/s", "Wb", "A s", None, _MAGNETIC, ("magnetic", "magnetic")
 )
-"""Magnetic circuits whose displacement is the flux, so that a reluctance stores energy (Buntenbach 1969)."""
+"""Magnetic circuits whose displacement is the flux, so a reluctance stores energy (Buntenbach 1969)."""
 CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol", None, _SPECIES, _BOUND)
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", 6, energies=_MOTION)
 
@@ -138,7 +138,7 @@ class Coefficient:
     kind : "C", "I" or "R".
     makes, of : result and argument: a stiffness maps a displacement to an effort.
     letter : symbol in formulas.
-    domains : domains that use the word; empty for all.
+    domains : domains that use the name; empty for all.
     """
 
     kind: str
@@ -167,4 +167,4 @@ COEFFICIENTS = {
     "damping": Coefficient("R", "effort", "flow", "D", _MECHANICAL),
     "conductance": Coefficient("R", "flow", "effort", "G"),
 }
-"""Coefficients of a linear C, I or R by word, which is also the name of the parameter."""
+"""Coefficients of a linear C, I or R by name, which is also the name of the parameter."""

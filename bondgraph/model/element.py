@@ -49,7 +49,7 @@ class Element(Frozen):
     automaton: Automaton | None = None
     """Automaton of the element, with the same name."""
     guess: Mapping[str, float] = field(default_factory=dict)
-    """Guesses of its effort or flow in an algebraic loop with several solutions."""
+    """Initial guesses for its effort or flow in an algebraic loop with several solutions."""
     heat: bool = False
     """True if its power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
     icon: str = ""
@@ -87,11 +87,11 @@ class Element(Frozen):
 
 
 _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
-"""Functions that describe an element, with units and domain, in the graph where it was last looked up."""
+"""Functions that describe an element, with units and domain, in the graph in which the element was last looked up."""
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:
-    """Let the repr of an element call `look_up` for its description, and show the element alone if the description is empty."""
+    """Make the repr of an element call `look_up` for its description; an empty description shows only the element."""
     _LOOKED_UP[element] = look_up
 
 
@@ -111,7 +111,8 @@ class OnePort(TypedDict, total=False):
     """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Number of components of its effort and flow; None if it follows from its start value, its parameters or its bond."""
+    """Number of components of its effort and flow; None if the number follows from the start value, the parameters or the
+    bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
     """LaTeX of its signals and parameters, by local name."""

@@ -56,9 +56,9 @@ def unit_conversions(model: Model) -> Iterator[tuple[str, str, Parameter, Conver
 
 
 def conversion_of(model: Model, path: str, name: str, parameter: Parameter, value: Any) -> Any:
-    """Return the conversion of a number of a parameter to the expected unit, None if it changes nothing, or a fault."""
+    """Return the conversion of a parameter's number to the expected unit, None if it changes nothing, or a fault."""
     if not isinstance(parameter.unit, str):
-        return Unreadable(repr(parameter.unit), "a unit must be text")
+        return Unreadable(repr(parameter.unit), "a unit must be a string")
     expected = expected_unit(model, path, name, parameter, value)
     return conversion(parameter.unit, expected, shape_of(value), model.domain_symbols)
 

@@ -29,11 +29,11 @@ class Parameter:
     value: Any
     unit: str = ""
     max_value: float | None = None
-    """Upper limit, with zero as the lower limit; None for any number."""
+    """Upper limit, with zero as the lower limit; None if any number is allowed."""
     not_below: str = ""
     """Another parameter of the element that is the lower limit."""
     expected: str = ""
-    """Unit in which the formula reads it, if neither the law and its domain nor `unit` implies one."""
+    """Unit in which the formula reads the value, if neither the law and its domain nor `unit` implies one."""
 
 
 @short_repr
@@ -84,7 +84,7 @@ class CausalityPreference(IntEnum):
 
 @short_repr
 class CausalityRequest(NamedTuple):
-    """Causality that an element asks for at one of its ports."""
+    """Causality that an element requests at one of its ports."""
 
     effort_in: bool
     """True if the effort is the input, and the flow the output."""
@@ -92,18 +92,18 @@ class CausalityRequest(NamedTuple):
 
 
 class Law:
-    """Law of an element: its states, its signals, the causality that it requests."""
+    """Law of an element: its states, its signals, and the causality that it requests."""
 
     def states(self) -> Mapping[str, StateSpec]:
         """Return state variables by local name."""
         return {}
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
-        """Return the local names of its signals other than its parameters; `ports` are those of its element."""
+        """Return the local names of its signals other than its parameters; `ports` are the ports of its element."""
         raise NotImplementedError
 
     def demand(self, port: int) -> CausalityRequest | None:
-        """Return the causality that it requests at a port, by index; None without preference."""
+        """Return the causality that the law requests at a port, by index; None without preference."""
         return None
 
 
@@ -111,7 +111,7 @@ class Storing(Law):
     """Law that stores energy in a state; in derivative causality the state follows from other states."""
 
     gives: Variable
-    """Its output in integral causality: the effort of a C, the flow of an I and an IC; its input is the other variable."""
+    """Output in integral causality: the effort of a C, the flow of an I and an IC; its input is the other variable."""
 
     @property
     def follows(self) -> tuple[str, StateSpec]:
@@ -221,8 +221,8 @@ class SkewGyrator(Law):
 @short_repr
 @dataclass(frozen=True)
 class Junction(Switched):
-    """Junction with a common effort (type 0) or common flow (type 1); a switched one joins only in the active modes of its
-    automaton."""
+    """Junction with a common effort (type 0) or common flow (type 1); a switched junction connects its bonds only in the active
+    modes of its automaton."""
 
     type: int
 
@@ -237,7 +237,7 @@ class IdealConstraint(Switched):
 
     The effort is such that h'' + a1 h' + a0 h + a2 h^3 = 0, where h' is the flow and h either its integral (a state) or
     `position`(parameters, signals): index reduction with Baumgarte stabilisation, and the cubic term of Bortoff 2020. A switched
-    constraint holds only in the active modes of its automaton; its effort is `released` in the others.
+    constraint acts only in the active modes of its automaton; its effort is `released` in the other modes.
     """
 
     position: Op | None
@@ -248,12 +248,12 @@ class IdealConstraint(Switched):
     noted: Mapping[str, StateSpec] = field(default_factory=dict)
     """States that only transitions set."""
     impulsive: bool = True
-    """True if an impulse sets the flow to zero when the constraint begins to hold; else the flow decays as h does."""
+    """True if an impulse sets the flow to zero when the constraint becomes active; else the flow decays as h does."""
     stores_position: bool = True
     """True if h is a state when no position is given; else only the flow is stabilised, f' + a1 f = 0."""
     coordinates: int = 0
     """Number of coordinates: the first signals, on which `position` depends, and whose rates are the flows of one port each. Then
-    h' = sum of J_k f_k, with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
+    h' = sum of J_k f_k, with J_k the derivatives of the position. If it is 0, there is one port, whose flow is h'."""
     conditions: int = 1
     """Number of components of h, if there are coordinates."""
     measured: bool = False

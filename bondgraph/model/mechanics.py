@@ -27,7 +27,7 @@ from screws.scalars import array
 def gradient(energy: Op) -> Op:
     """Return the operation (x, ...) -> d energy / dx, of the shape of x.
 
-    The energy is written once, so that the law is conservative by construction.
+    The energy is written once, so the law is conservative by construction.
     """
 
     function = energy.function  # the only variable closed over, so that equal energies compare as equal formulas
@@ -44,9 +44,9 @@ def gradient(energy: Op) -> Op:
 def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:
     """Return partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n entries of x.
 
-    Other values in the formula, `others`, count as constant, even if they depend on x. Scalars of a tape are differentiated on
-    that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a method
-    `__partials__(formula, x, others)`.
+    Other values in the formula, `others`, are treated as constant, even if they depend on x. Scalars of a tape are
+    differentiated on that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a
+    method `__partials__(formula, x, others)`.
     """
     tape, is_symbolic = foreign_scalars(x, others)
     if tape is not None:
@@ -73,7 +73,7 @@ def _shaped(scalars: np.ndarray, x: Any) -> Any:
 
 
 def _on_tape(tape: Tape, formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    """Differentiate at new inputs of the tape, and substitute x for these, so that only x itself varies."""
+    """Differentiate at new inputs of the tape, and substitute x for these inputs, so that only x itself varies."""
     inputs, sparse = _differentiated(tape, f"place {len(tape.blocks)}", formula, x)
     actual = [tape.scalar(s).index for s in np.asarray(x, dtype=object).flat]
     slopes = substitute(tape, sparse.values, {p.index: a for p, a in zip(inputs, actual, strict=True)})
@@ -97,7 +97,7 @@ def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[An
 
 
 def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    """Differentiate at new symbols, and substitute x for these."""
+    """Differentiate at new symbols, and substitute x for them."""
     sympy = sys.modules["sympy"]
     symbols = np.array([sympy.Dummy(f"x{k}", real=True) for k in range(max(np.size(x), 1))], dtype=object)
     values = [sympy.S(value) for value in formula(_shaped(symbols, x))]
@@ -117,9 +117,9 @@ Formula = Callable[..., Any]
 @short_repr
 @dataclass(frozen=True)
 class Mechanics:
-    """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and instead of
-    differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), which gives
-    v'."""
+    """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...); to avoid
+    differentiation, also `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), which
+    gives v'."""
 
     inertia: Formula | None
     kinetic: Formula | None
@@ -205,7 +205,7 @@ class Mechanics:
         return effort + self.own_momentum_rate(q, v, *others)
 
     def own_momentum_rate(self, q: Any, v: Any, *others: Any) -> Any:
-        """Return p' without an external effort, dT/dq - dV/dq, less the user's forces beyond h."""
+        """Return p' without an external effort: dT/dq - dV/dq, or M' v - h - dV/dq with the user's h."""
         if self.owns_bias:  # e = M v' + held, and p' = M v' + M' v
             return _rates(lambda s: self.momentum(q + s * v, v, *others), (q, v, *others)) - self._holding_effort(q, v, *others)
         slopes = partials(lambda at: [self.kinetic_energy(at, v, *others)], q, (v, *others))[0]
@@ -231,7 +231,7 @@ def _rates(path: Callable[[Any], Sequence[Any]], others: Sequence[Any]) -> np.nd
 def on_bond(mechanics: Mechanics, method: Formula, vectors: int) -> Formula:
     """Return a method for a bond of any dimension: its first `vectors` arguments, and its result, are scalars if n = 1.
 
-    It closes over the user's formulas, not over the record, so that equal methods compare equal.
+    The method closes over the user's formulas, not over the record, so that equal methods compare equal.
     """
     m = mechanics
     fields = (m.inertia, m.kinetic, m.potential, m.bias, m.solution, m.scalar)
@@ -251,7 +251,7 @@ def _matrix(inertia: Any, n: int) -> np.ndarray:
     if shape == (n, n):
         return np.asarray(inertia)
     if shape not in ((), (n,)):
-        raise ValueError(f"the inertia has shape {shape}, and needs (), ({n},) or ({n}, {n})")
+        raise ValueError(f"the inertia has shape {shape}, but needs (), ({n},) or ({n}, {n})")
     matrix = np.full((n, n), 0.0, dtype=object)
     for i in range(n):
         matrix[i, i] = inertia[i] if shape else inertia

@@ -24,8 +24,8 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     values : number, array or `Parameter` for each state of the automaton, all of the same shape and dimension.
 
     The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. If a change of
-    mode changes the stored energy of a C or I, the difference is booked as lost. Raises E139 if the states are not the
-    automaton's.
+    mode changes the stored energy of a C or I, the difference is counted as lost. Raises E139 unless `values` names exactly the
+    states of the automaton.
 
     >>> from bondgraph import R, by_mode
     >>> damper = R("damper", by_mode("bumper", {"free": 0.0, "contact": 5.0}))
@@ -44,7 +44,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
 
 
 def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
-    """Return the numbers of a parameter by name: a single value, or one for each state of an automaton."""
+    """Return the values of a parameter by name: a single value, or one for each state of an automaton."""
     value = parameter.value
     if isinstance(value, ByMode):
         return {f"{name} in {state}": each for state, each in value.values.items()}

@@ -1,4 +1,4 @@
-"""Model: the frozen, flat bond graph that all later stages read. Names are paths in the user's words (`arm.elbow`)."""
+"""Model: the frozen, flat bond graph that all later stages read. Names are paths of the user's names (`arm.elbow`)."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ContactPoint:
     by the names of its signals."""
 
     path: str
-    """Path of its graph; a separate name if one graph holds several."""
+    """Path of its graph; a separate name if one graph has several contacts."""
     gap: str
     """Signal: distance between the surfaces, m, negative if they overlap."""
     gap_rate: str
@@ -121,7 +121,7 @@ class CollisionSet:
     friction: float
     restitution: float
     max_contacts: int
-    """Maximum number of contact candidates; a run with more ends."""
+    """Maximum number of contact candidates; a run with more candidates ends."""
     exclude: tuple[tuple[int, int], ...] = ()
     """Pairs of bodies that are not checked for contact."""
     only: tuple[tuple[int, int], ...] | None = None
@@ -132,7 +132,7 @@ class CollisionSet:
     """Largest torque against spin about the normal per unit of normal force, m."""
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
-        """Return its shapes for a contact search among more bodies; `number` holds the numbers of its bodies there."""
+        """Return the shapes for a contact search; `number` holds the index of each body in the search."""
         held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
         apart = [(number[i], number[j]) for i, j in self.exclude]
@@ -148,11 +148,11 @@ class Visible:
     kind: str
     """Name of the drawing function."""
     signals: Mapping[str, str]
-    """Signals by use, such as its pose at every time of a run."""
+    """Signals by use, such as the pose of the part at every time of a run."""
     shape: Any = None
     """Frozen record that only the drawing function reads."""
     path: str = ""
-    """Path of its graph; a separate name if one graph holds several of a kind."""
+    """Path of its graph; a separate name if one graph has several parts of a kind."""
 
 
 @short_repr
@@ -162,7 +162,7 @@ class Face:
 
     icon: str = ""
     ports: Mapping[str, End] = field(default_factory=dict)
-    """Element and port inside the graph for each of its ports, by name; the port is "" for a junction."""
+    """Port of the graph -> element and port inside it; the port is "" for a junction."""
 
 
 @short_repr
@@ -185,11 +185,11 @@ class Model(Frozen):
     collisions: tuple[CollisionSet, ...] = ()
     visible: tuple[Visible, ...] = ()
     guess: Mapping[str, float] = field(default_factory=dict)
-    """Guesses of values in algebraic loops with several solutions, by name: they select the nearest solution."""
+    """Initial guesses for values in algebraic loops with several solutions, by name; they select the nearest solution."""
     ambient: tuple[str, ...] = ()
     """Elements whose heat port is open: their heat goes to the surroundings."""
     references: tuple[str, ...] = ()
-    """Junctions of networks without ground whose effort or flow counts as zero; each has a source that the compiler adds."""
+    """Junctions of networks without ground whose effort or flow is set to zero; each has a source that the compiler adds."""
     faces: Mapping[str, Face] = field(default_factory=dict)
     """Faces of the nested graphs by path."""
 
@@ -212,7 +212,7 @@ class Model(Frozen):
         return (bond.tail if bond.head.element == path else bond.head).element
 
     def heat_ends(self, junction: str) -> tuple[list[Bond], list[Bond]]:
-        """Return the pseudo-bonds through which heat enters or leaves a 1-junction, and those to the R and switches through
+        """Return the pseudo-bonds through which heat enters or leaves a 1-junction, and the bonds to the R and switches through
         which it passes."""
         bonds = self.bonds_at(junction)
         passed = [isinstance(self.elements[self.across(bond, junction)].law, Resistor | IdealSwitch) for bond in bonds]
@@ -222,8 +222,8 @@ class Model(Frozen):
     def heat_shares(self) -> Mapping[str, float]:
         """Fraction of the heat into an element that leaves the model there, by path; 1 for other elements at pseudo-bonds.
 
-        An R between two temperatures, at a 1-junction with both, passes on all its heat: 0. Without a second temperature it
-        conducts to surroundings at zero, which no element represents: 1, or its share if several are at a junction.
+        An R between two temperatures, at a 1-junction with both, passes on all its heat (0). Without a second temperature it
+        conducts to surroundings at zero, which no element represents (1, or its share if several R are at a junction).
         """
         shares: dict[str, float] = {}
         for path in dict.fromkeys(end.element for bond in self.bonds if bond.domain.pseudo for end in bond.ends):
@@ -247,7 +247,7 @@ class Model(Frozen):
 
     @cached_property
     def domain_symbols(self) -> frozenset[str]:
-        """Symbols in the units of the domains of all bonds, which may be the user's own."""
+        """Unit symbols of the domains of all bonds, which may be the user's own."""
         domains = {id(bond.domain): bond.domain for bond in self.bonds}.values()
         return symbols_of([u for d in domains for u in (d.effort_unit, d.flow_unit, d.displacement_unit, d.momentum_unit)])
 

@@ -5,7 +5,7 @@ derivatives). This module holds only the operations of the bond-graph language; 
 the package `screws`.
 
 It also holds the base classes of objects with formulas. These cannot be pickled, because formulas are the user's functions, most
-of them without a name that another process could import; a frozen record is its own copy.
+of them without a name that another process could import. Copying a frozen record returns the record itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OfFormulas:
 
 
 class Frozen(OfFormulas):
-    """Frozen record with formulas, which is its own copy."""
+    """Frozen record with formulas; a copy of it is the record itself."""
 
     def __copy__(self) -> Self:
         return self
@@ -54,9 +54,9 @@ class Op(Frozen):
     latex: str = ""
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
     source: str = ""
-    """Source of the formula: a work and its equations, "corrected" if they are wrong in print, entries separated by "; ":
+    """Source of the formula: a work and its equations, marked "corrected" if misprinted; entries are separated by "; ":
     "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations. Empty without a source;
-    else one line for all results, or one for each printed line of results and remarks."""
+    else one line for all results, or one line for each printed line of results and remarks."""
     note: str = ""
     """Formula in the notation of the source: sentences with formulas between $ signs, all letters explained. A document prints
     each line once."""
@@ -75,7 +75,7 @@ class Gate(Op):
     """Operation (mode, value) -> value in some modes, zero in all others."""
 
     active: tuple[int, ...] = ()
-    """Modes with the value."""
+    """Modes in which the value passes."""
 
 
 @short_repr
@@ -84,7 +84,7 @@ class Choice(Op):
     """Operation (mode, held, released) -> held in some modes, released in all others."""
 
     active: tuple[int, ...] = ()
-    """Modes with `held`."""
+    """Modes with the value `held`."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
 
 
 def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), about: str = "formula", *cures: str) -> None:
-    """Raise `ModelError` E150 for a law, guard or another formula that is not a function.
+    """Raise `ModelError` E150 for a law, a guard or any other formula that is not a function.
 
     Parameters
     ----------
-    what : the formula in words; arguments : its arguments; cures : advice in addition to writing a function.
+    what : description of the formula; arguments : its arguments; cures : advice in addition to writing a function.
     """
     if callable(value):
         return
@@ -138,7 +138,7 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
 
 
 def _as_lambda(text: str) -> str:
-    """Return the source of a lambda of the names in a formula, such as "lambda x: 2 * x"; "" for other texts."""
+    """Return the source of a lambda of the names in a formula, such as "lambda x: 2 * x"; "" for any other string."""
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
@@ -299,7 +299,7 @@ STABILISED = Op(
 """Baumgarte stabilisation h'' + a1 h' + a0 h + a2 h^3 = 0 of a constraint; Bortoff 2018, (23), and cubic term of 2020, (6)."""
 
 DAMPED = Op("damped", lambda second, first, a1: second + a1 * first, r"#1 + #3\,#2")
-"""Stabilisation h'' + a1 h' = 0 of a constraint that holds a velocity and no position."""
+"""Stabilisation h'' + a1 h' = 0 of a constraint on velocity only."""
 
 SLIPPING = Op("excess", lambda effort, released: effort - released, "#1 - #2")
 """Excess of an effort over the element's released effort."""

@@ -1,4 +1,4 @@
-"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, exact except for rounding.
+"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, exact up to rounding error.
 
 The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. Polynomials in s are integrated by a
 Gauss-Legendre rule of their degree, all other pieces by the double exponential rule, which tolerates a vertical slope at the end
@@ -81,7 +81,8 @@ def _power(output: Any, x: Any) -> Any:
 
 
 def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> Any:
-    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, in symbols or in floats, like x and `others`."""
+    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, symbolically or in floats, according to x and
+    `others`."""
     tape, is_symbolic = foreign_scalars(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)
@@ -118,7 +119,7 @@ def _symbolic(formula: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _on_tape(tape: Tape, formula: Callable[[Any], Any], x: Any) -> TapeScalar:
-    """Write the pieces of the integral one after the other."""
+    """Write the pieces of the integral one after another."""
     ray = _Ray(tape, formula, x)
 
     def power_at(s: Any) -> TapeScalar:
@@ -198,7 +199,7 @@ class _Piecewise:
         elif code == op.SEARCHSORTED:
             yield from (tape.subtract(arguments[0], entry) for entry in tape.entries_of(arguments[1]))
         elif code == op.FLOOR:
-            raise NoQuadrature("it has infinitely many steps, by `floor`")
+            raise NoQuadrature("it has infinitely many steps, because of `floor`")
 
     def branches(self, position: int) -> list[int]:
         """Return the formulas without selections, one of which equals the node for each s."""

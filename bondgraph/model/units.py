@@ -1,4 +1,4 @@
-"""Unit algebra of texts such as "N m, N": quotients, rates and matrices.
+"""Unit algebra of strings such as "N m, N": quotients, rates and matrices.
 
 Commas separate the units of different components: one for each component, or for each block of equal length. "" is an unknown
 unit, and so are units derived from it.
@@ -43,7 +43,7 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
     """Return the unit of a matrix from values of unit `columns` to values of unit `rows`: ("m/s", "rad/s, m/s") gives "m/rad, 1",
     with rows separated by semicolons.
 
-    `entries` holds the numbers of a constant matrix, in which zeros need no unit.
+    `entries` are the entries of a constant matrix, in which zeros need no unit.
     """
     over, under = parts(rows), parts(columns)
     if entries is not None and (common := _of_entries(over, under, np.asarray(entries))):
@@ -56,7 +56,7 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
 
 
 def joined(units: Sequence[str]) -> str:
-    """Join the units of components in one text; equal units become one."""
+    """Join the units of components in one string; equal units become one."""
     return "" if not all(units) else units[0] if len(set(units)) == 1 else ", ".join(units)
 
 
@@ -66,7 +66,7 @@ def is_pose(unit: str, count: int) -> bool:
 
 
 def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components, also for a pose; None if the text does not fit."""
+    """Return the unit of each of `count` components, also for a pose; None if the number of units does not divide `count`."""
     units = parts(unit)
     if is_pose(unit, count):
         return [units[0]] * 4 + [units[1]] * 3
@@ -85,7 +85,7 @@ def _of_entries(over: list[str], under: list[str], entries: np.ndarray) -> str:
 
 
 def blocks(units: list[str]) -> list[str]:
-    """Return the shortest list of equivalent units, one for each block of equal length."""
+    """Return the shortest equivalent list of units, with one unit for each of several equally long blocks."""
     size = math.gcd(*(len(list(run)) for _, run in itertools.groupby(units)))
     return units[::size]
 
@@ -118,7 +118,7 @@ def _exponent(power: Fraction) -> str:
 
 
 def powers(unit: str) -> dict[str, Fraction] | None:
-    """Return the symbols of one unit with their powers; None for an unknown or unreadable one."""
+    """Return the symbols of one unit with their powers; None for an unknown or unreadable unit."""
     bare = _POWER.sub(lambda match: f"^{match[1].replace('/', '|')} ", unit)
     exponents: dict[str, Fraction] = {}
     for sign, side in zip((1, -1), (*bare.split("/", 1), ""), strict=False):

@@ -16,11 +16,11 @@ MAX_LATEX_LENGTH = 12_000
 _CODE_LINES = 60
 _SPACING = re.compile(r"\\(?:[,;:!]|quad|qquad|[td]frac)")
 _MAX_SPACING = 300
-"""Maximum number of spacing commands: KaTeX expands each, and gives up at 1000 expansions."""
+"""Maximum number of spacing commands: KaTeX expands each command, and gives up at 1000 expansions."""
 
 
 class Typeset:
-    """Record with `latex()` and a text: notebooks typeset it, or show its text if the LaTeX is long."""
+    """Record with `latex()` and plain text: notebooks typeset the LaTeX, or show the text if the LaTeX is long."""
 
     def latex(self) -> str:
         """Return an `align*` or `gather*` environment."""
@@ -36,7 +36,7 @@ class Typeset:
 
 
 def cell(*blocks: str) -> str:
-    """Return blocks, one below the other, as one cell."""
+    """Return blocks, one below another, as one cell."""
     return f'<div class="screwbond">{"".join(blocks)}</div>'
 
 
@@ -50,7 +50,7 @@ def plural(count: int, word: str) -> str:
 
 
 def line(title: str, text: str = "") -> str:
-    """Return a title in bold, followed by a text."""
+    """Return a title in bold, followed by text."""
     return f"<p><b>{escape(title)}</b>{': ' if text else ''}{escape(text)}</p>"
 
 
@@ -79,7 +79,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], limit: int | None 
 
 
 def code(text: str, limit: int | None = _CODE_LINES) -> str:
-    """Return the first lines of a text, unformatted."""
+    """Return the first lines of text, unformatted."""
     lines = text.rstrip("\n").split("\n")
     shown = lines if limit is None or len(lines) <= limit else [*lines[:limit], f"... and {len(lines) - limit} lines more"]
     return f'<pre style="overflow-x:auto">{escape(chr(10).join(shown))}</pre>'
@@ -126,7 +126,7 @@ _TEXT_WITH_UNDERSCORE = re.compile(r"\\(text|textrm|mathrm|textbf)\{([^{}]*\\_[^
 
 
 def _split_text(match: re.Match[str]) -> str:
-    """Move underscores out of text commands: MathJax would print their backslash, KaTeX refuses them without it."""
+    """Move underscores out of text commands: MathJax would print the backslash, and KaTeX refuses an underscore without one."""
     return r"\_".join(rf"\{match[1]}{{{word}}}" if word else "" for word in match[2].split(r"\_"))
 
 

@@ -37,7 +37,7 @@ EXTRAS = {
 
 
 def missing_package(*packages: str) -> str:
-    """Return a message with the cure for the first package that is not installed; "" if all are.
+    """Return how to install the first missing package; "" if none is missing.
 
     >>> missing_package("numpy")
     ''

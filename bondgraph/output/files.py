@@ -1,8 +1,8 @@
-"""Atomic writing of files and folders: the complete target appears in its place, or nothing and a coded error.
+"""Atomic writing of files and folders: the complete target appears, or nothing changes and an error is raised.
 
-Every writer creates the folders that its target needs, and deletes them again if it fails. Everything is first written into a
-folder `.unfinished-...` beside the target, and moved when it is complete. The folder stays locked while its process lives; the
-next process deletes the folders that killed processes left.
+Every writer creates the folders that its target needs, and deletes them again if it fails. Everything is first written to a
+folder `.unfinished-...` beside the target, and moved when it is complete. The folder stays locked while its process runs; the
+next process deletes the folders that killed processes left behind.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def check_name(path: Path) -> None:
     try:
         os.fsencode(path)
     except UnicodeEncodeError as error:
-        raise OSError("a name that is not text") from error
+        raise OSError("a name that is not a string") from error
     if "\0" in str(path):
         raise OSError("a name with a zero byte")
 
@@ -146,7 +146,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def delete_abandoned(parent: Path) -> None:
-    """Delete the unfinished folders inside another whose processes have ended."""
+    """Delete unfinished folders whose processes have ended."""
     with contextlib.suppress(OSError):
         for folder in parent.glob(f"{UNFINISHED}*"):
             if folder.is_symlink() or not folder.is_dir():
@@ -224,7 +224,7 @@ def write_all(out: str | os.PathLike[str], write: Callable[[Path], None], files:
 
 
 def write_texts(out: str | os.PathLike[str], texts: Mapping[str, str], files: Iterable[str] = ()) -> list[Path]:
-    """Write texts by file name, all or none, as `write_all` does; return their paths."""
+    """Write text files by name, all or none, as `write_all` does; return their paths."""
 
     def write(folder: Path) -> None:
         for name, text in texts.items():

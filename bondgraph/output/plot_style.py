@@ -1,7 +1,7 @@
 """Style of all Matplotlib plots: typeface, sizes, lines and colours, as one table of settings.
 
-Draw inside `styled()`, take colours from here, and set no font sizes except `SMALL` and `TITLE`. The colours of `CYCLE` can be
-distinguished by colour-blind readers (red-green and blue-yellow); the first two mark bodies in contact.
+Draw inside `styled()`, take colours from this module, and set no font sizes except `SMALL` and `TITLE`. The colours of `CYCLE`
+can be distinguished by colour-blind readers (red-green and blue-yellow); the first two mark bodies in contact.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ INK = "#1c2331"
 MUTED = "#667085"
 RULE = "#d5d9e0"
 SHADE = "#eef1f7"
-"""Background of a time span in which a contact or a mode holds."""
+"""Background of a time span in which a contact or a mode is active."""
 TINTS = ("#f3c98b", "#9ec5e8", "#a9d3b5", "#cdb6e0", "#c3c8d1")
 """Backgrounds of the modes of automata."""
 DANGER = "#fdf0ef"
@@ -28,7 +28,7 @@ DANGER = "#fdf0ef"
 CYCLE = ("#1e3a8a", "#c2410c", "#14a3a8", "#937ee6", "#b28262", "#5c2410")
 """Colours of curves, in order."""
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1.5, 1.5)))
-"""Dashes of solid, dashed and dotted lines."""
+"""Dash patterns of solid, dashed and dotted lines."""
 
 SMALL = 8.5
 """Font size of legends and of notes inside a panel, points."""
@@ -88,7 +88,7 @@ def styled() -> Iterator[None]:
 
 
 def widen_flat_range(axes: Any) -> None:
-    """Widen the range of flat curves (`FLAT`) to a tenth of their value, so that rounding is not drawn large."""
+    """Widen the range of flat curves (`FLAT`) to a tenth of their value, so that rounding errors are not magnified."""
     low, high = axes.dataLim.intervaly
     size = max(abs(low), abs(high))
     if 0.0 < size < float("inf") and high - low < FLAT * size:
@@ -101,9 +101,9 @@ MAX_PANELS = 12
 
 @contextmanager
 def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", same_x: bool = True) -> Iterator[np.ndarray]:
-    """Yield `count` axes (count,): the first of the given axes, or those of a new figure in this style. No window opens.
+    """Yield `count` axes (count,): the first of the given axes, or the axes of a new figure in this style. No window opens.
 
-    Raises E416, also an ImportError, if Matplotlib is not installed; `ModelError` E560 for too few axes.
+    Raises E416, which is also an ImportError, if Matplotlib is not installed; `ModelError` E560 for too few axes.
     """
     if axes is not None:
         supplied = np.asarray(axes, dtype=object).reshape(-1)

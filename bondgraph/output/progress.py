@@ -1,7 +1,7 @@
 """Progress bar: one line on the terminal with a bar and the remaining time; silent without a terminal.
 
-The line appears after two seconds, is redrawn during the work, and is erased at the end. Nested work (a movie among pictures)
-owns the line until it ends.
+The line appears after two seconds, is redrawn during the work, and is erased at the end. Nested work, such as a movie among
+pictures, occupies the line until it ends.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Progress:
     name : name of the work.
     total : amount of work: seconds of a run, pictures, frames.
     enabled : False never draws; True draws if standard error is a terminal.
-    initial : amount done before, which does not count for the speed.
+    initial : amount done before, which is ignored in the estimate of the speed.
     """
 
     _innermost: Progress | None = None
-    """Bar that owns the line."""
+    """Progress bar that occupies the terminal line."""
 
     def __init__(self, name: str, total: float, enabled: bool = True, initial: float = 0.0):
         self.name, self.total, self.initial, self.done, self.note = name, total, initial, initial, ""
@@ -87,7 +87,7 @@ class Progress:
 
 
 def track(items: Iterable[Item], name: str, *, total: int | None = None, progress: bool = True) -> Generator[Item]:
-    """Yield the items, with a progress bar of `total` items, by default their number.
+    """Yield the items, with a progress bar for `total` items, by default the number of items.
 
     >>> list(track("ab", "letters"))
     ['a', 'b']
@@ -101,7 +101,7 @@ def track(items: Iterable[Item], name: str, *, total: int | None = None, progres
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration in words.
+    """Return a duration as text.
 
     >>> duration_text(4.2), duration_text(75.0), duration_text(7300.0)
     ('4 s', '1 min 15 s', '2 h 1 min')

@@ -16,7 +16,7 @@ _MAX_VALUE_LENGTH, _MAX_ENTRIES = 60, 4
 
 
 def short_repr(record: type[T]) -> type[T]:
-    """Decorate a dataclass or named tuple: its `repr` names the fields, and shows only the size of long ones.
+    """Decorate a dataclass or named tuple: its `repr` names the fields, and shows only the size of long fields.
 
     >>> @short_repr
     ... @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ def _class_name(thing: Any) -> str:
 
 
 def joined_fields(parts: Iterable[str], used: int = 0) -> str:
-    """Join texts with commas, as many as fit."""
+    """Join as many strings as fit, separated by commas."""
     kept: list[str] = []
     for part in parts:
         used += len(part) + 2

@@ -51,7 +51,7 @@ class Quantities(Mapping[str, Quantity]):
         self._kind, self._quantities = kind, quantities
 
     def __getitem__(self, name: str) -> Quantity:
-        """Return the quantity with this name; an unknown name raises a KeyError that lists similar ones."""
+        """Return the quantity with this name; an unknown name raises a KeyError that lists similar names."""
         if name in self._quantities:
             return self._quantities[name]
         raise unknown_name(self._kind, name, self._quantities)
@@ -85,7 +85,7 @@ class Parameters(Quantities):
     def __call__(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Return the parameter vector of the kernels, with the named parameters changed.
 
-        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for numbers that do not fit.
+        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for values of the wrong shape.
         """
         return self._vector(changes)
 

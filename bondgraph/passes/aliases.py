@@ -15,8 +15,8 @@ Names = dict[str, str]
 def remove_aliases(system: System) -> System:
     """Merge the names of equal values.
 
-    The name to keep is one fixed from outside (a state, parameter, mode), else one with a symbol, else the one that a user would
-    write: short, without the colon that marks a bond's variable.
+    The name to keep is fixed from outside (a state, parameter or mode), or else has a symbol, or else is the name that a user
+    would write: short, without the colon that marks a bond's variable.
     """
     roots = _merge(system)
     negatives = _negatives(system, roots)

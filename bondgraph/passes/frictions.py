@@ -1,8 +1,8 @@
-"""Assembly of models with dry friction, whose law depends on its place in the graph.
+"""Assembly of models with dry friction, whose law depends on its position in the graph.
 
-Friction with an inertia sets its effort, so that it can hold its flow at zero. Behind springs without inertia it takes its effort
-and sets its flow (Prandtl, Jenkin). If its effort has no influence on its flow, for example because a source sets the flow, it
-holds nothing: the equation of its stick state would be singular. Then it has a law without an unknown.
+Friction with an inertia sets its effort, so it can keep its flow at zero. Behind springs without inertia it takes its effort
+and sets its flow (Prandtl, Jenkin). If its effort has no influence on its flow, for example because a source sets the flow, the
+equation of its stick state would be singular. Then it has a law without an unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bondgraph.passes.aliases import remove_aliases
 
 
 def assemble_frictions(model: Model, causality: Causality) -> System:
-    """Return the statements of a model without aliases, with the law of each dry friction chosen by its place in the graph."""
+    """Return the statements of a model without aliases, with the law of each dry friction chosen by its position in the graph."""
     sprung = _with_springs_at_frictions(model, causality)
     system = remove_aliases(assemble(sprung, causality))
     paths = _without_influence(sprung, system)
@@ -62,7 +62,7 @@ def _without_influence(model: Model, system: System) -> list[str]:
 
 
 def _changed(model: Model, paths: Sequence[str], change: Callable[[Element, Automaton], tuple[Element, Automaton]]) -> Model:
-    """Return the model with these elements and their automata changed; the same model if there are none."""
+    """Return the model with these elements and their automata changed; the same model if no elements are given."""
     if not paths:
         return model
     elements, automata = dict(model.elements), dict(model.automata)
@@ -72,7 +72,8 @@ def _changed(model: Model, paths: Sequence[str], change: Callable[[Element, Auto
 
 
 class _Influence:
-    """Influence of values on others at the same instant: through statements, rates of differentiated states, and unknowns."""
+    """Influence of values on other values at the same instant: through statements, rates of differentiated states, and
+    unknowns."""
 
     def __init__(self, system: System):
         rates = {state.name: state.rate for state in system.states}

@@ -30,7 +30,7 @@ from bondgraph.tape.scalar import Tape
 _EMPTY = types.CellType()
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 _SAMPLES, _RTOL = 16, 1e-9
-"""Number of random arguments at which two traces are compared, and relative difference due to rounding."""
+"""Number of random arguments at which two traces are compared, and the relative difference that counts as rounding error."""
 _TICK = 3_000
 """Time between the two traces, ns: Python's clocks have a resolution of 1 us or better."""
 
@@ -59,7 +59,8 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
 
 
 def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
-    """Return False if a formula records different steps when called again; True for one that fails, which other passes report."""
+    """Return False if a formula records different steps when called again; True for a formula that fails, which other passes
+    report."""
     tape = Tape()
     inputs = tape.inputs("arguments", sum(math.prod(shape) for shape in shapes))
     arguments, start = [], 0
@@ -137,7 +138,7 @@ def _equal(tape: Tape, pairs: list[tuple[Any, Any]]) -> bool:
 
 
 def _constants(tape: Tape, roots: Sequence[int]) -> set[str]:
-    """Return the constants of expressions as texts, in which nan equals nan."""
+    """Return the constants of expressions as strings, in which nan equals nan."""
     nodes = (tape.nodes[position] for position in reachable(tape, roots))
     return {repr(float(node[1])) for node in nodes if node[0] == op.CONSTANT}
 
@@ -148,7 +149,7 @@ def _is_users_code(file: str) -> bool:
 
 
 def is_users(function: Callable[..., Any]) -> bool:
-    """Return True if a function, or one in its closure, is not from this project's packages."""
+    """Return True if a function, or a function in its closure, is not from this project's packages."""
     pending, seen = [function], set[int]()
     while pending:
         each = pending.pop()

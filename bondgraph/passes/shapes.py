@@ -1,9 +1,9 @@
-"""Shape inference: find the shape of every value of a system, and report mismatches in the user's names.
+"""Shape inference: find the shape of every value of a system, and report mismatches with the user's names.
 
 All formulas run once on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
 bond, is reported here instead of somewhere in the compiler.
 
-If a formula takes more or fewer arguments than it gets, the message lists them, and says how to give the missing ones.
+If a formula takes more or fewer arguments than it gets, the message lists them and states how to give missing arguments.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from bondgraph.passes.repeatability import is_users
 
 _POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 _TIME = frozenset({"t", "time"})
-"""Names of arguments that mean the time."""
+"""Argument names that denote time."""
 
 
 def wrong_arguments(
     statement: Statement, system: System, owner: Element | Automaton | None
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return the numbers of arguments that a formula takes and gets, and cures; None if they fit, or are unknown."""
+    """Return the numbers of arguments that a formula takes and gets, and cures; None if the numbers agree or are unknown."""
     arguments = _positional(statement.op.function)
     if arguments is None:
         return None
@@ -65,7 +65,7 @@ def _cures(missing: Sequence[str], system: System, owner: Element | Automaton | 
 
 
 def _path(argument: str, system: System) -> str:
-    """Return the signal whose name fits an argument, "" for none."""
+    """Return the signal whose name matches an argument, "" for none."""
     if argument in _TIME:
         return "time"
     readable = [name for name in (*system.values, *system.aliases) if ":" not in name and not name.endswith("'")]
@@ -95,7 +95,7 @@ def _quoted(name: str) -> str:
 def find_shapes(system: System, model: Model) -> System:
     """Return the system with the shapes of all values.
 
-    Raises `ModelError`: E128 for shapes that do not fit, E129 for a formula that fails, E133 for an Euler junction whose matrix
+    Raises `ModelError`: E128 for inconsistent shapes, E129 for a formula that fails, E133 for an Euler junction whose matrix
     is not skew-symmetric, E155 for formulas of one element that contradict each other.
     """
     torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
@@ -163,7 +163,7 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     for name, result, shape in zip(outs, results, shapes, strict=True):
         needed = system.values[name].shape
         if needed is not None and shape != needed:
-            title = f"{_owner(statement, model)}: {_readable(name)} has shape {shape}, and needs {needed}"
+            title = f"{_owner(statement, model)}: {_readable(name)} has shape {shape}, but needs {needed}"
             return _problem("E128", title, statement, model, arguments)
         values[name] = result
     return None
@@ -183,13 +183,13 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
         return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, (ValueError, IndexError)) and not is_users(statement.op.function):
-        title = f"{_owner(statement, model)}: its numbers and signals do not fit together"
+        title = f"{_owner(statement, model)}: the shapes of its numbers and signals are inconsistent"
         return _problem("E128", title, statement, model, arguments, reason)
     return _problem("E129", title, statement, model, arguments, reason)
 
 
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:
-    """Report a formula that returns None, a text, or an array that contains either (E129)."""
+    """Report a formula that returns None, a string, or an array that contains either (E129)."""
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, not a number"
     owner = owner_of(statement, model)
@@ -205,7 +205,7 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     if code != "E128":
         cure = "a formula that takes floats, and arrays (n,) of floats, of these shapes at the start values"
     elif isinstance(law, SignalBlock):
-        cure = "shapes that fit: numbers for a number, (n,) for a vector, a matrix with a column for each component"
+        cure = "consistent shapes: numbers for a number, (n,) for a vector, a matrix with a column for each component"
     elif isinstance(law, Ratio):
         cure = "dimensions=(n1, n2) if the ratio is a matrix: (n2, n1) for a transformer, (n1, n2) for a gyrator"
     else:
@@ -219,13 +219,13 @@ def _owner(statement: Statement, model: Model) -> str:
 
 
 def _readable(name: str) -> str:
-    """Return the name of a value in the user's words."""
+    """Return the name of a value as the user would write it."""
     bond, _, variable = name.rpartition(":")
     return f'{variable} of bond "{bond}"' if bond and " " not in variable else name
 
 
 def _mismatches(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
-    """Yield rates, clock updates and resets whose shape differs from that of their state (E128)."""
+    """Yield rates, clock updates and resets whose shape differs from the shape of their state (E128)."""
     expected = {state.name: state.initial.shape for state in system.states}
     assigned = [(f'the rate of "{s.name}"', s.name, s.rate, s.name) for s in system.states]
     assigned += [(f'the update of "{name}"', name, value, name) for clock in system.clocks for name, value in clock.updates]
@@ -234,7 +234,7 @@ def _mismatches(system: System, model: Model, values: dict[str, Any]) -> Iterato
     for label, state, value, path in assigned:
         if value in values and _shape(values[value]) != expected[state]:
             owner = model.automata.get(path) or model.elements.get(path.rpartition(".")[0])
-            title = f"{label} has shape {_shape(values[value])}, and needs {expected[state]}"
+            title = f"{label} has shape {_shape(values[value])}, but needs {expected[state]}"
             yield Problem("E128", title, (), (owner.place if owner else None,), ("the shape of the state's start value",))
 
 

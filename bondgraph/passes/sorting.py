@@ -1,5 +1,5 @@
-"""Sort the statements of a system into block lower triangular form (BLT): an order of evaluation, with each algebraic loop torn
-and kept together.
+"""Sort the statements of a system into block lower triangular form (BLT): an order of evaluation in which each algebraic loop is
+one block, solved by tearing.
 
 Tearing: choose the values of an algebraic loop to take as unknowns, so that its other values follow in order.
 """
@@ -19,7 +19,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import APPLY_INVERSE, SOUGHT, combine
 
 NODES_PER_CUT = 100
-"""Number of nodes of a strongly connected component for each node that is cut before the components are determined again."""
+"""Size of a strongly connected component divided by the number of nodes cut (at least 1) before components are computed again."""
 
 
 MAX_UNKNOWNS = 6
@@ -31,8 +31,8 @@ def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[
     """Return the nodes of a loop to cut, and an order of all its nodes once the results of the cut nodes are known.
 
     Nodes that need their own result are cut. Then, greedily, in every strongly connected component that remains, the node with
-    the largest product of predecessors and successors relative to its size is cut; and last, nodes whose results would depend on
-    more than `MAX_UNKNOWNS` cut nodes.
+    the largest product of predecessors and successors relative to its size is cut. Finally, nodes whose results would depend on
+    more than `MAX_UNKNOWNS` cut nodes are cut.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[
 def _cut(
     part: Collection[int], before: Mapping[int, set[int]], after: Mapping[int, set[int]], size: Mapping[int, int]
 ) -> set[int]:
-    """Choose the best node of a component, or several of a large one; in between, nodes that are no longer on a cycle are
-    removed."""
+    """Choose the best node of a component, or several nodes of a large component; after each choice, nodes that are no longer on
+    a cycle are removed."""
     alive = set(part)
     entering = {n: len(before[n] & alive) for n in alive}
     leaving = {n: len(after[n] & alive) for n in alive}
@@ -121,7 +121,7 @@ def _too_dependent(
 
 
 def sort_statements(system: System) -> System:
-    """Sort the statements topologically; tear each algebraic loop and keep it together."""
+    """Sort the statements topologically; tear each algebraic loop and keep it in one block."""
     statements = system.statements
     producer = {out: index for index, statement in enumerate(statements) for out in statement.outs}
     needs = [[producer[arg] for arg in statement.args if arg in producer] for statement in statements]
@@ -235,5 +235,5 @@ def refuse_undefined_values(system: System, model: Model) -> System:
 def _no_statement(name: str, neighbours: Sequence[Element]) -> Problem:
     laws = dict.fromkeys(type(e.law).__name__ for e in neighbours)
     details = (f"at: {named(neighbours) or 'no bond'}, with laws {', '.join(laws) or 'of signals'}",)
-    cures = ("a statement that gives it, in the function that writes the statements of your own law",)
-    return Problem("E173", f'nothing gives the value "{name}"', details, tuple(e.place for e in neighbours), cures)
+    cures = ("a statement that computes this value, in the function that writes the statements of your own law",)
+    return Problem("E173", f'no statement computes the value "{name}"', details, tuple(e.place for e in neighbours), cures)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of the runs in order, ignoring the index of a pandas object: numbers (runs, ...), or a list of words;
+    """Return the values of the runs in order, ignoring the index of a pandas object: numbers (runs, ...), or a list of strings;
     None without a first axis."""
     array = real(values)
     if array is not None:
@@ -42,9 +42,8 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), if only single numbers vary; else None: they are read run by run.
-
-    Valid ranges are intervals, so that only the smallest and largest number are checked. Raises `ModelError` as
+    """Return parameters of the kernels, (runs, parameters), if only scalars vary; else None, and the parameters are read run by
+    run. Valid ranges are intervals, so only the smallest and largest value are checked. Raises `ModelError` as
     `Compiled.parameters` does.
     """
     system, p = compiled.system, flat(compiled.system.parameters.values())
@@ -67,7 +66,7 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
 
 
 def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) -> bool:
-    """Return True if a parameter must be no less than another one that varies."""
+    """Return True if a parameter must be no less than another parameter that varies."""
     path, _, local = name.rpartition(".")
     element = compiled.model.elements.get(path)
     parameter = None if element is None else element.parameters.get(local.partition(" in ")[0])
@@ -75,8 +74,8 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some follow from
-    other states, parameters or motion."""
+    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some states follow from other
+    states, parameters or motion."""
     model, system = compiled.model, compiled.system
     if (
         system.starts
@@ -123,8 +122,7 @@ def _rows(block: Any) -> int:
 
 
 _MAX_CACHED = 5000
-"""Largest number of states and parameters of a model whose prepared runs are cached: larger models take memory, and their steps
-dominate the time."""
+"""Largest number of states and parameters of a model whose prepared runs are cached; larger models take too much memory."""
 
 _EACH = '"spring.stiffness": [20.0, 50.0]'
 
@@ -133,10 +131,11 @@ _EACH = '"spring.stiffness": [20.0, 50.0]'
 @short_repr
 @dataclass(frozen=True)
 class PreparedRun:
-    """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
+    """Runs of a model with the same start time, end and settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
     Binding is done once; then a run costs only its steps. A call with parameters and start values returns the result of
-    `simulate`, bit for bit; `run` takes and returns numbers, `run_many` does so for many runs at once. Threads may share it."""
+    `simulate`, bit for bit; `run` takes and returns arrays, and `run_many` does so for many runs in one call. Threads may share
+    a prepared run."""
 
     compiled: Compiled
     program: PreparedProgram
@@ -164,8 +163,8 @@ class PreparedRun:
         return x, p, m
 
     def _ensure_coherent(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
-        """Raise E214 if modes of switches do not hold at a start, E218 if its positions, or E455 if its velocities do not fit the
-        constraints."""
+        """Raise E214 if the modes of switches are inconsistent at the start, E218 if the positions violate the constraints, or
+        E455 if the velocities do."""
         compiled, program = self.compiled, self.compiled.program
         model, system = compiled.model, compiled.system
         raise_if_any(model.name, violated_constraints(model, system, program, t, x, p, m))
@@ -178,20 +177,20 @@ class PreparedRun:
             raise_if_any(model.name, misfit_problems(model, motion, held.slices, x))
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """Run from numbers in the order of the kernels, as `start_values` returns them, without checks: contiguous arrays of
+        """Run from arrays in the order of the kernels, as `start_values` returns them, without checks: contiguous arrays of
         floats p (parameters,), x0 (n,), m0 (modes,)."""
         return self.program.run(p, x0, m0)
 
     def start_values_many(
         self, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return numbers for `run_many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row if all are equal.
+        """Return arrays for `run_many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row if all are equal.
 
         Parameters
         ----------
         parameters, initial : by name as for a run, each with a value for every run, (runs, *shape).
 
-        Raises `ModelError` as `Compiled.initial` does, and E124 if a run has no value, or the numbers of runs differ.
+        Raises `ModelError` as `Compiled.initial` does, and E124 if a run has no value or the numbers of values differ.
         """
         compiled, name = self.compiled, self.compiled.model.name
         varied, starts = (
@@ -247,11 +246,11 @@ class PreparedRun:
         lanes: int | None = None,
         device: str | None = None,
     ) -> BatchResult:
-        """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`.
+        """Run an ensemble from arrays, as `start_values_many` returns them; see `PreparedProgram.run_many`.
 
-        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", for 2,000 runs or more, a GPU with fast double precision
-        that can do them, else, or once the GPU is lost, the CPU; None, the CPU. The results do not depend on the device. Runs
-        that a GPU cannot judge are handed back to the CPU.
+        device : "cuda" or "cuda:1" selects a GPU; None selects the CPU; "auto" selects a GPU with fast double precision for 2,000
+        runs or more if it supports them, and otherwise, or if the GPU is lost, the CPU. The results do not depend on the device.
+        Runs that a GPU cannot check are handed back to the CPU.
 
         Raises `RunError` E282 to E294 for a GPU; `ExtraError` E416 without the package for it.
         """
@@ -270,7 +269,7 @@ class PreparedRun:
         is_stored: bool = False,
     ) -> GPULauncher | None:
         """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many` does. If `is_stored`,
-        results are stored in chunks and take no memory here."""
+        results are stored in chunks and are not kept in memory."""
         if device is None:
             return None
         from bondgraph.run.batch.gpu.launcher import launcher_of  # loads the writers of machine code for GPUs
@@ -291,7 +290,7 @@ def run_once(
     kept: KeepOptions,
     settings: RunSettings,
 ) -> Result:
-    """Run a model, as `Compiled.simulate` does, by a prepared run that is cached while the settings stay the same."""
+    """Run a model, as `Compiled.simulate` does, with a prepared run that is cached while the settings stay the same."""
     return shared_runs(compiled, t_end, kept, settings)(parameters=parameters, initial=initial)
 
 

@@ -118,9 +118,9 @@ class Diagram:
     title: str = ""
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture as SVG, PDF, PNG or TikZ (.tex), depending on the ending, and return its path.
+        """Write the picture as SVG, PDF, PNG or TikZ (.tex), depending on the suffix, and return its path.
 
-        Raises `FileError` E415 for another ending, E414 if the file cannot be written; `ExtraError` E416 for a PDF or PNG if
+        Raises `FileError` E415 for another suffix, E414 if the file cannot be written; `ExtraError` E416 for a PDF or PNG if
         Matplotlib is not installed.
         """
         ending = known_ending(path, ".svg", ".pdf", ".png", ".tex")
@@ -166,23 +166,23 @@ def diagram(
     labels: BondLabels = False,
     colours: str | Mapping[str, str] = "colour",
 ) -> Diagram:
-    """Draw a model, with half arrows, causal strokes, vector bonds as double lines, switches and signals.
+    """Draw a model with half arrows, causal strokes, vector bonds as double lines, switches and signals.
 
     A graph need not be compiled; with a causality conflict, it is drawn without strokes.
     `positions` maps paths of elements to centres in px, x to the right and y downwards; other elements are placed near their
     neighbours. `folded` names nested graphs (or is "all") that are drawn as single boxes, to which their outer bonds and signals
     attach; if only elements inside have positions, the box is in their middle. By default, nested graphs with an icon are folded,
-    and in a model of more than 60 nodes others too, innermost first. Nested graphs in `unfolded` stay open.
+    and in a model of more than 60 nodes other nested graphs as well, innermost first. Nested graphs in `unfolded` stay open.
 
     | option | what it does |
     |---|---|
     | `title` | text above the picture; None: the name of the graph, "": none |
     | `legend` | explain the symbols below the drawing |
     | `values` | show parameters of elements, with units |
-    | `labels` | texts on bonds: letters of effort and flow with the number of the bond, "numbers" alone, or your own texts |
+    | `labels` | labels on bonds: letters of effort and flow with the number of the bond, "numbers" alone, or your own labels |
     | `colours` | "colour", "black" (for printing in black), or colours by field of `Palette`: {"stroke": "#c8374b"} |
 
-    Bonds are numbered from 1. Your own texts are a mapping from a bond's name to its texts of effort and flow;
+    Bonds are numbered from 1. Your own labels are a mapping from a bond's name to its labels of effort and flow;
     `result.diagram(at=0.2)` shows their values.
 
     Raises `ModelError` (E100, E131, E132, E134, E585, E586, E589) for an object without a model, an unknown element, an invalid
@@ -238,7 +238,7 @@ def diagram(
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
-    """Return the texts of effort and flow by bond; E589 for invalid choices and missing bonds."""
+    """Return the labels of effort and flow by bond. Raises E589 for invalid choices and missing bonds."""
     if isinstance(labels, Mapping):
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():
@@ -260,7 +260,7 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
 
 
 def _with_causality(model: Drawable) -> tuple[Model, Causality | None]:
-    """Return the model and its causality, None if there is a conflict; bonds are then drawn without strokes."""
+    """Return the model and its causality; None for a conflict, which is drawn without strokes."""
     if isinstance(model, Analysed):
         return model.model, model.causality
     frozen = model.freeze() if isinstance(model, Graph) else model

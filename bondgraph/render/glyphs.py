@@ -147,7 +147,7 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
             text(x, core + 8, node.label, NAME_SIZE, palette.ink),
         ]
     else:
-        # Both are anchored at the colon, so that they fit whatever font the reader has.
+        # Both are anchored at the colon, so that they do not overlap in any font.
         middle = x + (text_width(node.kind, KIND_SIZE) - text_width(node.label, NAME_SIZE)) / 2
         parts = [
             text(middle - 4.5, core, node.kind, KIND_SIZE, colour, "end", bold),

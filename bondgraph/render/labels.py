@@ -19,7 +19,7 @@ BOND_LABEL_SIZE = 10.5
 LABEL_DISTANCE = 5.0
 """Distance from a bond to its labels, px."""
 SHORT = 24.0
-"""Largest width of a text that stays clear of the barb of its half arrow, px."""
+"""Largest width of a label that stays clear of the barb of its half arrow, px."""
 INTERACTION_DISTANCE = 30.0
 """Distance above which a line does not affect the labels of a bond, px."""
 LETTERS: Mapping[str, tuple[str, str]] = {
@@ -65,7 +65,7 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
-    """Return the labels of each edge, with little overlap: the dimension of a vector bond, on the effort side if there is room,
+    """Return the labels of each edge, with little overlap: the dimension of a vector bond, on the effort side if there is space,
     and the `texts` of a bond, by its name, on the effort and flow sides."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
@@ -96,7 +96,7 @@ def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]
 
 
 def _meet(line: Route, other: Route) -> bool:
-    """Return True if a line comes near the labels of another."""
+    """Return True if a line comes near the labels of another line."""
     (left, top, right, bottom), (west, north, east, south) = line.extent, other.extent
     return (
         right + INTERACTION_DISTANCE > west
@@ -107,7 +107,7 @@ def _meet(line: Route, other: Route) -> bool:
 
 
 def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> float:
-    """Return the cost of a label's overlaps with points of lines, including its own, and with rectangles of nodes and texts."""
+    """Return the cost of a label's overlaps with points of lines, including its own, and with rectangles of nodes and labels."""
     left, top, right, bottom = label.rectangle
     low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
     on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))
@@ -142,12 +142,12 @@ def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) 
 
 
 def _past_the_barb(kind: str, words: str) -> float:
-    """Return the additional distance of a text that is long enough to reach the barb of the half arrow."""
+    """Return the additional distance of a label that is long enough to reach the barb of the half arrow."""
     return BARB_OUT if kind == "flow" and text_width(words, BOND_LABEL_SIZE) > SHORT else 0.0
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
-    """Return the centre of a text on one side of a point on a line, clear of the line."""
+    """Return the centre of a label on one side of a point on a line, clear of the line."""
     half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
     return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 
@@ -158,7 +158,7 @@ def _plain(point: np.ndarray) -> tuple[float, float]:
 
 HEIGHT = LABEL_SIZE + 2.0
 ROUNDS = 3
-"""Number of placement rounds: the first considers only earlier names, the others consider all names."""
+"""Number of placement rounds: the first round considers only earlier names, later rounds consider all names."""
 Rectangle = tuple[float, float, float, float]
 """Left, top, right, bottom in px."""
 
@@ -170,7 +170,7 @@ def captions(
     frames: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
-    """Return node -> centre (x, y) of its name, clear of box `frames` and `occupied` rectangles, and below its node if
+    """Return the centre (x, y) of each node's name, clear of box `frames` and `occupied` rectangles, and below its node if
     possible."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
@@ -239,7 +239,7 @@ def _pair(point: np.ndarray) -> tuple[float, float]:
 
 
 def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return overlaps (n, k): 1 to 2 if rectangles (n, 4) overlap others (k, 4), else 0."""
+    """Return overlaps (n, k): 1 to 2 if rectangles (n, 4) overlap rectangles (k, 4), else 0."""
     low, high = np.maximum(a[:, None, :2], b[:, :2]), np.minimum(a[:, None, 2:], b[:, 2:])
     width, height = high[..., 0] - low[..., 0] + 2.0, high[..., 1] - low[..., 1] + 1.0
     area = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]) + 1.0

@@ -21,7 +21,7 @@ SHARPNESS = 2.0
 PRINT_FONT = "DejaVu Sans"
 """Last font that the SVG names; Matplotlib includes it, so the picture is the same everywhere."""
 NARROWER = {"normal": 0.90, "bold": 0.84}
-"""Scale of this font, whose letters are wider than in Helvetica, for which the picture was laid out."""
+"""Scale of this font: its letters are wider than those of Helvetica, for which the picture was laid out."""
 
 
 def paint(svg: str, path: Path, title: str) -> None:

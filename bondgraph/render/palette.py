@@ -33,7 +33,7 @@ class Palette:
     box: str = "#f2f5f9"
     """Fill of nested graphs."""
     box_inside: str = "#e7edf4"
-    """Fill of nested graphs within nested graphs, and of folded ones."""
+    """Fill of nested graphs within nested graphs, and of folded graphs."""
     box_deep: str = "#dde5ee"
     box_edge: str = "#cfd8e3"
 

@@ -1,8 +1,8 @@
 """Reproducible arithmetic: sums, products, quotients and square roots, which IEEE 754 rounds uniquely.
 
-A layout compares numbers that symmetry makes equal. BLAS, a vendor's sine or a fused multiply-add may round differently on
-another processor, decide such comparisons and change the picture. The layout therefore takes its lengths, products, inverses and
-random numbers from here.
+A layout compares numbers that are equal by symmetry. BLAS, a vendor's sine or a fused multiply-add may round differently on
+another processor, decide such comparisons and change the picture. The layout therefore uses the lengths, products, inverses and
+random numbers of this module.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ def inverse(matrix: np.ndarray) -> np.ndarray:
 
 
 def geometric(first: float, last: float, count: int) -> list[float]:
-    """Return `count` numbers from first to last in geometric progression, with decimal logarithms, which are the same
-    everywhere."""
+    """Return `count` numbers from first to last in geometric progression, computed with decimal logarithms, which are identical
+    on every platform."""
     with decimal.localcontext(decimal.Context(prec=25)):
         ratio = (decimal.Decimal(last) / decimal.Decimal(first)).ln() / max(count - 1, 1)
         return [float(decimal.Decimal(first) * (k * ratio).exp()) for k in range(count)]
 
 
 class Noise:
-    """Random numbers that Python reproduces for a seed on every machine and in every version; NumPy generates many at once."""
+    """Random numbers that Python reproduces for a seed on every machine and in every version; NumPy generates many in one
+    call."""
 
     def __init__(self, seed: int):
         self._random = RandomState([seed])  # the same numbers as `random.Random(seed)` gives

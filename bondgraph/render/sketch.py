@@ -23,10 +23,11 @@ MAX_NODES = 60
 
 
 def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collection[str]) -> tuple[str, ...]:
-    """Return the paths of folded nested graphs: the named ones, "all", or for None those with an icon, and then innermost ones,
-    level by level, until at most `MAX_NODES` nodes remain. Graphs in `unfolded`, and graphs around them, stay open.
+    """Return the paths of folded nested graphs: the named graphs, or all for "all"; for None, the graphs with an icon, then
+    innermost graphs, level by level, until at most `MAX_NODES` nodes remain. Graphs in `unfolded`, and graphs around them, stay
+    open.
 
-    Raises `ModelError`: E134 for a path that is not a nested graph, E586 for one that is both folded and unfolded.
+    Raises `ModelError`: E134 for a path that is not a nested graph, E586 for a graph that is both folded and unfolded.
     """
     open_graphs = names_of(unfolded, "unfolded")
     named = () if folded is None else model.groups if folded == "all" else names_of(folded, "folded")
@@ -45,7 +46,7 @@ def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collec
             Problem(
                 "E586",
                 f'"{path}" is both folded and unfolded, or contains an unfolded graph',
-                cures=("either folded or unfolded",),
+                cures=("the path in `folded` or in `unfolded`, not in both",),
             )
             for path in named
             if path in around
@@ -132,7 +133,7 @@ class Mark:
     note: str = ""
     """Name of the automaton of a switch; content of a folded graph."""
     stacked: bool = False
-    """True if the name is under the kind because it is long."""
+    """True if the name is long and therefore drawn below the kind of the element."""
     values: tuple[str, ...] = ()
     """Values of its parameters, at the bottom, a line for each."""
     icon: str = ""
@@ -211,7 +212,7 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
         if isinstance(element.law, Junction) and element.law.automaton:
             switches.setdefault(element.law.automaton, index)
         elif path in model.automata:
-            # Automata of frictions and diodes have the name of their element.
+            # Automata of dry friction and diodes have the name of their element.
             switches.setdefault(path, index)
     for path in model.automata:
         if path not in switches:

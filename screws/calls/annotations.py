@@ -1,4 +1,4 @@
-"""Annotations of arguments, read after a call has failed: which values they accept, in code and in words."""
+"""Annotations of arguments, read after a call has failed: which values they accept, as code and as text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
 
 
 def accepts(value: Any, annotation: Any) -> bool:
-    """Return False for a value that is certainly not of the annotated kind: lists pass for tuples, whole numbers for floats.
+    """Return False for a value that is certainly not of the annotated type: lists pass for tuples, whole numbers for floats.
 
     >>> [accepts(value, float | None) for value in (1, 2.5, None, "2", True, [1.0])]
     [True, True, True, False, False, False]

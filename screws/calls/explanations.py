@@ -1,6 +1,6 @@
 """Explanation of failed calls: from a function and its arguments, an error that names the wrong argument, or None.
 
-The signature is read only after a call has failed, so that a valid call costs almost nothing.
+The signature is read only after a call has failed, so a valid call costs almost nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def check_calls(package: str) -> None:
     """Make the public functions and methods of a package explain calls that fail because of their arguments.
 
     E317 : unknown, repeated or missing arguments.
-    E150 : values whose kind differs from the annotation, if Python has raised an error.
+    E150 : values whose type differs from the annotation, if Python has raised an error.
     """
     module = sys.modules[package]
     for name in module.__all__:
@@ -63,8 +63,8 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> CallError | None:
-    """Return the error of a call that does not fit the signature of a function (E317) or its annotations (E150); None if it fits
-    both."""
+    """Return the error of a call that does not match the signature of a function (E317) or its annotations (E150); None if it
+    matches both."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]
@@ -95,7 +95,7 @@ def _shape(value: Any) -> Any:
 
 
 def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
-    """Return the error of a call whose `count` positional arguments and keywords do not fit a signature."""
+    """Return the error of a call whose `count` positional arguments and keywords do not match a signature."""
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     for word in keywords:

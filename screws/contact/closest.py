@@ -19,7 +19,8 @@ from screws.surfaces.surface import Surface
 
 @dataclass(frozen=True)
 class StationaryPair:
-    """Pair of surface points seen in object 1: tangential offset and tilt (0 at a solution), gap, curvatures."""
+    """Pair of surface points, expressed in the frame of object 1: tangential offset and tilt (0 at a solution), gap,
+    curvatures."""
 
     pair: Pair
     M1: np.ndarray
@@ -60,7 +61,7 @@ def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
 
 
 def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:
-    """Solve for the stationary pair by a Newton iteration with line search, to rounding; None without convergence."""
+    """Solve for the stationary pair by Newton iteration with line search, to rounding error; None without convergence."""
     surface1, surface2, length = bodies.surface1, bodies.surface2, bodies.length
     current = evaluate(bodies, start)
     for _ in range(max_iterations):
@@ -90,7 +91,7 @@ def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) ->
 
 
 def _converged(current: StationaryPair, length: float) -> bool:
-    # Rounding of the positions limits the offset; near a curvature limit half of the digits are lost.
+    # Rounding errors of the positions limit the offset; near a curvature limit half of the digits are lost.
     rounding = float(np.max(np.abs([current.p1, current.p2]))) / length
     return current.residual(length) < 1e-11 * max(1.0, rounding)
 
@@ -143,17 +144,17 @@ def closest_points(
 ) -> ContactCoordinates:
     """Find the contact coordinates of two bodies: the pair of points with opposite normals along their common line.
 
-    Separated bodies get their closest points; overlapping ones the pair that continues these into penetration, d < 0.
+    Separated bodies get their closest points; overlapping bodies get the continuation of this pair into penetration, d < 0.
 
     Parameters
     ----------
     surface1, surface2 : surfaces in the object frames O1, O2.
     H_1_2 : pose (4, 4) of O2 in O1.
     guess : coordinates of a nearby pose, tried first.
-    near : point (3,) of body 1, m; of several local minima of the distance, the nearest to it is chosen.
+    near : point (3,) of body 1, m; of several local minima of the distance, the one nearest to `near` is chosen.
 
-    Raises `GeometryError` G121 no pair found, G122 no isolated pair (flat on flat, parallel cylinders, a focal distance), G123
-    overlap beyond the curvature limit, G124 H_1_2 is not a pose.
+    Raises `GeometryError` G121 if no pair is found, G122 if no pair is isolated (flat on flat, parallel cylinders, a focal
+    distance), G123 if the overlap exceeds the curvature limit, G124 if H_1_2 is not a pose.
 
     Examples
     --------
@@ -185,8 +186,8 @@ def closest_points(
 
 
 def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
-    """Return all local minima of the distance that a global search finds: overlapping ones first, the shallowest first, then
-    separated ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two.
+    """Return all local minima of the distance that a global search finds: first overlapping pairs by increasing depth, then
+    separated pairs by increasing gap. Two convex bodies have one minimum; an ellipsoid across a trough has two.
 
     Raises `GeometryError` G122 and G124 as `closest_points` does.
     """
@@ -209,7 +210,7 @@ MERGE_DISTANCE = 1e-3
 
 
 def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list[StationaryPair]]:
-    """Return the stationary pairs that face each other, a verdict on each, and the distinct local minima in order."""
+    """Return the stationary pairs that face each other, the class of each, and the distinct local minima in order."""
     samples1, samples2 = common_samples(bodies)
     solutions = (solve_stationarity(bodies, start) for start in starting_pairs(bodies, samples1, samples2))
     pairs = [pair for pair in solutions if pair is not None and pair.facing < 0.0 and _in_range(bodies, pair)]
@@ -226,7 +227,8 @@ def local_minima(bodies: Bodies) -> list[StationaryPair]:
 
 
 def distinct(bodies: Bodies, pairs: Iterable[StationaryPair]) -> list[StationaryPair]:
-    """Return the pairs without duplicates: overlapping ones first, the shallowest first, then the others by gap."""
+    """Return the pairs without duplicates: first overlapping pairs by increasing depth, then separated pairs by increasing
+    gap."""
     minima: list[StationaryPair] = []
     for pair in sorted(pairs, key=lambda pair: (pair.gap >= 0.0, abs(pair.gap))):
         distances = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in minima)
@@ -254,15 +256,15 @@ def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
 
 
 def _between_convex(bodies: Bodies) -> StationaryPair | None:
-    """Return the closest points of two separated convex bodies, from one start: such a pair is unique. None if the iteration
-    fails or the bodies overlap, so that several pairs face each other."""
+    """Return the closest points of two separated convex bodies, a unique pair, from one initial guess. None if the iteration
+    fails or the bodies overlap, because then several pairs face each other."""
     start = facing_pair(bodies)
     pair = None if start is None else solve_stationarity(bodies, start)
     return None if pair is None or pair.gap < 0.0 or not is_isolated_minimum(bodies, pair) else pair
 
 
 def is_isolated_minimum(bodies: Bodies, pair: StationaryPair) -> bool:
-    """Return True if the gap has a minimum at a pair of facing points, or its continuation into penetration."""
+    """Return True if the gap, or its continuation into penetration, has a minimum at a pair of facing points."""
     return pair.facing < 0.0 and _in_range(bodies, pair) and _verdict(pair) == ""
 
 
@@ -274,8 +276,8 @@ def _in_range(bodies: Bodies, pair: StationaryPair) -> bool:
 def _verdict(pair: StationaryPair) -> str:
     """Classify a pair: "" for a minimum of the gap (d >= 0) or its continuation (d < 0), else "flat", "overlap" or "saddle".
 
-    The second variation of the gap is [[A, 0], [0, K2]] + [[I, -I], [-I, I]] / d; it is positive where I + d A and
-    A + K2 + d K2 A are. In penetration d decreases from 0; the first zero of the second matrix's determinant is the curvature
+    The second variation of the gap is [[A, 0], [0, K2]] + [[I, -I], [-I, I]] / d; it is positive definite where I + d A and A +
+    K2 + d K2 A are. In penetration d decreases from 0; the first zero of the second matrix's determinant is the curvature
     limit.
     """
     A, K = pair.curvatures()
@@ -315,7 +317,7 @@ def _mixed(X: np.ndarray, Y: np.ndarray) -> float:
 
 
 def _inside(bodies: Bodies, pair: StationaryPair, samples1: Samples, samples2: Samples) -> bool:
-    """Return True if the point of each body lies within the other, judged at the nearest sample."""
+    """Return True if the point of each body lies within the other body, according to the nearest sample."""
     depth = abs(pair.gap)
     return _is_below(pair.p2, samples1, depth) and _is_below(bodies.in_second(pair.p1), samples2, depth)
 
@@ -352,7 +354,7 @@ def _search_error(bodies: Bodies, pairs: list[StationaryPair], verdicts: list[st
         title = f"{names} have no closest points: the cylinder is infinite and cuts the plane in this pose"
         return GeometryError("G121", title, BOUNDED)
     title = f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
-    cure = "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess"
+    cure = "check that the surfaces face each other in this pose, that their ranges contain the closest points, or give a guess"
     return GeometryError("G121", f"{title}within the surfaces", cure)
 
 
@@ -360,7 +362,7 @@ BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), 
 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
-    """Return the error of bodies that touch along a line, or at a focal distance, where a hollow has the other body's
+    """Return the error for bodies that touch along a line, or at a focal distance, where a hollow has the other body's
     curvature."""
     hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
     title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "

@@ -1,4 +1,5 @@
-"""Initial guesses for the search of closest points: sample both surfaces, rate the pairs, keep a spread of the best."""
+"""Initial guesses for the search for closest points: sample both surfaces, rate the pairs, and keep well-spaced pairs among the
+best."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def common_samples(bodies: Bodies) -> tuple[Samples, Samples]:
 
 
 def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]:
-    """Return heights on the z axis and on the line origin + t direction where the two come closest; 0, 0 if parallel."""
+    """Return heights on the z axis and on the line origin + t direction where the two lines are closest; 0, 0 if parallel."""
     cosine = float(direction[2])
     sine_square = 1.0 - cosine * cosine
     if sine_square < 1e-12:
@@ -120,8 +121,8 @@ def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int =
 
 
 def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
-    """Return a pair of facing points near the closest ones, by alternating projections from the centre of one body; None if both
-    are unbounded or a projection fails."""
+    """Return a pair of facing points near the closest points, by alternating projections from the centre of one body; None if
+    both are unbounded or a projection fails."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     try:
         if not isinstance(surface2.shape, (Plane, Cylinder)):

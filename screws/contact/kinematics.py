@@ -92,7 +92,7 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
 
     Notes
     -----
-    The logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. Zero at the closest points of the poses.
+    The logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. It is zero at the closest points of the poses.
     """
     x1, z1 = ([H_0_C1[i, k] for i in range(3)] for k in (0, 2))
     x2, y2 = ([H_0_C2[i, k] for i in range(3)] for k in (0, 1))
@@ -111,19 +111,20 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
 
 
 FAR, VERY_FAR = 8.0, 1000.0
-"""Gap times relative curvature beyond which the gap limits how fast contact coordinates may be corrected; multiple of it beyond
-which sliding counts less."""
+"""Gap times relative curvature above which the gap limits corrections of contact coordinates, and above which sliding gets less
+weight."""
 
 
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:
     """Return the rate of rotation, and of sliding over the curvature, rad/s; independent of the unit of length.
 
-    It is |omega| + |v| |S| for the twist T of body 2 relative to body 1 in C2 and the relative curvature S = K2 B + A; |.| sums
-    absolute values, for S on its diagonal.
-    Contact coordinates drift in proportion to the motion; a correction at this rate removes an error within a radian of it.
+    It is |omega| + |v| |S| for the twist T of body 2 relative to body 1 in C2 and the relative curvature S = K2 B + A; |.| is the
+    sum of absolute values, for S of the diagonal entries.
+    Contact coordinates drift in proportion to the motion; a correction at this rate removes an error within one radian of the
+    motion.
 
-    At gaps of several radii, d |S| > `FAR`, nothing turns that fast: |S| grows with the gap, so that the rate would make the
-    equations of distant bodies stiff. There |omega| + (|v| + |v_z|) `FAR` / d replaces it: an error in length decays as the gap
+    At gaps of several radii, d |S| > `FAR`, nothing turns that fast: |S| grows with the gap, so the rate would make the equations
+    of distant bodies stiff. There |omega| + (|v| + |v_z|) `FAR` / d replaces it: an error in length decays as the gap
     to the power `FAR` while the bodies approach. Very far away, |v| / d, the rate at which the direction from body to body turns,
     replaces |v| `FAR` / d: if body 1 turns, |v| is its rate times the gap.
     """

@@ -1,4 +1,4 @@
-"""Search for places where two bodies overlap away from known contact points, or are nearest to each other."""
+"""Search for regions where two bodies overlap away from known contact points, or are nearest to each other."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from screws.surfaces.nearest import bounded_samples, nearest_coordinates
 from screws.surfaces.surface import Surface
 
 _AWAY = 0.05
-"""Distance from all contact points, relative to the smaller body's size, beyond which a point belongs to another place."""
+"""Distance from all contact points, relative to the smaller body's size, beyond which a point belongs to another contact."""
 _REACH = 0.2
-"""Largest distance of a point from the normal at the nearest sample, relative to the surface's size; the surface ends there."""
+"""Largest distance of a point from the normal at the nearest sample, relative to the surface's size; farther points lie beyond
+the edge."""
 _STARTS, _APART = 6, 0.3
-"""Number of points from which a place is searched, and their minimum distance relative to the smaller body's size."""
+"""Number of points from which an overlap is searched for, and their minimum distance relative to the smaller body's size."""
 _SHALLOW = 1e-6
-"""Depth relative to the smaller body's size that counts as rounding."""
+"""Depth relative to the smaller body's size that counts as rounding error."""
 _CLEAR, _DEEPER = 0.02, 1.5
 """Depth beyond which a point belongs to no known contact: relative to the smaller body's size, and to the contacts' depth."""
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Place where two bodies overlap: a point (3,) of body 1 in its axes, and the depth there, m."""
+    """Overlap of two bodies: a point (3,) of body 1 in its axes, and the depth there, m."""
 
     point: tuple[float, float, float]
     depth: float
@@ -46,8 +47,8 @@ class Overlap:
 
 @dataclass(frozen=True)
 class InsidePoint:
-    """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below
-    the nearest sample of the other, m, and the coordinates of both samples."""
+    """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below the
+    nearest sample of the other body, m, and the coordinates of both samples."""
 
     point: np.ndarray
     body: int
@@ -58,10 +59,11 @@ class InsidePoint:
 def overlap_elsewhere(
     surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray, known_depth: float = 0.0
 ) -> Overlap | None:
-    """Return the deepest place where two bodies overlap away from the points `contacts` (k, 3) of body 1, or None.
+    """Return the deepest overlap of two bodies away from the points `contacts` (k, 3) of body 1, or None.
 
-    `H_1_2` is the pose (4, 4) of body 2 in body 1. A place is a pair of points with opposite normals along their common line, or,
-    if none converges, a point that lies clearly deeper in the other body than the contacts, whose depth is `known_depth`, m.
+    `H_1_2` is the pose (4, 4) of body 2 in body 1. An overlap is a pair of points with opposite normals along their common line
+    or, if no pair converges, a point that lies clearly deeper in the other body than the contacts, whose depth is `known_depth`,
+    m.
     Overlaps between the samples of the surfaces may escape the search.
     """
     bodies, inside = Bodies(surface1, surface2, H_1_2), inside_points(surface1, surface2, H_1_2, contacts)
@@ -81,14 +83,15 @@ def overlap_elsewhere(
 
 
 def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[InsidePoint]:
-    """Return the deepest samples of either body inside the other, apart from each other: starts for a search of overlaps."""
+    """Return the deepest samples of either body inside the other, apart from each other: starting points of a search for
+    overlaps."""
     bodies = Bodies(surface1, surface2, H_1_2)
     return _spread(inside_points(surface1, surface2, H_1_2, np.zeros((0, 3))), _APART * bodies.length)
 
 
 def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> float:
     """Return the depth of the deepest sample of the smaller body inside the other, away from the points `contacts` (k, 3) of
-    body 1, m; 0 if none is inside. Fast: for a first check."""
+    body 1, m; 0 if none is inside."""
     bodies = Bodies(surface1, surface2, H_1_2)
     smaller = min((body for body in (1, 2) if has_samples(_surface(bodies, body))), key=lambda body: _surface(bodies, body).size)
     points, depths, _ = _samples_inside(bodies, smaller)
@@ -121,7 +124,8 @@ def _surface(bodies: Bodies, body: int) -> Surface:
 
 def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive outside,
-    and the indices (k,) of its nearest samples, -1 if that body has a closed form or the sample lies far outside."""
+    and the indices (k,) of the nearest samples of the other body, -1 if its surface has a closed form or the sample lies far
+    outside."""
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points
@@ -221,8 +225,8 @@ def _triple(point: np.ndarray) -> tuple[float, float, float]:
 
 
 def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
-    """Return the local minima of the distance, and their continuations into overlap, that a search from both bodies finds:
-    overlapping ones first, the shallowest first, then separated ones by their gap.
+    """Return the local minima of the distance, continued into overlap, that a search from both bodies finds: first overlapping
+    pairs by increasing depth, then separated pairs by increasing gap.
 
     `H_1_2` is the pose (4, 4) of body 2 in body 1. The search starts where `all_closest_points` does, from either body, and from
     the points of each body inside the other. Raises `GeometryError` G124 if H_1_2 is not a pose.

@@ -1,4 +1,4 @@
-"""Names that users write: what a wrong one may mean, where a missing one is, and what an old one is now."""
+"""Names that users write: what a wrong name may mean, where a missing name is, and what has replaced an old name."""
 
 from screws.names.renamed import answer_old_names
 from screws.names.similar import similar_names

@@ -1,4 +1,4 @@
-"""Errors of names that a package or an object lacks (E684), with the packages that export such a name."""
+"""Errors for names that a package or an object lacks (E684), with the packages that export the name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PACKAGES = ("bondgraph", "screws", "screwbond.models")
 
 
 class MissingAttribute(ScrewbondError, AttributeError):
-    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed when read:
-    most of these errors only serve `hasattr`."""
+    """Error for a name that a package or an object lacks (E684). The message is composed when it is read, because most of these
+    errors only serve `hasattr`."""
 
     code = "E684"
 
@@ -39,13 +39,13 @@ class MissingAttribute(ScrewbondError, AttributeError):
 
 
 class MissingImport(ScrewbondError, ModuleNotFoundError):
-    """Error of an import of a name that a package lacks (E684)."""
+    """Error for the import of a name that a package lacks (E684)."""
 
     code = "E684"
 
 
 def where_instead(name: str, names: Iterable[str]) -> str:
-    """Return a cure for a name that is missing here: `near_or_elsewhere`, or the `names` here."""
+    """Return a cure for a name that is missing: `near_or_elsewhere`, or the list of `names`."""
     if near := near_or_elsewhere(name, listed := sorted(names)):
         return near
     more = f" and {len(listed) - MAX_ATTRIBUTES} more" if len(listed) > MAX_ATTRIBUTES else ""
@@ -53,7 +53,7 @@ def where_instead(name: str, names: Iterable[str]) -> str:
 
 
 def near_or_elsewhere(name: str, names: Iterable[str]) -> str:
-    """Return where to import a name that is missing here, or which of the `names` here are similar; "" if neither exists."""
+    """Return where to import a missing name, or which of the `names` are similar; "" if neither exists."""
     if homes := homes_of(name):
         return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])
     near = similar_names(name, names, most=2)
@@ -72,8 +72,8 @@ def homes_of(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def _exports() -> dict[str, set[str]]:
-    """Return the names of each package, of the packages in it and of the modules that it exports, read as text: most are not
-    loaded."""
+    """Return the names of each package, of the packages in it and of the modules that it exports, from their source files: most
+    modules are not loaded."""
     table = {}
     for package in PACKAGES:
         try:

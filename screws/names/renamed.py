@@ -103,7 +103,7 @@ KEYWORDS = _read_by_owner("""
 """)
 """Function, by its qualified name, or class -> old name of a keyword parameter -> new name."""
 FILES = {"strikes": "impacts"}
-"""Old word of `--only` -> new word."""
+"""Old choice of `--only` -> new choice."""
 SETTINGS = {"simultaneous": "impacts"}
 """Old name of a setting of a run -> new name."""
 SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequential"}}
@@ -111,12 +111,12 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 
 
 def now(old: str, new: str) -> str:
-    """Say that a name has changed."""
+    """Warn that a name has changed."""
     return f"`{old}` is now `{new}`"
 
 
 def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file with their current names and values, which may be old in the file."""
+    """Return the settings of a file, with outdated names and values replaced by the current ones."""
     named = {SETTINGS.get(name, name): value for name, value in settings.items()}
     return {
         name: SETTING_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value for name, value in named.items()
@@ -164,7 +164,7 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error of a name that a package lacks; names such as `__path__`, which Python looks up, get a plain error."""
+    """Return the error for a name that a package lacks; names such as `__path__`, which Python looks up, get a plain error."""
     if name.startswith("_"):
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
     return MissingAttribute(module, name)
@@ -195,8 +195,8 @@ def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
 
 
 class _OldImports(MetaPathFinder):
-    """Finder that raises an error with the new name when an old one is imported and no other finder has it. It also sees `from
-    bondgraph import OLD`, which looks for a module of that name before it fails."""
+    """Finder that raises an error with the new name when an old name is imported and no other finder knows it. It also catches
+    `from bondgraph import OLD`, because Python then tries to import a module of this name."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         package, _, name = fullname.rpartition(".")

@@ -1,9 +1,9 @@
-"""Contact of two boxes by the separating axis theorem: patch of two faces, crossing of two edges, or nearest points.
+"""Contact of two boxes by the separating axis theorem: common patch of two faces, crossing of two edges, or nearest points.
 
 Two boxes are apart exactly if one of 15 directions separates them: the normals of their faces, and the products of their edges
 (Gottschalk, Lin and Manocha 1996). The direction of the largest gap decides the features in contact. If it is a face, the facing
-face of the other box is clipped to its rectangle. Separated boxes may be nearest at a corner in none of these directions; then
-all features are compared.
+face of the other box is clipped to its rectangle. Separated boxes may be nearest at a corner, along none of these directions;
+then all features are compared.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def points_half_space(points: np.ndarray, shapes2: PlacedShapes, reach: float) -
 
 
 def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the point of a ball or a capsule nearest to a box; if the core lies above a face, both ends of its part there.
+    """Return the point of a ball or a capsule nearest to a box; if the core lies above a face, return both ends of the segment
+    above it.
 
     A core that enters the box is pushed out through the nearest face.
     """
@@ -74,7 +75,8 @@ def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> Nea
 def _points(
     rows: np.ndarray, core: np.ndarray, out: np.ndarray, height: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes
 ) -> NearestPoints:
-    """Return the points of cores at a height above the box; core and outward direction are in the axes of the box."""
+    """Return the nearest points from points `core` at heights above the box; core and outward direction are in the axes of the
+    box."""
     R, r = shapes2.R[rows], shapes1.radius[rows]
     centre, n = shapes2.p[rows] + rotate(R, core), rotate(R, out)
     return NearestPoints(rows, centre - r[:, None] * n, centre - height[:, None] * n, -n, height - r)
@@ -83,8 +85,9 @@ def _points(
 def _nearest_parameter(c: np.ndarray, a: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return t in [-1, 1] at which c + t a is nearest to the box |x| <= h, (m,).
 
-    The square of the distance is convex in t, and its slope is piecewise linear with bends where the line crosses the six planes
-    of the faces: the root lies between two neighbouring bends. If an interval of points is equally near, its middle is returned.
+    The square of the distance is convex in t, and its slope is piecewise linear, with breakpoints where the line crosses the six
+    planes of the faces: the root lies between two neighbouring
+    breakpoints. If an interval of points is equally near, its middle is returned.
     """
     moving = np.abs(a) > 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -131,10 +134,10 @@ FACE_PREFERENCE = 1e-3
 """Edges decide only if their gap exceeds the gap of the faces by this fraction of the smaller box: edges separate nearly parallel
 faces as well, but give one contact point instead of four."""
 LENGTH_TOLERANCE = 1e-7
-"""Fraction of the smaller box below which lengths count as equal."""
+"""Fraction of the smaller box below which a difference in length counts as zero."""
 EDGE_TOLERANCE = 1e-5
-"""Fraction of the smaller box within which edges and corners count as lying on the other face's edge; patch corners nearer than
-ten times that are merged."""
+"""Fraction of the smaller box within which edges and corners count as lying on the other face's edge; patch corners closer
+together than ten times this distance are merged."""
 PARALLEL_SINE = 1e-5
 """Sine of the angle between two edges below which they have no common normal."""
 
@@ -143,8 +146,8 @@ NEXT, AFTER = [1, 2, 0], [2, 0, 1]
 
 
 def box_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return at most eight corners of a common patch, or one point. The gap is the distance if the boxes are apart, and at most
-    `FACE_PREFERENCE` of a box below the least penetration depth if they overlap."""
+    """Return at most eight corners of a common patch, or one point. The gap is the distance if the boxes are apart; if they
+    overlap, its depth exceeds the least penetration depth by at most `FACE_PREFERENCE` of a box."""
     C = np.matmul(np.swapaxes(shapes1.R, 1, 2), shapes2.R)
     d1 = rotate_back(shapes1.R, shapes2.p - shapes1.p)
     d2 = rotate_back(shapes2.R, shapes2.p - shapes1.p)

@@ -7,7 +7,7 @@ The arrays of candidates are built at every step, in the order of the shapes, wh
 Nearest points of balls and capsules, with each other or with a half-space, in closed form.
 
 The core of a round shape is a segment, of length zero for a ball. Two segments are nearest where an end of one faces the other,
-or where they cross; each case is a candidate with its own normal, so that parallel capsules get two points.
+or where they cross; each case is a candidate with its own normal, so parallel capsules get two points.
 
 Nearest points of pairs with a convex hull: corners on a half-space here, all others by the package coal.
 
@@ -109,7 +109,7 @@ def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes
     gap = exit2 - exit1
     p1, p2 = corner_points + exit1[:, None] * n, corner_points + exit2[:, None] * n
     corners = NearestPoints(np.full(len(gap), k), p1, p2, np.tile(n, (len(gap), 1)), gap)
-    # No gap along n is less than the gap of the nearest points: if a corner seems to have one, its line misses a hull.
+    # No gap along n is less than the gap of the nearest points: if a corner seems to have a smaller gap, its line misses a hull.
     corners = corners.take(np.flatnonzero(gap >= distance - OUTSIDE_TOLERANCE * size))
     # A patch holds the points in a plane, within a tolerance; a single edge or corner has no patch.
     points = (
@@ -140,7 +140,8 @@ MAX_PARALLEL_SINE = 0.05
 
 
 def round_round(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the nearest points of balls and capsules, at most five for a pair (Ericson 2005, 5.1.9 for the crossing)."""
+    """Return the nearest points of balls and capsules, at most five for a pair (Ericson 2005, section 5.1.9, for crossing
+    axes)."""
     a, b = shapes1.R[:, :, 2] * shapes1.half[:, 2:], shapes2.R[:, :, 2] * shapes2.half[:, 2:]
     rows = np.arange(len(a))
     parts: list[tuple[np.ndarray, ...]] = []
@@ -172,14 +173,14 @@ def _has_length(a: np.ndarray) -> np.ndarray:
 
 
 def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
-    """Return the cosine between the directions to the other core and into its own core; if it is positive, the end is not
-    nearest."""
+    """Return the cosine of the angle, at an end of a core, between the directions to the other core and into the core; positive
+    if this end is not the nearest point."""
     size = np.sqrt(dots(d, d) * dots(inward, inward))
     return dots(d, inward) / np.where(size == 0.0, 1.0, size)
 
 
 def _nearest_parameter(p: np.ndarray, b: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest t in [-1, 1] of p + t b to a point, and whether it lies inside the segment."""
+    """Return the t in [-1, 1] at which p + t b is nearest to a point, and whether t lies inside the interval."""
     square = dots(b, b)
     t = dots(point - p, b) / np.where(square == 0.0, 1.0, square)
     inner = (np.abs(t) < 1.0 - END_SHARE) & (square > 0.0)
@@ -187,7 +188,7 @@ def _nearest_parameter(p: np.ndarray, b: np.ndarray, point: np.ndarray) -> tuple
 
 
 def _crossing(p1: np.ndarray, a: np.ndarray, p2: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return pair, points and common normal where both segments are nearest in their interiors."""
+    """Return the pairs of segments that are nearest at interior points of both, with these points and the common normals."""
     aa, bb, ab, d = dots(a, a), dots(b, b), dots(a, b), p2 - p1
     rows = np.flatnonzero(aa * bb - ab * ab > 1e-12 * aa * bb)
     aa, bb, ab, d, a, b = aa[rows], bb[rows], ab[rows], d[rows], a[rows], b[rows]
@@ -297,7 +298,7 @@ def arrangement(
     """Collect shapes as (body, solid) and the pairs of bodies to search.
 
     fixed : bodies that never move: no pairs between them.
-    exclude : pairs of bodies that are not searched, such as those that a joint connects.
+    exclude : pairs of bodies that are not searched, such as pairs that a joint connects.
     only : pairs of bodies to search, instead of all.
 
     Two half-spaces, and two shapes of one body, never form a pair.
@@ -360,8 +361,8 @@ def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float | np.
 def overlapping_boxes(low: np.ndarray, high: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices i < j of bounding boxes (n, 3) that overlap or touch, where `allowed` (n, n) is set, in ascending order.
 
-    Sort and sweep along the widest direction (Baraff 1992). Boxes may be infinite. Cost: n log n, and the pairs that overlap
-    along the swept direction.
+    Sort and sweep along the widest direction (Baraff 1992). Boxes may be infinite. The cost is n log n plus the number of
+    overlaps along the swept direction.
     """
     finite = np.all(np.isfinite(low) & np.isfinite(high), axis=1)
     middle = 0.5 * (low[finite] + high[finite])

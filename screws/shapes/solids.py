@@ -146,7 +146,7 @@ class HalfSpace(Solid):
 
 @dataclass(frozen=True, eq=False)
 class Hull(Solid):
-    """Convex hull of points; except against half-spaces, it needs the package `coal`."""
+    """Convex hull of points; except against half-spaces, collisions need the package `coal`."""
 
     points: np.ndarray = field(repr=False)
     """Points (n, 3), m, in the shape's frame; at least four that do not lie in one plane. Points within the hull are dropped."""
@@ -218,7 +218,7 @@ class NearestPoints(NamedTuple):
 
 
 def concatenated(parts: list[NearestPoints]) -> NearestPoints:
-    """Concatenate; an empty record for an empty list."""
+    """Return the concatenated records; an empty record for an empty list."""
     if not parts:
         return NearestPoints(np.zeros(0, dtype=np.intp), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
     return NearestPoints(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -247,7 +247,7 @@ def rotate_back(R: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def directions(v: np.ndarray, spare: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors along (k, 3) and the lengths (k,); for a zero vector the direction of `spare`, else x."""
+    """Return unit vectors (k, 3) and lengths (k,); a zero vector gets the direction of `spare`, or x if that is zero."""
     length = np.sqrt(dots(v, v))
     zero = length == 0.0
     if not zero.any():

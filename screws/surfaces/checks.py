@@ -185,18 +185,19 @@ def _refuse_inward(surface: Surface, outward: float) -> None:
 
 
 _BEND = 0.05
-"""Turn of the normal over an interval, rad, in excess of what the curvature at its ends explains, above which it is examined."""
+"""Threshold, rad: an interval is examined if the normal turns this much more than the curvature at its ends explains."""
 _STEP = 4.0
 """Turn of the normal, rad, that counts as much as a step of the point by the surface's size."""
 _SHARPEST = 1e-6
-"""Interval relative to the size of the surface within which a normal that still turns by `_BEND` has an edge."""
+"""Width of an interval, relative to the size of the surface, below which a normal that still turns by `_BEND` indicates an
+edge."""
 _SMOOTH = 0.5
-"""Fraction of a jump that remains in half of the interval; if it is smaller twice in a row, the surface is smooth there."""
+"""Fraction of a jump that remains in half of the interval; if less remains twice in a row, the surface is smooth there."""
 _CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
 """Curvature times size from which a grid point may be near a tip; smallest growth of the curvature in each window of half the
 width; number of windows; curvature times size of a tip."""
 _CAP = 0.45
-"""Half the angle of the polar caps of a closed surface, rad, which its other chart covers."""
+"""Half-angle, rad, of the polar caps, which the other chart of a closed surface covers."""
 
 
 @dataclass(frozen=True)

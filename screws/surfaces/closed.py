@@ -147,7 +147,8 @@ def closed_surface(
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
     parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
-    Raises `GeometryError` G104 inward normal, G105 not regular, or with an edge or tip, G107 not three coordinates.
+    Raises `GeometryError` G104 for an inward normal, G105 for a surface that is not regular or has an edge or tip, G107 if the
+    formula does not return three coordinates.
 
     Examples
     --------
@@ -177,7 +178,7 @@ _INFINITE = (-float("inf"), float("inf"), False)
 
 @dataclass(frozen=True)
 class Plane:
-    """Plane c = (u, v, 0), material below."""
+    """Plane c = (u, v, 0), with the material below."""
 
     name: str = "plane"
     closed: bool = False
@@ -260,7 +261,7 @@ class Torus:
 
 
 def plane(extent: float = 1.0) -> Surface:
-    """Return the plane z = 0 of the object frame, material below; `extent` (m) is half the side of its picture."""
+    """Return the plane z = 0 of the object frame, with the material below; `extent` (m) is half the side of its picture."""
     checks.check_positive("plane", extent=extent)
     return Surface(Plane(), {}, float(extent))
 
@@ -276,7 +277,7 @@ def cylinder(radius: float, extent: float | None = None) -> Surface:
 def torus(R: float, r: float) -> Surface:
     """Return a torus about the z axis: centre circle of radius R, tube of radius r, m.
 
-    Raises `GeometryError` G101 sizes not positive, G106 tube not thinner than R: the surface would intersect itself.
+    Raises `GeometryError` G101 for sizes that are not positive, G106 if r is not less than R: the surface would intersect itself.
     """
     checks.check_positive("torus", R=R, r=r)
     if r >= R:

@@ -1,4 +1,4 @@
-"""Parametric surface c(u, v) from a user's formula or SymPy expressions, in any regular chart; no text is evaluated as code."""
+"""Parametric surface c(u, v) from a user's formula or SymPy expressions, in any regular chart; no string is evaluated as code."""
 
 from __future__ import annotations
 
@@ -140,8 +140,9 @@ def parametric(
     periodic : True for each periodic coordinate, of (u, v).
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
-    Raises `GeometryError` G101 empty range or a parameter that is not a number, G104 inward normal, G105 not regular, with an
-    edge or tip, or not finite in its range, G107 unusable formula, G116 `inside` does not define the side.
+    Raises `GeometryError` G101 for an empty range or a parameter that is not a number, G104 for an inward normal, G105 for a
+    surface that is not regular, not finite in its range, or has an edge or tip, G107 for an unusable formula, G116 if `inside`
+    does not define the side.
 
     Examples
     --------

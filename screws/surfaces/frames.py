@@ -51,7 +51,7 @@ def from_forms(
 ) -> Geometry:
     """Return the geometry from the fundamental forms, without solving a system.
 
-    The derivatives are those along two directions s, t with c_u = c_s, c_v = scale c_t; `cot` is the rate d(scale)/du
+    The derivatives are taken along two directions s, t with c_u = c_s, c_v = scale c_t; `cot` is the rate d(scale)/du
     over the scale (both are 1 and 0 if s, t are the coordinates themselves).
 
     Parameters
@@ -109,7 +109,7 @@ class Direction(NamedTuple):
 
 
 def choose(chart: Scalar, in_chart_0: Scalar, in_chart_1: Scalar) -> Scalar:
-    """Return the value that belongs to the chart; a chart that is a plain number is decided at once."""
+    """Return the value that belongs to the chart; if the chart is a plain number, the choice is made immediately."""
     if isinstance(chart, (int, float, np.number)):
         return in_chart_1 if chart else in_chart_0
     return where(equal(chart, 0.0), in_chart_0, in_chart_1)

@@ -57,7 +57,8 @@ def after_step(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, ste
 def nearest_coordinates(
     surface: Surface, point: Coordinates, parameters: Sequence[float] | None = None
 ) -> tuple[np.ndarray, float]:
-    """Find the coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart far from its pole.
+    """Find the coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart whose pole is far from
+    this point.
 
     Raises `GeometryError` G109 if the iteration does not converge, e.g. at the centre of curvature.
     """
@@ -88,7 +89,8 @@ def nearest_coordinates(
 
 
 def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
-    """Return coordinates of a point with periodic ones reduced to their ranges and, on a closed surface, in the better chart."""
+    """Return coordinates of a point, with periodic coordinates reduced to their ranges and, on a closed surface, in the better
+    chart."""
     if surface.closed:
         n = frames.point(q, chart)
         new_chart = frames.better_chart(np.array(n))

@@ -104,11 +104,11 @@ class Surface:
         return tuple(self.parameters.values())
 
     def point(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> np.ndarray:
-        """Return the point (3,) of the surface at coordinates q = (u, v) of a chart, m; any scalar."""
+        """Return the point (3,) of the surface at coordinates q = (u, v) of a chart, m, for any scalar type."""
         return array(list(self.shape.position(q, chart, self.values() if parameters is None else parameters)))
 
     def geometry(self, q: Coordinates, chart: Scalar = 0.0, parameters: Values | None = None) -> Geometry:
-        """Return the Gauss frame, metric, curvature and torsion at coordinates q = (u, v) of a chart; any scalar."""
+        """Return the Gauss frame, metric, curvature and torsion at coordinates q = (u, v) of a chart, for any scalar type."""
         return self.shape.geometry(q, chart, self.values() if parameters is None else parameters)
 
     @property
@@ -140,11 +140,12 @@ class Surface:
         ]
 
     def chart_margin(self, q: Coordinates, chart: Scalar = 0.0) -> Scalar:
-        """Return a margin that is positive inside the chart, zero where the other chart must take over; 1 for a single chart."""
+        """Return a margin that is positive inside the chart and zero where the other chart must take over; 1 for a single
+        chart."""
         return frames.margin(q) if self.shape.closed else 1.0
 
     def change_chart(self, q: Coordinates, chart: Scalar, parameters: Values | None = None) -> tuple[np.ndarray, Scalar]:
-        """Return coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad; any scalar.
+        """Return coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad, for any scalar type.
 
         x_new = cos(turn) x_old + sin(turn) y_old. The contact angle alpha becomes alpha + turn on either body.
         """
@@ -153,7 +154,7 @@ class Surface:
         return frames.change(q, chart, self.geometry(q, chart, parameters).M)
 
     def polar(self, q: Coordinates, chart: Scalar = 0.0) -> np.ndarray:
-        """Return coordinates (2,) in chart 0, for output; any scalar."""
+        """Return coordinates (2,) in chart 0, for output, for any scalar type."""
         if not self.shape.closed:
             return array([q[0], q[1]])
         u, v = frames.coordinates(frames.point(q, chart), 0.0)

@@ -29,12 +29,12 @@ def taylor(profile: Profile, w: Scalar, p: Values) -> Taylor:
 
 
 def about_axis(n: Triple, rho: Scalar, sigma: Scalar) -> Triple:
-    """Return the point c = rho n + sigma k, k the axis z."""
+    """Return the point c = rho n + sigma k, with the unit vector k along z."""
     return (rho * n[0], rho * n[1], rho * n[2] + sigma)
 
 
 def revolution_geometry(at: frames.Direction, rho: Taylor, sigma: Taylor) -> Geometry:
-    """Return the geometry of c = rho(w) n + sigma(w) k with w = n_z and k the axis z, regular at the poles.
+    """Return the geometry of c = rho(w) n + sigma(w) k with w = n_z and the unit vector k along z, regular at the poles.
 
     With the area vector c_s x c_t = rho (A n - B k), A = rho + rho' w + sigma', B = rho' + sigma' w, both fundamental
     forms are a multiple of the identity plus a multiple of (e_z, g_z) (e_z, g_z)^T; only scalars remain.
@@ -105,7 +105,7 @@ class Revolution(Closed):
 
 
 def oval_radius(w: Scalar, f: Scalar, S: Scalar) -> Scalar:
-    """Return the distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S, w the cosine of the angle to A -> B."""
+    """Return the distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S; w is the cosine of the angle to A -> B."""
     b = 2.0 * S + f * w
     return (b - sqrt(b * b - 3.0 * (S * S - f * f))) * (1.0 / 3.0)
 
@@ -144,7 +144,8 @@ def revolution(
     radius, height : plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
     parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
 
-    Raises `GeometryError` G101 radius not positive, G104 inward normal, G105 not regular.
+    Raises `GeometryError` G101 for a radius that is not positive, G104 for an inward normal, G105 for a surface that is not
+    regular.
 
     Examples
     --------
@@ -171,7 +172,7 @@ def revolution(
 def egg(f: float, S: float, zB: float = 0.0) -> Surface:
     """Return a Cartesian oval r_A + 2 r_B = S with focal distance f; focus B at height zB on the z axis, A below B (all m).
 
-    Raises `GeometryError` G101 sizes, G102 S = 2 f (a corner), G103 S <= f (no such curve).
+    Raises `GeometryError` G101 for invalid sizes, G102 if S = 2 f (a corner), G103 if S <= f (no such curve).
     """
     checks.check_positive("egg", f=f, S=S)
     if not np.isfinite(real(zB)):

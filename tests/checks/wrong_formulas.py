@@ -61,11 +61,11 @@ FORMULAS: list[Case] = [
         lambda: loop(I("m", 1.0, dimension=2), turn := MTF("t", lambda: np.eye(2), signals=[])).connect(
             turn, C("c", capacitance=1.0)
         ),
-        ("t.N has shape (2, 2), and needs ()", "dimensions=(n1, n2)"),
+        ("t.N has shape (2, 2), but needs ()", "dimensions=(n1, n2)"),
     ),
     ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "takes 2 arguments (f, g)")),
     ("E129", lambda: loop(Se("u", 1.0), R("r", effort=lambda f: f / 0)), ('R "r"', "ZeroDivisionError")),
-    ("E128", lambda: turned(), ('MTF "turn"', "do not fit", "matmul")),
+    ("E128", lambda: turned(), ('MTF "turn"', "are inconsistent", "matmul")),
     ("E129", lambda: loop(I("m", 1.0), Se("u", lambda: {}["speed"])), ('Se "u"', "KeyError")),
     ("E174", lambda: loop(I("m", 1.0), Se("u", lambda t: random.random() * t, signals=["time"])), ('Se "u"', "signals.noise")),
     (

@@ -37,14 +37,14 @@ def page(*parts: Graph) -> str:
 @pytest.mark.parametrize("own", [{}, {"mass": 5.0}, {"level": 0.7}, {"factor": 0.25}], ids=str)
 def test_numbers_and_functions_are_told_in_tables(own: Mapping[str, Any]) -> None:
     text = page(coupled("one"), coupled("two", **own))
-    assert "one, two are alike" in text
+    assert "one, two have the same structure" in text
 
 
 @pytest.mark.parametrize(
     "own", [{"active": "open"}, {"start": "closed"}, {"goal": "open"}, {"resets": False}], ids=lambda own: next(iter(own))
 )
 def test_what_differs_is_written_twice(own: Mapping[str, Any]) -> None:
-    assert "are alike" not in page(coupled("one"), coupled("two", **own))
+    assert "have the same structure" not in page(coupled("one"), coupled("two", **own))
 
 
 @pytest.mark.parametrize("own", [{"mass": 5.0}, {"level": 0.7}, {"factor": 0.25}, {"active": "open"}], ids=str)

@@ -403,7 +403,7 @@ def test_impulses_come_with_what_another_transition_answers(tmp_path: Path) -> N
     """A transistor interrupts a coil's current: the diode must close, and the header says how a program detects that."""
     compiled = compile_model(boost("open", 4.0, 24.0))
     source = c_source(compiled, "boost")
-    assert "a diode closes rather than" in source.header.replace("\n * ", " ") and "int boost_push(" in source.header
+    assert "a diode closes instead of" in source.header.replace("\n * ", " ") and "int boost_push(" in source.header
     library = shared_library(source, tmp_path)
     x, m, p = *compiled.initial(), compiled.parameters()
     bound = Bound(compiled.program, p)

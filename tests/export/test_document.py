@@ -177,9 +177,9 @@ def test_what_must_be_told_is_told() -> None:
     bouncing = page("bouncing")
     assert re.search(r"\^\{\+\} = -\\epsilon.*\^\{-\}", bouncing) and "the run continues in `resting`" in bouncing
     eggs = page("rolling eggs")
-    assert "it starts in `" in eggs and "change of description" in eggs and "the run ends" in eggs
+    assert "it starts in `" in eggs and "change of coordinates" in eggs and "the run ends" in eggs
     held = page("held")
-    assert "impulses stop the flows of elements that begin to hold" in held
+    assert "impulses stop the flows of elements that become active" in held
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -205,7 +205,7 @@ def test_starts_and_parameters_that_are_set_before_a_run_are_those_of_simulate(o
 def test_a_parameter_that_cannot_be_set_says_why(toy, opened):
     assert "held.period" in toy.constants
     (period,) = [each for each in opened.description.modelVariables if each.name == "held.period"]
-    words = ("constant", "constant, because it determines the times of clocks or breaks")
+    words = ("constant", "constant, because it determines the times of clocks or time events")
     assert (period.variability, period.description) == words
     one = opened.instance(begin=False)
     why = f"held.period is a {words[1]}"

@@ -170,7 +170,7 @@ def test_a_run_that_passes_or_ends_in_a_singular_position_is_refused():
     """Machine code alone would reach the end by another route; the advice is to end before the first dead centre."""
     with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
         c_run(crank(), 3.0, singular="keep")
-    with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before that position"):
+    with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before the singular position"):
         c_run(crank(), 3.0)
     steps = crank().simulate(0.2, singular="keep").statistics.steps
     assert c_run(crank(), 0.2, singular="keep").steps == steps

@@ -34,7 +34,7 @@ _TITLES = {
     "parameters": "parameters p, which can be set",
     "modes": "modes m: the state of each automaton, as an integer",
     "outputs": "outputs",
-    "powers": "powers, whose integrals over a run are the energy account",
+    "powers": "powers, whose integrals over a run give the energy balance",
     "energies": "energies of the storages",
 }
 _USAGE = Path(__file__).with_name("c_usage.txt").read_text(encoding="utf-8")
@@ -42,7 +42,7 @@ _CALL = "(double t, const double *x, const double *p, const double *m, double *o
 
 
 def length_constants(content: Content) -> dict[str, str]:
-    """Return name of a length -> its constant."""
+    """Return the constant of each length by name."""
     words = {word: word for word in (*_LETTERS, "transitions", "nonzeros", "clocks")} | {"prepared": "length_of_p"}
     return {word: f"{content.name}_{text}".upper() for word, text in words.items()}
 
@@ -69,7 +69,7 @@ def header_of(content: Content, build: str) -> str:
         "/* further lengths */",
         "enum {",
         *(f"    {total[word]} = {length}," for word, length in lengths.items()),
-        f"    {total['prepared']} = {p_length} /* length of p: parameters, then the numbers that prepare adds */",
+        f"    {total['prepared']} = {p_length} /* length of p: parameters, then the values that prepare adds */",
         "};",
         "",
         _declarations(content, total),
@@ -99,7 +99,7 @@ def enumeration(content: Content, table: str, total: str) -> str:
 
 
 def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
-    """Return lines of the comment at the head: the content, and how to use it."""
+    """Return the lines of the opening comment: the content, and how to use it."""
     n, model = content.name, comment_safe(content.system.name)
     lines = _USAGE.format(n=n, model=model, build=build, total=total).splitlines()
     phrases = Phrases(
@@ -107,7 +107,8 @@ def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
         mode="m[slot[k]] becomes target[k]",
         reset=f"the output of {n}_reset, if it returns 1",
         push=f"If {n}_push returns 1,",
-        parts=f"Its output has {total['transitions']} numbers that it adds to the guards, then {total['states']}: x without it.",
+        parts=f"Its output has {total['transitions']} numbers that the impulse adds to the guards, then {total['states']} "
+        "numbers, x without the impulse.",
         times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (one tick if {n}_clock_period[k] is -1)",
         tick=f"the output of {n}_tick",
         loop=f"{n}_loop_k",
@@ -121,7 +122,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
     prototypes = (
         ("rates", "out: dx/dt", "states"),
         ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
-        ("outputs", "out: all values, those named above and intermediate values", "outputs"),
+        ("outputs", "out: all values: the values named above, and intermediate values", "outputs"),
         ("guards", "out: one number for each transition", "transitions"),
         ("powers", "out: W", "powers"),
         ("energies", "out: J", "energies"),
@@ -142,7 +143,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         ]
         if content.pushes:
             lines += [
-                "/* out: numbers that the impulse of a transition adds to the guards, then x without it; returns 1, or 0. */",
+                "/* out: what a transition's impulse adds to the guards, then x without the impulse; returns 1, or 0 if none. */",
                 f"int {n}_push(int transition, {_CALL[1:]}",
             ]
         lines += [*(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target"))]
@@ -164,7 +165,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
 
 
 def c_number(value: float) -> str:
-    """Return the text of a constant that a C compiler reads back with the same bits."""
+    """Return a number as C source that a compiler reads back exactly."""
     return constant(value, "NAN", "INFINITY")
 
 
@@ -220,8 +221,8 @@ def c_functions(
 ) -> str:
     """Return the function `name` with parameters `signature`, split into parts if it is long.
 
-    `kind` precedes its definition, and `part_kind` those of its parts, which the compiler must not inline again: the split
-    saves compile time.
+    `kind` precedes its definition, and `part_kind` the definitions of its parts, which the compiler must not inline again:
+    splitting saves compile time.
 
     Raises `ModelError` E271 if an operation has no form in C.
     """
@@ -280,7 +281,7 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
     """Return C source of a model, for any C99 compiler.
 
     Every operation of the NumPy reference is one C statement, in the same order, so a compiler that neither fuses nor reorders
-    operations (`-ffp-contract=off`, no `-ffast-math`) produces the same bits, apart from its own <math.h>.
+    operations (`-ffp-contract=off`, no `-ffast-math`) gives identical results bit for bit, except for the functions of <math.h>.
 
     Parameters
     ----------
@@ -378,7 +379,7 @@ def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
 
 
 def array_text(kind: str, name: str, length: str, numbers: Sequence[Any]) -> str:
-    """Return the definition of a constant array; C has no arrays of length zero, so an empty array holds one zero."""
+    """Return the definition of a constant array; C has no arrays of length zero, so an empty array gets one zero."""
     body = ", ".join(map(str, numbers)) if len(numbers) else "0"
     lines = textwrap.wrap(body, 110, break_long_words=False, break_on_hyphens=False)
     bound = length if len(numbers) else "1"

@@ -13,10 +13,10 @@ from bondgraph.tape import opcodes as op
 
 
 def to_casadi(model: Compilable, routine: str = "rates") -> Any:
-    """Return a `casadi.Function` (t, x, p, m) -> numbers of a routine, with CasADi's own derivatives.
+    """Return a `casadi.Function` (t, x, p, m) -> results of a routine, with CasADi's own derivatives.
 
-    t (1,) is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the parameters in the
-    order of `compiled.parameters()`, of which the function takes the first `size1_in("p")`.
+    t (1,) is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the first
+    `size1_in("p")` parameters in the order of `compiled.parameters()`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def to_casadi(model: Compilable, routine: str = "rates") -> Any:
 
 
 def casadi_forms() -> dict[str, Callable[..., Any]]:
-    """Return operation -> its form in CasADi."""
+    """Return the CasADi form of each operation."""
     import casadi
 
     def searchsorted(u: Any, points: list[Any]) -> Any:

@@ -33,7 +33,7 @@ from bondgraph.tape.specialise import Code
 from bondgraph.tracing.routines import output_names, trace
 
 MAX_LENGTH = 63
-"""Number of characters that C99 and MATLAB distinguish."""
+"""Number of leading characters of a name that C99 and MATLAB distinguish."""
 
 _LINES = Path(__file__).with_name("reserved_words.txt").read_text(encoding="utf-8").splitlines()
 _IN_FILE = [word for line in _LINES if not line.startswith("#") for word in line.split()]
@@ -70,7 +70,7 @@ class Entry:
 
     @property
     def comment(self) -> str:
-        """Return name, shape, unit and remark in words."""
+        """Return name, shape, unit and remark as text."""
         size = f" [{', '.join(map(str, self.shape))}]" if self.shape else ""
         return " ".join(f"{self.name}{size}{f', {self.unit}' if self.unit not in ('', '1') else ''}{self.remark}".split())
 
@@ -197,7 +197,7 @@ class Content:
 
     @property
     def tables(self) -> dict[str, tuple[Entry, ...]]:
-        """Return name of an array -> its entries."""
+        """Return the entries of each array by name."""
         return {
             "states": self.x,
             "parameters": self.p,
@@ -263,7 +263,7 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
 
 
 def transition_text(system: System, event: LoweredTransition) -> str:
-    """Return a transition in words: the automaton and its states before and after."""
+    """Return a description of a transition: the automaton and its states before and after."""
     states = list(system.modes.values())[event.slot][0]
     return f"{event.automaton}: {states[event.source]} to {states[event.target]}"
 
@@ -351,10 +351,8 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
         fires = "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active."
         yield f"{fires} Then x becomes {phrases.reset}, and {phrases.mode}:", _transitions(content)
     if content.pushes:
-        answer = "a diode closes rather than let a switch cut off a current"
-        largest = (
-            "If the largest number for a guard, among the transitions that the new modes allow, is positive and x would jump,"
-        )
+        answer = "for example, a diode closes instead of letting a switch interrupt a current"
+        largest = "If the largest guard among the transitions that the new modes allow is then positive and x would jump,"
         after = f"{phrases.parts} {largest} keep x without the impulse and carry out that transition next."
         yield f"{phrases.push} the reset is an impulse to which another transition may respond: {answer}. {after}", []
     if content.ticks:
@@ -376,7 +374,7 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
 def _transitions(content: Content) -> list[str]:
     lines = []
     for k, event in enumerate(content.system.events):
-        end = f"; ends the run: {event.error}" if event.error else "; a change of description" * event.internal
+        end = f"; ends the run: {event.error}" if event.error else "; a change of coordinates" * event.internal
         lines.append(
             event.kind + ", with a reset" * (k in content.resets) + " to which others may respond" * (k in content.pushes) + end
         )

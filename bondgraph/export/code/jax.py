@@ -23,17 +23,17 @@ LOWERINGS = ("callback", "xla")
 
 
 def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback") -> Callable[..., Any]:
-    """Return a function (t, x, p, m) -> numbers of a routine, which JAX differentiates, batches and compiles.
+    """Return a function (t, x, p, m) -> results of a routine, which JAX differentiates, batches and compiles.
 
     t is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the parameters in the
-    order of `compiled.parameters()`; further numbers of p are ignored. Derivatives with respect to modes are zero.
+    order of `compiled.parameters()`; further entries of p are ignored. Derivatives with respect to modes are zero.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     routine : name of one of the `straight_lines` except `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
-    lower : "callback" calls the model's machine code on the processor, with the tape's Jacobian for first derivatives with
-        respect to t, x and p, forwards and backwards; "xla" writes the steps in JAX, for other devices and higher derivatives.
+    lower : "callback" calls the model's machine code on the CPU, with the tape's Jacobian for first derivatives with respect to
+        t, x and p, in forward and reverse mode; "xla" writes the steps in JAX, for other devices and higher derivatives.
 
     Raises `ModelError` E100 if `model` is not a model, E660 for an unknown routine, E661 for an unknown `lower`, E662 if JAX uses
     32-bit floats; `ExtraError` E416 without JAX.
@@ -53,7 +53,7 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
 
 
 def _written_out(source: SelfContained) -> Callable[..., Any]:
-    """Return the steps as operations of JAX."""
+    """Return the steps as JAX operations."""
     import jax.numpy as jnp
 
     forms = jax_forms()
@@ -66,7 +66,7 @@ def _written_out(source: SelfContained) -> Callable[..., Any]:
 
 
 def _calling_back(source: SelfContained) -> Callable[..., Any]:
-    """Return a function that calls machine code, also for its derivatives."""
+    """Return a JAX function that calls machine code for its values and derivatives."""
     import jax
     import jax.numpy as jnp
 
@@ -114,7 +114,7 @@ def _host(kernel: Kernel, sizes: tuple[int, ...]) -> Callable[..., Any]:
 
 
 def jax_forms() -> dict[str, Callable[..., Any]]:
-    """Return operation -> its form in JAX."""
+    """Return the JAX form of each operation."""
     import jax.numpy as jnp
 
     def take(index: Any, values: list[Any]) -> Any:

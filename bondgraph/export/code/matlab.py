@@ -17,7 +17,7 @@ from bondgraph.tape.routine import Listing
 
 
 def _range(first: str, count: int) -> str:
-    """Return the text of consecutive entries of an array, given the text of the first."""
+    """Return the expression for consecutive entries of an array, given the expression for the first."""
     array, _, index = first.rstrip(")").partition("(")
     return f"{array}({index}:{int(index) + count - 1})"
 
@@ -41,20 +41,20 @@ MATLAB = Dialect(
 _USAGE = Path(__file__).with_name("matlab_usage.txt").read_text(encoding="utf-8")
 _RESULTS = {
     "rates": "dx/dt, {states} numbers.",
-    "outputs": "All values, {outputs} numbers: those of names().outputs, and intermediate values.",
+    "outputs": "All values, {outputs} numbers: the values in names().outputs, and intermediate values.",
     "guards": "One number for each of {guards} transitions.",
-    "powers": "Powers of {powers} elements, W; their integrals over a run are the energy account.",
+    "powers": "Powers of {powers} elements, W; their integrals over a run give the energy balance.",
     "energies": "Energies of {energies} storages, J.",
 }
 _ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
 _OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
 _FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))
-"""All possible files of a package; those left over in the folder are deleted."""
+"""All possible files of a package; files left over from an earlier export are deleted."""
 
 
 @dataclass(frozen=True)
 class MatlabSource:
-    """Package of functions: the text of each file by its name."""
+    """Package of functions: the source of each file by its name."""
 
     name: str
     files: Mapping[str, str] = field(repr=False)
@@ -82,15 +82,15 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
     model : compiled, or a graph, which is compiled first.
     name : name of the package, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or taken, E271 if an operation has no
-    form in MATLAB, E262 if an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E271 if an operation
+    has no form in MATLAB, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "matlab_source")
     return MatlabSource(content.name, MappingProxyType({f"{name}.m": text for name, text in _functions(content).items()}))
 
 
 def _functions(content: Content) -> dict[str, str]:
-    """Return the text of each function of the package."""
+    """Return the source of each function of the package."""
     lengths = {word: count(entries) for word, entries in content.tables.items()}
     files = {"Contents": _contents(content), "start": _start(content), "names": _names(content), "prepare": _prepare(content)}
     for word, meaning in _RESULTS.items():
@@ -102,7 +102,7 @@ def _functions(content: Content) -> dict[str, str]:
         edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
         files["transitions"] = _matrix("transitions", "Rows (index in m, mode before, mode after).", edges)
     if content.pushes:
-        meaning = f"Numbers that the impulse of transition k adds to {lengths['guards']} guards, then x without it; or []."
+        meaning = f"What the impulse of transition k adds to {lengths['guards']} guards, then x without the impulse; or []."
         files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
     if content.ticks:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
@@ -124,7 +124,7 @@ def _contents(content: Content) -> str:
         mode="m(slot) becomes target; row k of transitions() is [slot, source, target]",
         reset="resets(k, t, x, p, m)",
         push="If push(k, t, x, p, m) is not empty,",
-        parts="It contains the numbers that the impulse adds to the guards, then x without it.",
+        parts="It contains the numbers that the impulse adds to the guards, then x without the impulse.",
         times="p(offset) + i p(period), i = 0, 1, ... with [offset, period] in row k of clocks() (one tick if the period is NaN)",
         tick="tick(k, t, x, p, m)",
         loop="loop(k, t, x, p, m)",
@@ -147,7 +147,7 @@ def _vector(name: str, numbers: Sequence[float]) -> str:
 
 
 def _names(content: Content) -> str:
-    meaning = "Meaning of the numbers of each array: name, places, shape (row by row), unit and remark by identifier."
+    meaning = "Meaning of the entries of each array: name, places, shape (row by row), unit and remark by identifier."
     lines = []
     for word, entries in content.tables.items():
         lines.append(f"out.{word} = struct();")
@@ -176,7 +176,7 @@ def _text(signature: str, meaning: str, lines: Iterable[str]) -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[list[str], list[str]]:
-    """Return functions of a routine in parts, and the lines that fill `out`."""
+    """Return the functions into which a routine is split, and the lines that fill `out`."""
     bodies, room = pieces(
         MATLAB, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}({k + 1})", lambda k: f"out({k + 1})"
     )
@@ -216,7 +216,7 @@ def _jacobian(content: Content) -> str:
 
 
 def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str) -> str:
-    """Return the function that runs one of several by its number k."""
+    """Return a function that calls one of several functions by its number k."""
     texts, lines = [], ["switch k"]
     for k, steps in routines.items():
         functions, calls = _parts(f"{name}_{k + 1}", steps)

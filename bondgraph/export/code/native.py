@@ -1,4 +1,4 @@
-"""C source with the same bits as machine code: it calls this package's own elementary functions, which this module writes, too.
+"""C source whose results are bit-identical to machine code: this module also writes the elementary functions that it calls.
 
 Fused operations are steps of the program (`emit.fusions`), written as `fma` in C.
 """
@@ -25,7 +25,7 @@ def native_dialect(prefix: str) -> Dialect:
 
 
 def own_functions(text: str, prefix: str) -> str:
-    """Return the elementary functions that a text of this dialect calls, for the head of its file; "" if it calls none."""
+    """Return the elementary functions that code in this dialect calls, to be defined at the top of its file; "" if none."""
     names = [name for name in ELEMENTARY if re.search(rf"\b{prefix}{name}\(", text)]
     if not names:
         return ""

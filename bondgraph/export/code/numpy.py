@@ -16,7 +16,7 @@ from bondgraph.tape.routine import Listing
 
 
 def _slice(first: str, count: int) -> str:
-    """Return the text of consecutive entries of an array, given the text of the first."""
+    """Return the expression for consecutive entries of an array, given the expression for the first."""
     array, _, index = first.rstrip("]").partition("[")
     return f"{array}[{index}:{int(index) + count}]"
 
@@ -38,9 +38,9 @@ NUMPY = Dialect(
 
 _RESULTS = {
     "rates": "dx/dt, (..., {states}).",
-    "outputs": "All values (..., {outputs}): those of OUTPUTS, and intermediate values.",
+    "outputs": "All values (..., {outputs}): the values in OUTPUTS, and intermediate values.",
     "guards": "One number for each transition, (..., {guards}).",
-    "powers": "Powers (..., {powers}), W; their integrals over a run are the energy account.",
+    "powers": "Powers (..., {powers}), W; their integrals over a run give the energy balance.",
     "energies": "Energies of the storages (..., {energies}), J.",
 }
 
@@ -70,7 +70,7 @@ _PHRASES = Phrases(
     mode="m[slot] becomes target; TRANSITIONS[k] is (slot, source, target)",
     reset="reset(k, t, x, p, m)",
     push="If push(k, t, x, p, m) is not None,",
-    parts="It contains the numbers that the impulse adds to the guards, and x without it.",
+    parts="It contains the numbers that the impulse adds to the guards, and x without the impulse.",
     times="p[offset] + i p[period], i = 0, 1, ..., with (offset, period) in CLOCKS[k] (one tick if the period is None)",
     tick="tick(k, t, x, p, m)",
     loop="loop(k, t, x, p, m)",
@@ -89,8 +89,8 @@ def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
     model : compiled, or a graph, which is compiled first.
     name : name of the module, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or taken, E271 if an operation has no
-    form in NumPy, E262 if an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E271 if an operation
+    has no form in NumPy, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "numpy_source")
     return NumPySource(content.name, _source(content))
@@ -115,7 +115,7 @@ def _source(content: Content) -> str:
     same = "    if k not in _RESET:\n        return np.array(x, dtype=float)"
     parts.append(_numbered("reset", content.resets, f"x after transition k, (..., {n}).", same))
     if content.pushes:
-        meaning = f"Numbers that the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); or None."
+        meaning = f"What the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); or None."
         none = "    if k not in _PUSH:\n        return None"
         parts.append(_numbered("push", content.pushes, meaning, none, f"[..., :{k}]", f"[..., {k}:]"))
     if content.ticks:
@@ -195,7 +195,7 @@ def _jacobian(content: Content) -> str:
 
 
 def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str = "", *halves: str) -> str:
-    """Return the function that runs one of several by its number k; `halves` are the slices of its results."""
+    """Return a function that calls one of several functions by its number k; `halves` are the slices of its results."""
     parts = {k: _parts(f"{name}_{k}", steps) for k, steps in routines.items()}
     table = [f"_{name.upper()} = {{", *(f"    {k}: ({how})," for k, (_, how) in parts.items()), "}\n\n"]
     head = [f"def {name}(k, t, x, p, m):", f'    """{meaning}"""', *filter(None, [otherwise])]

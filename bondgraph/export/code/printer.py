@@ -1,4 +1,4 @@
-"""Printer of straight-line code: one statement for each operation, in the order and with the rounding of the NumPy reference.
+"""Printer of straight-line code: one statement for each operation, in the order of the NumPy reference, with identical rounding.
 
 Local variables are v0, v1, ... (numbers) and c0, c1, ... (conditions). A long routine is split into parts that share a
 workspace, as in machine code.
@@ -27,7 +27,7 @@ from bondgraph.tape.routine import Listing, listing
 from bondgraph.tracing.routines import trace
 
 InputText = Callable[[int, int], str]
-"""(block, position) -> the expression of an input."""
+"""(block, index) -> the expression of an input."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Dialect:
     Parameters
     ----------
     language : name of the language.
-    form : text of an instruction with {x}, {y}, {z}, "" if it has none; a text with {v} is a complete statement.
-    number : text of a constant, with all its bits.
+    form : template of an instruction with {x}, {y}, {z}, "" if it has none; a template with {v} is a complete statement.
+    number : constant at full precision.
     value, condition : statements that assign {right} to the variable {v}.
     as_number : the condition {c} as the number 1 or 0.
     as_condition : the number {v} as a condition; NaN counts as true, as in NumPy.
-    store : the statement that puts {value} at {place}.
-    slot : place k of the workspace.
-    table : statement that names a table {v}: from its {numbers}, or from the text of its first input and its length.
+    store : the statement that stores {value} in {place}.
+    slot : entry k of the workspace.
+    table : statement that names a table {v}: from its {numbers}, or from the expression of its first input and its length.
     max_unsplit : maximum number of steps of a routine in one piece.
     part_size : number of steps of each piece of a longer routine.
     continued : end of a line that continues on the next line.
@@ -66,7 +66,7 @@ class Dialect:
 
 
 def constant(value: float, not_a_number: str, infinity: str) -> str:
-    """Return the text of a constant that a compiler reads back with the same bits."""
+    """Return a constant as source code that a compiler reads back exactly."""
     text = not_a_number if math.isnan(value) else infinity if math.isinf(value) else repr(abs(float(value)))
     return f"(-{text})" if math.copysign(1.0, value) < 0 and not math.isnan(value) else text
 
@@ -173,14 +173,14 @@ def pieces(dialect: Dialect, program: Listing, reading: InputText, result: Calla
 @short_repr
 @dataclass(frozen=True)
 class StraightLine:
-    """Routine without branches: each step is an operation on results of earlier steps.
+    """Routine without branches: each step is an operation on the results of earlier steps.
 
     Parameters
     ----------
     blocks : arguments, each a name and a length: t (s), states x, parameters p with the results of `prepare`, modes m.
-    steps : ("constant", value), ("input", block, index), the tables ("table", values) and ("table of inputs", block, first
-        index, count), else (name in `OPERATIONS`, indices of its arguments among the steps); the arguments of
-        "searchsorted" and "take" are a number and a table.
+    steps : ("constant", value), ("input", block, index), the tables ("table", values) and ("table of inputs", block, first index,
+        count), or (name in `OPERATIONS`, step indices of its arguments); the arguments of "searchsorted" and "take" are a number
+        and a table.
     outputs : indices of the results among the steps.
     """
 
@@ -190,9 +190,9 @@ class StraightLine:
 
 
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
-    """Return the routines of a model by name: `prepare` (from p alone, the numbers after the parameters), `rates`, `outputs`,
-    `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`), and x
-    after a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
+    """Return the routines of a model by name: `prepare` (computes the entries after the parameters from p alone), `rates`,
+    `outputs`, `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`),
+    and x after a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
 
     Raises `ModelError` E100 if `model` is not a model, and the errors of compilation.
     """

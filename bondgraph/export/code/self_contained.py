@@ -68,8 +68,8 @@ def self_contained(model: Compilable, name: str, caller: str) -> SelfContained:
 
 
 def evaluated(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Callable[..., Any]]) -> list[Any]:
-    """Return the results of steps, computed with `forms` (name of an operation -> function); blocks are indexed, and a table is
-    a list."""
+    """Return the results of steps, computed with `forms` (name of an operation -> function); blocks support indexing, and a table
+    is a list."""
     values: list[Any] = []
     for kind, *arguments in code.steps:
         if kind == op.CONSTANT:

@@ -27,7 +27,7 @@ MAX_INLINE_OPERATIONS = 24
 
 
 def forms() -> dict[int, Callable[..., Any]]:
-    """Return instruction -> its SymPy form, without SymPy's evaluation where it only costs time."""
+    """Return the SymPy form of each instruction, without evaluation where it only costs time."""
 
     def unevaluated(function: Any) -> Callable[..., Any]:
         return lambda *arguments: function(*arguments, evaluate=False)
@@ -47,7 +47,7 @@ def forms() -> dict[int, Callable[..., Any]]:
 
 
 def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
-    """Return common subexpressions, each with a symbol, and results. Short values that are used once stay inline."""
+    """Return common subexpressions, each with a symbol, and the results. Short values that are used once stay inline."""
     texts = forms()
     uses = [0] * len(code.steps)
     for step in code.steps:
@@ -73,7 +73,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
         return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
 
     def compared(position: int) -> Any:
-        """Return a step as a number to compare, without cases: SymPy would fold them into the comparison, at times wrongly."""
+        """Return a step as a number to compare, without cases: SymPy would fold cases into the comparison, sometimes wrongly."""
         if numeric(position).has(sympy.Piecewise):
             if code.steps[position][0] in op.CONDITIONS:
                 symbol = sympy.Symbol(f"v{position}", real=True)
@@ -118,7 +118,7 @@ def _leaf(kind: int, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]])
 
 
 def _number(value: float) -> Any:
-    """Return an integer exactly, any other number with all its bits."""
+    """Return an integer exactly, any other number to full precision."""
     if not np.isfinite(value):
         return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
     return sympy.Integer(int(value)) if float(value).is_integer() and abs(value) < 2.0**53 else sympy.Float(value, 17)
@@ -127,7 +127,7 @@ def _number(value: float) -> Any:
 @short_repr
 @dataclass(frozen=True)
 class SymPyRoutine:
-    """Routine whose results depend on common subexpressions, which depend on the arguments and earlier subexpressions.
+    """Routine as common subexpressions of the arguments and of earlier subexpressions, and results in terms of both.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class SymPyRoutine:
     def expanded(self, max_operations: int = 10_000) -> tuple[Any, ...]:
         """Return the results in terms of the arguments, with all steps substituted; for small models.
 
-        Raises `ModelError` E272 if they would have more than `max_operations` operations.
+        Raises `ModelError` E272 if the results would have more than `max_operations` operations.
         """
         sizes: dict[Any, int] = {}
 
@@ -189,7 +189,8 @@ class SymPyModel:
     units : symbol -> its unit, if it has one.
     start : (x, u, p, m) at the start: consistent states, and all parameters.
     rates, outputs, guards : dx/dt; values, named by `labels["outputs"]`; one number for each transition.
-    resets, pushes : number of a transition -> x after it; the impulse's addition to the guards, then x without it.
+    resets, pushes : index of a transition -> x after it; the numbers that its impulse adds to the guards, then x without the
+        impulse.
     ticks : x after a tick of each clock, in the order of simultaneous ticks.
     clocks : (offset, period) of each clock, as symbols; the period is None for a single tick.
     loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that follow it, to be solved before

@@ -1,4 +1,4 @@
-"""Archives whose bytes depend only on the files in them."""
+"""Archives whose bytes depend only on the files they contain."""
 
 from __future__ import annotations
 

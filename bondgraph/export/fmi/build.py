@@ -102,7 +102,7 @@ def _compile(command: Sequence[str], folder: str) -> None:
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()][:6]
         title = f'the compiler "{"ziglang" if "ziglang" in command else command[0]}" cannot build the library'
-        cures = ("another compiler, named by the environment variable CC", "platforms=(), for a unit with only sources")
+        cures = ("another compiler, named by the environment variable CC", "platforms=(), for an FMU with only sources")
         raise refusal("E605", title, *cures, about="fmu", why=lines, places=())
 
 

@@ -21,13 +21,13 @@ _OF_3 = {MODEL_EXCHANGE: "needsCompletedIntegratorStep", CO_SIMULATION: "hasEven
 
 @dataclass(frozen=True)
 class UnitContent:
-    """Facts of a description other than its variables.
+    """Contents of a model description other than its variables.
 
     Parameters
     ----------
     name : name of the model.
     identifier : name of the library.
-    token : text that the importer has to repeat.
+    token : string that the importer must pass back.
     kinds : interface types.
     indicators : number of event indicators.
     start, stop, tolerance : start and stop time (s) and relative tolerance of the exported experiment.
@@ -171,7 +171,7 @@ def _interfaces(root: Xml.Element, unit: UnitContent, flags: dict[str, str]) -> 
 
 
 def _units(root: Xml.Element, variables: Iterable[ModelVariable]) -> set[str]:
-    """Add the definitions of the units that hold for all numbers of a variable; return their names."""
+    """Add the definitions of the units that apply to whole variables; return their names."""
     names = sorted({each.unit for each in variables if each.unit not in ("", "1") and not set(",;") & set(each.unit)})
     if names:
         definitions = Xml.SubElement(root, "UnitDefinitions")
@@ -189,19 +189,19 @@ def _experiment(root: Xml.Element, unit: UnitContent) -> None:
 
 
 def _initial(variable: ModelVariable) -> dict[str, str]:
-    """Return the attribute that says whether the start is known; empty if the standard does not allow it."""
+    """Return the attribute `initial`; empty if the standard does not allow it."""
     if variable.causality in ("input", "independent") or variable.variability == "constant":
         return {}
     return {"initial": "calculated" if variable.start is None else "exact"}
 
 
 def _scalars(variables: Iterable[ModelVariable]) -> Iterable[tuple[ModelVariable, int]]:
-    """Yield each number of each variable."""
+    """Yield each scalar of each variable."""
     return ((variable, number) for variable in variables for number in range(variable.size))
 
 
 def scalar_names(variable: ModelVariable) -> list[str]:
-    """Return the names of the numbers of a variable in version 2.0."""
+    """Return the names of a variable's entries in FMI 2.0."""
     return [_element_name(variable, number) for number in range(variable.size)]
 
 

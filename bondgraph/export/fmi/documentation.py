@@ -17,7 +17,8 @@ _ROW = "<tr><td>{causality}</td><td>{name}</td><td>{unit}</td></tr>"
 
 
 def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable], live: str = "", why: str = "") -> bytes:
-    """Return the page of a model: its graph, inputs and outputs, after the `live` page or else the reason `why` there is none."""
+    """Return the page of a model: its graph, inputs and outputs, after the `live` page, or after the reason `why` there is
+    none."""
     title = escape(name)
     rows = [
         _ROW.format(causality=each.causality, name=escape(each.name), unit=escape(each.unit))

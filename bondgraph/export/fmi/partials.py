@@ -14,14 +14,14 @@ from bondgraph.tracing.routines import outputs_of, values_on_tape
 
 @dataclass(frozen=True)
 class Partials:
-    """Sparse matrix of partial derivatives in compressed columns: states, then the numbers of the inputs.
+    """Sparse matrix of partial derivatives in compressed columns: states, then the scalars of the inputs.
 
     Parameters
     ----------
     routine : nonzeros (entries,) as functions of (t, x, p, m), where p contains only the user's parameters.
     columns : first entry of each column, then the number of entries.
     rows : row of each entry, counting rates, then values, then states.
-    inputs : indices in p of the numbers of the inputs.
+    inputs : indices in p of the scalars of the inputs.
     """
 
     routine: Routine

@@ -21,7 +21,7 @@ POINTS = 100
 _MOMENT = 2.0**-46
 """Time after a communication point, as a fraction of the last time, at which the ticks and events of the point have passed."""
 _JUMP = 1e-9
-"""Change during this time, as a fraction of the largest value, above which it counts as a jump."""
+"""Smallest change within `_MOMENT` that counts as a jump, as a fraction of the largest value."""
 _FOLDER = "extra/org.fmi-standard.fmi-ls-ref"
 _SPACE = "http://fmi-standard.org/fmi-ls-manifest"
 _ABOUT = {
@@ -38,7 +38,7 @@ def sample_times(start: float, span: float) -> np.ndarray:
 
 
 def _values_at_points(samples: np.ndarray) -> np.ndarray:
-    """Return the values (POINTS + 1, n) at the communication points, after the ticks and events there, as a unit returns them."""
+    """Return the values (POINTS + 1, n) at the communication points, after the ticks and events there, as an FMU returns them."""
     before = samples[::2]
     after = np.vstack([samples[1::2], samples[-1:]])[: len(before)]
     return np.where(np.abs(after - before) > _JUMP * np.max(np.abs(samples), axis=0), after, before)
@@ -47,10 +47,10 @@ def _values_at_points(samples: np.ndarray) -> np.ndarray:
 def reference_files(
     result: Result, times: np.ndarray, variables: Iterable[ModelVariable], identifier: str, version: int
 ) -> dict[str, bytes]:
-    """Return name of a file -> its content: a table (CSV) of the outputs, or of the states if there are no outputs, and the
-    manifest. The run was sampled at `times`, from `sample_times`, and may have ended before the last.
+    """Return a map from file name to content: a table (CSV) of the outputs, or of the states if there are no outputs, and the
+    manifest. `times` are the `sample_times`; the run may have ended before the last.
 
-    In version 3 the numbers of an array are in one cell, separated by spaces; in version 2 each has a column.
+    In version 3 the numbers of an array are in one cell, separated by spaces; in version 2 each number has a column.
     """
     every, sampled = list(variables), np.isin(result.t, times)
     shown = [each for each in every if each.causality == "output"] or [each for each in every if each.kind is VariableKind.STATE]

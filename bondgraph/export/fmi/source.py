@@ -30,9 +30,9 @@ from bondgraph.run.steppers.radau.radau5 import RADAU5
 from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 
 LIBRARY, MODEL = "library.c", "model.c"
-"""Source files: code common to all models, and the model."""
+"""Source files: code common to all models, and code of the model."""
 _PARTS = ("exports.h", "instance.c", "values.c", "stepping.c", "states.c", "exchange.c", "functions.c")
-"""Parts of a unit's source that both versions share, in this order."""
+"""Parts of an FMU's source that both versions share, in this order."""
 _PREFIX, _OWN = "sb_", "fmu_"
 _FIELDS = {
     "integrator": "t stop h tried budget most fresh is_landing times rows samples written trial y m levels window clock_count",
@@ -117,7 +117,7 @@ def _changed(base: Image, other: Image) -> np.ndarray | None:
 
 
 def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray | None:
-    """Return the words in which two images differ; None unless each is multiplied by this factor."""
+    """Return the words in which two images differ; None unless all of them change by this factor."""
     words = None if other is None else _changed(base, other)
     if words is None or other is None:
         return None
@@ -151,7 +151,7 @@ def model_source(
     version: int,
     partials: Partials | None,
 ) -> tuple[str, str]:
-    """Return the source of a model as a unit, and the token that it expects, a hash of the source."""
+    """Return the source code of a model as an FMU, and the token that the FMU expects, a hash of this code."""
     content, image, program = run.content, run.image, run.program
     names = function_names(_PREFIX, (name for _, name in image.calls), run.has_events)
     of_calls = {name: each.replace(f"{_PREFIX}k_", f"{_OWN}k_") for name, each in names.of_calls.items()}
@@ -228,7 +228,7 @@ def _sizes(variables: Iterable[ModelVariable]) -> str:
 
 
 def _constants(variables: Iterable[ModelVariable]) -> str:
-    """Return the C function that says why a parameter cannot be set; NULL if it can."""
+    """Return the C function that returns why a parameter cannot be set, or NULL if it can."""
     constants = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability == "constant"]
     cases = [
         f"    case {each.first + k}: return {_c_text(f'{each.name} is a {each.description}')};\n"
@@ -242,6 +242,6 @@ def _constants(variables: Iterable[ModelVariable]) -> str:
 
 
 def _c_text(text: str) -> str:
-    """Return a text as a C literal, with the bytes of all but plain characters in octal."""
+    """Return a string as a C literal, with all bytes except plain characters in octal."""
     plain = {*map(ord, " .,_"), *filter(lambda byte: chr(byte).isalnum(), range(128))}
     return f'"{"".join(chr(byte) if byte in plain else f"{chr(92)}{byte:03o}" for byte in text.encode())}"'

@@ -27,9 +27,9 @@ from bondgraph.model.laws import Junction, Source
 from bondgraph.model.model import Model
 
 _MECHANICAL = (TRANSLATION, ROTATION, SCREW)
-"""Domains whose efforts, such as forces, sum to zero where terminals meet; in other domains flows do, such as currents."""
+"""Domains whose efforts, such as forces, sum to zero where terminals meet; in other domains, flows such as currents do."""
 _VENDOR = "_screwbond_"
-"""Prefix of words that the standard lets tools define."""
+"""Prefix of the terms that the standard lets tools define."""
 
 
 @dataclass(frozen=True)

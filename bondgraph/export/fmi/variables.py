@@ -1,4 +1,4 @@
-"""Variables of a functional mock-up unit, which the importer reads and sets, from the content of a model's code."""
+"""Variables of a functional mock-up unit, which the importer reads and sets, derived from the content of a model's code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondgraph.export.code.content import Content, Entry
 from screws.names import similar_names
 
 PLACES = 24
-"""Number of bits of a value reference below its kind."""
+"""Number of low-order bits of a value reference; the higher bits hold the kind."""
 
 
 class VariableKind(IntEnum):
@@ -32,7 +32,7 @@ class VariableKind(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class ModelVariable:
-    """Variable of a unit.
+    """Variable of an FMU.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class ModelVariable:
     name : the user's name; a rate is "der(name)".
     first : index of its first number among the numbers of its kind.
     shape, unit : shape and unit of its value.
-    causality, variability : words of the standard.
+    causality, variability : as the standard defines them.
     start : numbers (size,) at the start, if the importer may know or set them.
-    aliases : other names of the same value.
+    aliases : other names of the value.
     states : names of the states of an automaton.
     description : further information for an importer.
     """
@@ -92,7 +92,7 @@ def interface_of(
     parameters = {entry.name: entry for entry in _listed(content.p)}
     values = {entry.name for entry in _listed((*content.x, *content.y))}
     constants: dict[str, str] = {}
-    for reason, decided in (("the times of clocks or breaks", clocks), ("start values", starts)):
+    for reason, decided in (("the times of clocks or time events", clocks), ("start values", starts)):
         for name, entry in parameters.items():
             if not set(decided).isdisjoint(range(entry.start, entry.start + entry.size)):
                 constants.setdefault(name, reason)
@@ -120,7 +120,7 @@ def _unknown(system: System, code: str, title: str, name: str, names: Iterable[s
 
 
 def _listed(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries that a unit lists: the user's, unless they are empty."""
+    """Return the entries that an FMU lists: the user's entries, except empty arrays."""
     return [entry for entry in entries if entry.identifier and entry.size]
 
 
@@ -131,9 +131,9 @@ def _shown(aliases: Iterable[str]) -> Iterator[str]:
 def variables_of(
     content: Content, interface: Interface, start: Mapping[str, np.ndarray], guards: int, exchange: bool
 ) -> tuple[ModelVariable, ...]:
-    """Return all variables; `start` contains the numbers of the arrays x, p and m, `guards` is the number of event indicators.
+    """Return all variables; `start` contains the arrays x, p and m, `guards` is the number of event indicators.
 
-    Only a unit for model `exchange` has rates and indicators. An output has only the user's name, without aliases. Empty arrays
+    Only an FMU for model `exchange` has rates and indicators. An output has only the user's name, without aliases. Empty arrays
     are left out: they would share the reference of the next variable.
     """
     system, aliases = content.system, _aliases(content)
@@ -182,7 +182,7 @@ def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
 
 
 def _named_once(variables: Iterable[ModelVariable]) -> tuple[ModelVariable, ...]:
-    """Return the variables without aliases that are names of other variables; a name that is already used gets a number."""
+    """Return the variables, dropping aliases that are names of other variables; a name that is already used gets a number."""
     taken, result = set[str](), list[ModelVariable]()
     every = list(variables)
     names = {variable.name for variable in every}

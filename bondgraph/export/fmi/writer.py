@@ -34,15 +34,15 @@ from bondgraph.run.batch.image import Image, image_of
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
 Page = bool | Mapping[str, tuple[float, float]]
-"""Choice of a page: True for a page with default sliders, a mapping for the ranges of sliders, or False."""
+"""Choice of a page: True for default sliders, a mapping with the ranges of sliders, or False for no page."""
 KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
-"""Interface types that a unit may support."""
+"""Interface types that an FMU may support."""
 VERSIONS = (2, 3)
 _CHANGE = 1e-6
-"""Relative change of a parameter that shows its effect on the start."""
+"""Relative change of a parameter that reveals its effect on the start."""
 _NOT_LIVE = "This page does not simulate: the llvmlite with which it was made cannot write WebAssembly."
 _SHIFT = 2.0**-20
-"""Shift of the start time that shows its effect, as a fraction of the run; a power of two, so that sums are exact."""
+"""Shift of the start time that reveals its effect, as a fraction of the run; a power of two, so that sums are exact."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class FMU:
     path : path of the file.
     version : version of the standard, 2 or 3.
     identifier : name of the library.
-    token : text that the importer repeats.
+    token : string that the importer must pass back.
     kinds : interface types.
-    platforms : platforms for which it has a library; empty for a unit with only sources.
+    platforms : platforms for which it has a library; empty for an FMU with only sources.
     method : method of integration in co-simulation.
     steps : number of steps that the run took during export.
     constants : parameters that the importer cannot set, because clocks, breaks or start values depend on them.
@@ -93,30 +93,30 @@ def fmu(
 ) -> FMU:
     """Write a model with its solver as a functional mock-up unit.
 
-    In co-simulation it takes the steps of `simulate`, whatever the communication points. Export simulates the run once, as for
-    `c_run`, and again for the reference results and for the page.
+    In co-simulation it takes the same steps as `simulate`, whatever the communication points. Export simulates the run once, as
+    for `c_run`, and again for the reference results and for the page.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     path : path of the file, which ends with .fmu.
-    t_end : end of the experiment that the unit suggests, s; it sets the time scale of the solver.
+    t_end : end of the experiment that the FMU suggests, s; it sets the time scale of the solver.
     version : version of the standard: 2 for FMI 2.0, 3 for FMI 3.0.
     inputs : parameters that the importer sets during a run, such as "push.value".
-    outputs : values that are outputs; all other values can be read, too.
+    outputs : values that are outputs; all other values can also be read.
     kinds : interface types: "co-simulation", "model exchange".
     platforms : "host", or "x86_64-linux", "aarch64-linux", "x86_64-windows", "x86_64-darwin", "aarch64-darwin", which need the
-        package ziglang; empty for a unit with only sources.
+        package ziglang; empty for an FMU with only sources.
     sources : True to include the source files.
     page : True for a `live_page` as documentation, with sliders for the inputs and the first parameters; or ranges of its
         sliders by name, `{"spring.stiffness": (10, 200)}`.
     name : name of the library, an identifier; the model's name by default.
     initial, parameters : changes of start values and parameters, as in `simulate`.
 
-    An open port of a graph becomes a terminal: its effort or flow is an input, initially zero, the other an output. The unit
-    contains results of `simulate` as a reference.
+    An open port of a graph becomes a terminal: its effort or flow is an input, initially zero, and its conjugate variable is an
+    output. The FMU contains results of `simulate` as a reference.
 
-    Without a compiler the unit contains only its sources, and a `SourceOnlyWarning` says so.
+    Without a compiler the FMU contains only its sources, and a `SourceOnlyWarning` is issued.
 
     Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
     if ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
@@ -183,7 +183,7 @@ def fmu(
 
 
 def _live(compiled: Compiled, t_end: float, page: Page, variables: Sequence[ModelVariable], settings: Mapping[str, Any]) -> str:
-    """Return the text of a page that simulates, with curves of the outputs whose components all have the same unit."""
+    """Return the HTML of a page that simulates, with curves of the outputs whose components all have the same unit."""
     shown = [each.name for each in variables if each.causality == "output" and not set(",;") & set(each.unit)]
     live = page if isinstance(page, Mapping) else slider_ranges(variables)
     return live_page(compiled, t_end=t_end, live=live, show=shown or None, **settings).text
@@ -269,7 +269,7 @@ def _binaries(
             title = f'a library for "{wanted}" needs the package ziglang'
             raise refusal("E604", title, 'pip install "screwbond[cross]"', about="fmu")
         if kind is None or not command:
-            title = "no C compiler was found: the unit contains sources only"
+            title = "no C compiler was found: the FMU contains sources only"
             cures = ("a compiler: cc, gcc, clang, or one named by the environment variable CC", 'pip install "screwbond[cross]"')
             warnings.warn(SourceOnlyWarning(Problem("E606", title, cures=cures)), stacklevel=4)
             continue

@@ -30,9 +30,9 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    numbers : substitute the numbers of all parameters except those of sources.
+    numbers : substitute the values of all parameters except source parameters.
 
-    Raises `ModelError` E100 if `model` is not a model; E278 for an element that does not fit these equations; E273, E274 as
+    Raises `ModelError` E100 if `model` is not a model; E278 for an element that these equations cannot represent; E273, E274 as
     `state_equations` does.
 
     >>> from bondgraph import IC, J1, Graph, R
@@ -126,6 +126,6 @@ def _momentum(velocity: str) -> str:
 
 
 def _letters(mechanics: MechanicalEquations) -> Mapping[str, str]:
-    """Return letters, also for momenta that are not states of the model."""
+    """Return the letters, including letters for momenta that are not states of the model."""
     momenta = {_momentum(name): letter_of(mechanics.letters, name).replace("v", "p", 1) for name in mechanics.v}
     return MappingProxyType(momenta | dict(mechanics.letters))

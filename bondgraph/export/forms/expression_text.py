@@ -1,4 +1,4 @@
-"""Text and LaTeX of SymPy expressions with the user's names and letters: symbols, sums, matrices, modes in words."""
+"""Text and LaTeX of SymPy expressions with the user's names and letters: symbols, sums, matrices and named modes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _component(letter: str, index: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class ExpressionWriter:
-    """Writer of expressions, with letters of names, states of modes, and the symbols that come first in sums."""
+    """Writer of expressions, with a letter for each name, names for modes, and the symbols that come first in sums."""
 
     letters: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class ExpressionWriter:
         return str(sympy.latex(ordered, symbol_names=names, order=order, full_prec=False))
 
     def _worded(self, expression: Any, label: Any) -> Any:
-        """Replace conditions on modes by words."""
+        """Replace conditions on modes by the names of states."""
         if expression.is_Matrix:
             return expression.applyfunc(lambda entry: self._worded(entry, label))
         swapped = {}

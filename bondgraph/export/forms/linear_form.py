@@ -28,7 +28,7 @@ from bondgraph.tracing.on_tape.values import scalars_of
 @short_repr
 @dataclass(frozen=True)
 class LinearEquations(Typeset):
-    """Linear equations x' = A x + B u, y = C x + D u, exact for any numbers of the parameters."""
+    """Linear equations x' = A x + B u, y = C x + D u, exact for any values of the parameters."""
 
     name: str
     A: Any
@@ -44,7 +44,7 @@ class LinearEquations(Typeset):
     """Parameters of sources that occur, and their time derivatives u' if they vary in time."""
     outputs: tuple[str, ...]
     parameters: Mapping[str, float]
-    """Every other parameter that occurs -> its number."""
+    """Every other parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
@@ -165,7 +165,7 @@ def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
 
 
 def _add_values(equations: StateEquations, names: set[str], values: dict[Any, Any]) -> None:
-    """Add the expressions of definitions of these names to the values."""
+    """Add the expressions that are defined under these names to the values."""
     todo = {s.name for name in names for s in equations.definitions.get(name, sympy.S.Zero).free_symbols}
     wanted = names | todo
     while more := {s.name for n in wanted for s in equations.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:
@@ -190,7 +190,7 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
     element = compiled.model.elements.get(culprit.element)
     why = (
         f"first in: {culprit.outs[0]} = {culprit.op.name}({', '.join(culprit.args)})",
-        f'so that the rate of "{name}" is not a sum of states and inputs with constant coefficients',
+        f'so the rate of "{name}" is not a sum of states and inputs with constant coefficients',
     )
     title = f'"{culprit.element}" is not linear'
     cures = ("`state_equations` for the exact equations", "`bondgraph.analysis.linearise`, for the equations near a point")
@@ -198,7 +198,7 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
 
 
 def _is_curved(expression: Any, moving: Sequence[Any], time: Any) -> bool:
-    """Return True if an expression is more than a sum of states and inputs with constant coefficients."""
+    """Return True unless an expression is a sum of states and inputs with constant coefficients."""
     met = [s for s in moving if s in expression.free_symbols]
     if any(sympy.simplify(sympy.diff(expression, s, t)) != 0 for s in met for t in (*met, time)):
         return True

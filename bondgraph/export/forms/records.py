@@ -26,7 +26,7 @@ class PortHamiltonian(Typeset):
 
     name: str
     J: Any
-    """Interconnection matrix (n, n); it and the other matrices are SymPy matrices in states and parameters."""
+    """Interconnection matrix (n, n); all matrices are SymPy matrices in states and parameters."""
     R: Any
     """Dissipation matrix (n, n)."""
     G: Any
@@ -47,7 +47,7 @@ class PortHamiltonian(Typeset):
     outputs: tuple[str, ...]
     """Conjugate variables y, positive for supplied power."""
     parameters: Mapping[str, float]
-    """Every parameter that occurs -> its number."""
+    """Every parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
@@ -100,7 +100,7 @@ class MechanicalEquations(Typeset):
     gamma.
 
     M is symmetric positive definite, M' - 2 C skew-symmetric, and gamma = -H' v - alpha1 H v - alpha0 h - alpha2 h^3, Baumgarte's
-    stabilisation of h(q) = 0. The velocities v are those of the independent inertias; all others follow from them.
+    stabilisation of h(q) = 0. v are the velocities of the independent inertias, which determine all other velocities.
 
     Sources: Featherstone, Rigid body dynamics algorithms (2008), section 2.2, 3; Baumgarte 1972.
     """
@@ -119,13 +119,13 @@ class MechanicalEquations(Typeset):
     H: Any
     """Constraint Jacobian (m, n), h' = H v."""
     h: Any
-    """Constraint functions (m, 1), held at zero; a symbol for a constraint without a position."""
+    """Constraint functions (m, 1), which are zero; a symbol for a constraint without a position."""
     gamma: Any
-    """Right side of H v' = gamma (m, 1)."""
+    """Right-hand side of H v' = gamma (m, 1)."""
     E: Any
     """Kinematic matrix (coordinates, n), q' = E v + drift."""
     drift: Any
-    """Drift (coordinates, 1), zero except for the terms that keep quaternions of poses at length 1, which grow with |v|."""
+    """Drift (coordinates, 1), zero except for terms, proportional to |v|, that keep the quaternions of poses at length 1."""
     T: Any
     """Kinetic energy, J."""
     V: Any
@@ -138,7 +138,7 @@ class MechanicalEquations(Typeset):
     """Input -> its expression in parameters, signals and time."""
     multipliers: tuple[str, ...]
     parameters: Mapping[str, float]
-    """Every parameter that occurs -> its number."""
+    """Every parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
 
@@ -152,7 +152,7 @@ class MechanicalEquations(Typeset):
 
     @property
     def forcing(self) -> Any:
-        """Return the right side for (v', lambda): (B u - C v - D v - grad V, gamma)."""
+        """Return the right-hand side for (v', lambda): (B u - C v - D v - grad V, gamma)."""
         v = _column(self.v)
         force = self.B * _column(self.u) - (self.C + self.D) * v - self.grad_V
         return sympy.Matrix.vstack(force, self.gamma) if self.H.rows else force
@@ -284,13 +284,13 @@ def _vectors(letters: Mapping[str, str], vectors: Mapping[str, tuple[str, ...]])
 
 
 Case = tuple[str, Any]
-"""Modes in which a case holds, in words, and the case's expression."""
+"""Description of the modes of a case, and the expression in these modes."""
 
 
 @short_repr
 @dataclass(frozen=True)
 class LinearSystem:
-    """Linear equations A w = b of unknowns w that are not eliminated because their solution would be too long to read."""
+    """Linear equations A w = b in unknowns w that are not eliminated because their solution would be too long to read."""
 
     unknowns: tuple[str, ...]
     A: Any
@@ -300,7 +300,7 @@ class LinearSystem:
 
     @property
     def rows(self) -> tuple[tuple[Any, Any], ...]:
-        """Return left and right side of every equation."""
+        """Return the left- and right-hand sides of every equation."""
         w = sympy.Matrix([sympy.Symbol(name, real=True) for name in self.unknowns])
         return tuple(zip(self.A * w, self.b, strict=True))
 
@@ -317,21 +317,21 @@ class StateEquations(Typeset):
     outputs: Mapping[str, Any]
     """Requested value -> its expression."""
     ticks: Mapping[str, tuple[str, str]]
-    """State that changes only at ticks -> offset and period of its clock: it takes its value at offset + n period."""
+    """State that changes only at ticks -> offset and period of its clock, which ticks at offset + n period."""
     definitions: Mapping[str, Any]
     """Long expressions: name of a symbol -> its expression, in an order of evaluation. The symbol is a value of the model under
     its name, a time derivative with a prime, or a common part s1, s2 ... of several expressions."""
     systems: tuple[LinearSystem, ...]
-    """Linear equations of unknowns whose solution would be too long."""
+    """Linear equations in unknowns whose solution would be too long."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     """Parameters of sources, which stay symbols; for a part, also the values from outside."""
     parameters: Mapping[str, float]
-    """Every other parameter that occurs -> its number."""
+    """Every other parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
     cases: Mapping[str, tuple[Case, ...]] = field(repr=False)
-    """State or output -> its expressions by mode; one case if the modes make no difference."""
+    """State or output -> its expressions by mode; a single case if the expression does not depend on modes."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
     """Mode signals -> names of their states; in expressions, a mode is the number of its state."""
 

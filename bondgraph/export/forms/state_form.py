@@ -91,7 +91,7 @@ def mode_combinations(
 
 
 def free_automata(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return automaton -> its states, for automata with relevant modes that are not fixed."""
+    """Return the states of automata with relevant modes that are not fixed."""
     read = {arg for index in statements for arg in system.statements[index].args}
     states_of = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
     return {name: states for name, states in states_of.items() if name not in fixed_modes}
@@ -118,7 +118,7 @@ def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
 
 
 def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> tuple[Case, ...]:
-    """Return the cases with words for the modes."""
+    """Return the cases with a description of their modes."""
 
     def words(combination: Modes) -> str:
         return ", ".join(f"{mode.removesuffix('.mode')}: {system.modes[mode][0][k]}" for mode, k in combination)
@@ -131,7 +131,7 @@ def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) ->
 
 MAX_STATEMENTS, MAX_SCALARS = 60, 240
 """Maximum number of statements of a model whose equations are written in one piece if possible, and of the scalars that they
-compute; the energy account is not counted."""
+compute; the energy balance is not counted."""
 
 
 def state_equations(
@@ -145,24 +145,25 @@ def state_equations(
 ) -> StateEquations:
     """Return readable state equations.
 
-    Linear algebraic loops, dependent storages, ideal constraints and switches are solved symbolically. If modes matter,
-    expressions are `Piecewise` in them, and each combination is derived separately. Long expressions get a name and a separate
-    line after the equations: values have their names in the model, common parts are s1, s2 ... In large models, modes are
-    symbols, and unknowns that depend on each other are given by their linear equations A w = b.
+    Linear algebraic loops, dependent storages, ideal constraints and switches are solved symbolically. If the equations depend on
+    modes, the expressions are `Piecewise` in them, and each combination is derived
+    separately. Long expressions get a name and a separate
+    line after the equations: values keep their names in the model, and common parts are named s1, s2 ... In large models, modes
+    are symbols, and unknowns that depend on each other are given by their linear equations A w = b.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    part : path of a nested graph or of an element whose states alone are wanted. Values from outside are inputs.
-    numbers : True to substitute the numbers of all parameters except those of sources.
+    part : path of a nested graph or an element, to return only its states. Values from outside are inputs.
+    numbers : True to substitute the values of all parameters except source parameters.
     outputs : names of other values to return in the same form, such as the flow of a source.
-    modes : automaton -> the state in which to hold it, so that its modes are not distinguished.
+    modes : automaton -> the state to which it is fixed, so that its modes are not distinguished.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.
 
     Numbers are computed exactly and written as decimals, or as fractions if all given numbers are integers.
 
-    Raises `ModelError` E100 if `model` is not a model; E272 if the equations can only be solved for one combination of modes,
-    but there are more; E273 for a nonlinear loop; E274 for a formula that does not accept symbols; E250 for an unknown name in
+    Raises `ModelError` E100 if `model` is not a model; E272 if the equations can only be solved for one combination of modes, but
+    several exist; E273 for a nonlinear loop; E274 for a formula that does not accept symbols; E250 for an unknown name in
     `varying`, E251 in `outputs`, E122 in `modes`, E275 in `part`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
@@ -262,7 +263,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
         cure = ", ".join(f'"{name}": "{states[0]}"' for name, states in free_states.items())
         title = "choose one combination of modes for switching constraints"
         why = f"the equations have {count} combinations of modes; the limit is {MAX_COMBINATIONS}"
-        raise refusal("E272", title, f"modes={{{cure}}}, or another such combination", about=system.name, why=why, places=())
+        raise refusal("E272", title, f"modes={{{cure}}}, or another combination of modes", about=system.name, why=why, places=())
     definitions = Definitions([n for name in request.known_values for n in labels_of(name, _shape(system, name))], limits.longest)
     results: dict[str, list[tuple[Modes, Any]]] = {name: [] for name in request.names}
     for combination in mode_combinations(system, stages.statements, held, enumerate_modes):
@@ -276,7 +277,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
 
 
 def numbers_of(system: System, occurring: Collection[str]) -> dict[str, float]:
-    """Return the numbers of the parameters that occur, by label."""
+    """Return the values of the parameters that occur, by label."""
     return {
         label: float(number)
         for name, value in system.parameters.items()

@@ -27,7 +27,7 @@ LANE = 11.0
 GAP = 34.0
 """Minimum distance between boxes, px."""
 MAX_NAME = 24
-"""Maximum number of letters of a name; longer ones are shown without their middle."""
+"""Maximum number of characters of a name; longer names are shown without their middle."""
 MAX_PERMUTED = 6
 """Maximum number of states for which every order is tried."""
 Arrows = Mapping[tuple[int, int | None], str]
@@ -49,7 +49,7 @@ class _Boxes:
 
 
 def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple[int, int | None]]) -> Figure:
-    """Return the figure; a transition is (from, to), where `to` None ends the run; its label is its number, from 1."""
+    """Return the figure; a transition is (from, to), with `to` = None if it ends the run; its label is its number, from 1."""
     numbers: dict[tuple[int, int | None], list[str]] = {}
     for number, ends in enumerate(transitions, start=1):
         numbers.setdefault(ends, []).append(str(number))
@@ -72,7 +72,7 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
 
 
 def _short(states: Sequence[str]) -> list[str]:
-    """Return the texts of boxes: long names without their middle, if they remain distinct."""
+    """Return the labels of boxes: long names without their middle, if they remain distinct."""
     short = [f"{name[:8]}...{name[-12:]}" if len(name) > MAX_NAME else name for name in states]
     return short if len(set(short)) == len(states) else list(states)
 
@@ -102,7 +102,7 @@ def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
 
 
 def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) -> str:
-    """Return the arrow from state a to b; to a neighbour it is straight, beside an arrow that leads back."""
+    """Return the arrow from state a to b: straight between neighbours, and offset if another arrow leads back."""
     top, bottom = boxes.middle - HALF_HEIGHT, boxes.middle + HALF_HEIGHT
     if b is None:
         return _end(boxes.x[a] - boxes.half[a] + 9.0, bottom, label)
@@ -132,7 +132,8 @@ def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
 
 
 def lanes(arrows: Arrows, rank: Mapping[int, int]) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
-    """Return arrow past other states -> its lane (distance from the boxes), to the right and to the left; no arrows coincide."""
+    """Return the lanes (distances from the boxes) of arrows past other states, to the right and to the left; no arrows
+    coincide."""
     sides: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
     far = [(a, b) for a, b in arrows if b is not None and abs(rank[a] - rank[b]) > 1]
     for a, b in sorted(far, key=lambda ends: abs(rank[ends[0]] - rank[ends[1]])):
@@ -206,7 +207,7 @@ def _label(x: float, y: float, label: str, anchor: str) -> str:
 def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
     """Return an automaton: its states with their numbers, its start, and its transitions as a table and as a diagram.
 
-    An automaton that only changes descriptions has no diagram.
+    An automaton that only changes coordinates has no diagram.
     """
     system = writer.system
     mode = f"{path}.mode"
@@ -259,14 +260,14 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
     stopping = [] if event.impact else _stopped(model, event, states)
     if stopping:
         paths = listed(", ", ((InlineCode(path),) for path in stopping))
-        effects.append(("impulses stop the flows of elements that begin to hold: ", *paths))
+        effects.append(("impulses stop the flows of elements that become active:  ", *paths))
     if event.accumulates is not None:
         effects.append(("if these events accumulate, the run continues in ", InlineCode(states[event.accumulates])))
     if event.passes is not None:
         where = "if the flow crosses zero by itself, nothing jumps, and the run continues in "
         effects.append((where, InlineCode(states[event.passes])))
     effects += [(event.error,)] if event.error else []
-    effects += [("(a change of description)",)] if event.internal else []
+    effects += [("(a change of coordinates)",)] if event.internal else []
     return listed("; ", effects) or ("nothing jumps",)
 
 
@@ -286,17 +287,17 @@ def _stopped(model: Model, event: LoweredTransition, states: Sequence[str]) -> l
 
 
 def clocks(writer: Writer) -> list[Block]:
-    """Return the ticks of sampled blocks with the states that they set, and the times at which signals jump or bend."""
+    """Return the ticks of sampled blocks with the states that they set, and the times at which signals have jumps or kinks."""
     rows: list[tuple[Words, ...]] = []
     for clock in writer.system.clocks:
         offset = writer.letters[clock.offset]
         if clock.period is None:
             when: Words = (Math(rf"t \in {offset}"),)
-            what: Words = ("a signal jumps or bends; the integration restarts",)
+            what: Words = ("a signal has a jump or a kink; the integration restarts",)
         else:
             when = (Math(rf"t_n = {offset} + n\,{writer.letters[clock.period]},\ n = 0, 1, \ldots"),)
             updates = clock.updates
             what = listed("; ", ((Math(rf"{writer.letters[a]} := {writer.letters[b]}"),) for a, b in updates))
         rows.append(((InlineCode(clock.element),), when, what))
     heads = ("block", "when", "effect")
-    return [TableBlock(heads, (0.3, 0.35, 0.35), tuple(rows), ("Clocks and breaks of time.",))] if rows else []
+    return [TableBlock(heads, (0.3, 0.35, 0.35), tuple(rows), ("Clocks and time events.",))] if rows else []

@@ -25,7 +25,7 @@ LITERATURE = {
     "Murray, Li and Sastry 1994": "R. Murray, Z. Li and S. Sastry (1994), A Mathematical Introduction to Robotic Manipulation",
     "Stramigioli 2001": "S. Stramigioli (2001), Modeling and IPC Control of Interactive Mechanical Systems",
 }
-"""Short name by which operations cite a work -> the work."""
+"""Short name by which operations cite a work -> full reference."""
 
 
 def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]]) -> list[Block]:
@@ -84,13 +84,13 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
     if has_functions:
         words += worded(
             r" Functions $\mathrm{name}_k$ are defined in Section Functions, under Dk; their arguments, results and shared "
-            r"terms $\mathsf{s}_1, \mathsf{s}_2, \ldots$ are local, in letters without serifs. A condition in brackets is 1 "
-            r"if it holds, else 0; $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state; "
+            r"terms $\mathsf{s}_1, \mathsf{s}_2, \ldots$ are local, in sans-serif letters. A condition in brackets is 1 "
+            r"if it is true, else 0; $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state; "
             r"$|\cdot|$ is the root of the sum of squares, also of a matrix."
         )
     for k, branch in enumerate(alike):
         names = ", ".join(part.path for part in branch.members)
-        words += ["; " if k else " Parts that are alike have a letter for their number: ", Math(branch.index)]
+        words += ["; " if k else " Parts of the same structure share equations, with a letter as index: ", Math(branch.index)]
         words += [f" = {', '.join(part.number for part in branch.members)} ({names})"]
     notation: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
     if r"\mathrm{Ad}" in latex:
@@ -100,7 +100,8 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
         text = f"{'. '.join(cited)}. Numbers refer to equations in these works; misprints are corrected."
         notation.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
-        notation.append(Paragraph(worded("At an event, $:=$ sets all these states at once to values computed just before.")))
+        text = "At an event, $:=$ sets all these states simultaneously to values computed just before."
+        notation.append(Paragraph(worded(text)))
     return notation
 
 
@@ -115,17 +116,17 @@ _SCREWS: Words = worded(
 
 
 def method(compiled: Compiled) -> list[Block]:
-    """Return the explanation of impulses, changes of description, and ends of a run."""
+    """Return the explanation of impulses, changes of coordinates, and ends of a run."""
     system, model = compiled.system, compiled.model
     words: list[Piece] = []
     if any(event.impulse for event in system.events):
         words += worded(
-            "An impulse of the efforts of constraints or closing switches changes the momenta as these efforts change their"
-            " rates; all other states keep their values. It makes the flows in the table take their new values"
+            "Impulsive efforts of constraints or closing switches change the momenta as finite efforts change the rates of"
+            " the momenta; all other states keep their values. The impulses give the flows in the table their new values"
             " ($^-$ before, $^+$ after). "
         )
     if any(event.internal for event in system.events):
-        words.append("Changes of description only replace coordinates by better ones (a chart near a pole). ")
+        words.append("Changes of coordinates do not affect the motion (for example, a change of chart near a pole). ")
     if any(isinstance(e.law, Junction) and e.law.automaton for e in model.elements.values()):
         words.append("An X-junction joins its bonds in the given states, and transmits nothing in any other. ")
     ends = list(dict.fromkeys(event.error for event in system.events if event.error))

@@ -47,7 +47,7 @@ from bondgraph.render.diagram import diagram
 from bondgraph.render.sketch import text_width
 
 FOLD_ABOVE = 16
-"""Number of elements above which nested graphs are folded."""
+"""Number of elements above which the figure folds nested graphs."""
 MAX_BOXES = 80
 """Number of boxes and elements above which there is no figure."""
 _SVG = "http://www.w3.org/2000/svg"
@@ -59,7 +59,7 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
     folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
     if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
         words = (
-            f"The bond graph, of {len(model.elements)} elements, is too large for a page; ",
+            f"The bond graph, with {len(model.elements)} elements, is too large for a page; ",
             InlineCode("diagram(model)"),
             " draws it.",
         )
@@ -104,7 +104,7 @@ def paper_of(compiled: Compiled, digits: int) -> Paper:
     sections = [block for branch in written for block in body.branch(branch, writer)]
     if len(written) < len(tree):
         kept = f"only parts that occur several times are written here, {len(written)} of {len(tree)}; "
-        words = (f"This model would take {length} equations: ", kept, InlineCode("latex(model)"), " has a line for each.")
+        words = (f"This model would take {length} equations: ", kept, InlineCode("latex(model)"), " lists all of them.")
         sections.insert(0, Paragraph(words))
     balance, ticks = body.balance(writer), clocks(writer)
     noted: dict[str, int] = {}
@@ -127,7 +127,7 @@ def paper_of(compiled: Compiled, digits: int) -> Paper:
         *_joined(sections),
         *balance,
     ]
-    blocks += [Section("Clocks and breaks of time", 2), *ticks] if ticks else []
+    blocks += [Section("Clocks and time events", 2), *ticks] if ticks else []
     blocks += method(compiled)
     blocks += [Section("Functions"), *functions] if functions else []
     blocks = list(with_numbers(blocks))
@@ -140,7 +140,7 @@ def _of_machine(system: System, name: str) -> bool:
 
 
 def _hidden(compiled: Compiled) -> frozenset[str]:
-    """Return values without their own equation: those of transitions and solvers, and powers that nothing reads."""
+    """Return values without their own equation: values of transitions and solvers, and powers that nothing reads."""
     system, elements = compiled.system, compiled.model.elements
     read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
     ratios = {
@@ -156,7 +156,7 @@ def _hidden(compiled: Compiled) -> frozenset[str]:
 
 @dataclass
 class _Body:
-    """Writer of parts, in order, that counts equations."""
+    """Writer of a document's parts in order; it numbers the equations."""
 
     compiled: Compiled
     letters: Letters
@@ -191,7 +191,7 @@ class _Body:
         names = [part.path.rpartition(".")[2] for part in branch.members]
         blocks = self.part(branch, inner)
         remark: Words = (
-            f"{', '.join(names)} are alike; the following holds for each, with ",
+            f"{', '.join(names)} have the same structure; the following applies to each, with ",
             Math(branch.index),
             f" = {', '.join(numbers)}.",
         )
@@ -279,7 +279,7 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
 
 
 _MAX_LINE = 60.0
-"""Maximum width of short equations on one line, in letters."""
+"""Maximum width of short equations on one line, in characters."""
 
 
 def _packed(lines: Iterable[str]) -> list[str]:
@@ -334,7 +334,7 @@ def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFI
     ----------
     model : compiled, or a graph, which is compiled first.
     style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
-    digits : significant digits of numbers, 1 to 17; with 17, they have the same bits as in the program.
+    digits : significant digits of numbers, 1 to 17; with 17, they are exactly the numbers of the model.
 
     Raises `ModelError` E100 if `model` is not a model, E279 for an unknown style, E557 for invalid digits, E280 for a symbol or
     formula of your own with a LaTeX command that has no form in Typst.

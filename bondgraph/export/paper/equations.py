@@ -1,4 +1,4 @@
-"""Numbered equations of a document: the statements of a system in its letters."""
+"""Numbered equations of a document: the statements of a system in mathematical symbols."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from bondgraph.output.tex import array_latex, escape_latex
 ALONG_ARROW = " along the arrow"
 """Suffix of the name of a power that is only used for another power."""
 REMARK = r"\text{with }"
-"""Beginning of a line that only explains letters of the equations before it."""
+"""Beginning of a line that only explains symbols in the equations before it."""
 
 
 @dataclass(frozen=True)
 class Counterparts:
-    """Equal parts written once: the letter for their numbers, and the statements of all but the first."""
+    """Equal parts whose equations are written once: the index letter, and the omitted statements of the other parts."""
 
     index: str
     others: Mapping[tuple[str, ...], tuple[Statement, ...]]
@@ -43,7 +43,7 @@ class Counterparts:
 
 
 class Writer:
-    """Writer of statements in letters, which collects the definitions that they need."""
+    """Writer of statements in mathematical symbols; it collects the definitions that the statements need."""
 
     def __init__(self, system: System, letters: Letters, definitions: Functions, alike: Counterparts | None = None):
         self.system, self.letters, self.definitions, self.alike = system, letters, definitions, alike
@@ -53,8 +53,8 @@ class Writer:
         return self.alike.others.get(statement.outs, ()) if self.alike else ()
 
     def equations(self, statement: Statement) -> list[str]:
-        """Return `left = right` for each result of a statement, or once for all; remarks on several results have a separate
-        line."""
+        """Return `left = right` for each result of a statement, or one equation for all results; remarks on several results
+        have a separate line."""
         if statement.op is SOUGHT:
             one, other = (self.letters[arg] for arg in statement.args[1:])
             return [f"{one} = {other}"]
@@ -149,7 +149,7 @@ class Writer:
         return rf"\tfrac{{d}}{{dt}}({self.letters[name]})"
 
     def implicit(self, unknown: Unknown) -> list[str]:
-        """Return the equations that determine an unknown, each with the modes in which it holds."""
+        """Return the equations that determine an unknown, each with the modes in which it is active."""
         if not unknown.held:
             return [f"{self.right(self.producer[unknown.residual])} = 0"]
         if unknown.reason == "switch" and unknown.algebraic:

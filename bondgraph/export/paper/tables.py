@@ -15,7 +15,7 @@ from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
 
 UNKNOWN = "not given"
-"""Text for a unit that neither follows from a domain nor was given by the user."""
+"""Text for a unit that no domain implies and the user did not give."""
 MAX_ENTRIES = 400
 """Maximum number of entries of an array that is listed; for larger arrays, only the size is given."""
 _MAX_COLUMNS = 10
@@ -24,7 +24,7 @@ Rows = list[tuple[Words, ...]]
 
 
 def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return value that is written once -> the corresponding values of all equal parts, in order."""
+    """Return the corresponding values of all equal parts, by the value that is written once."""
     groups_of: dict[str, list[str]] = {}
     for name in names:
         groups_of.setdefault(letters.first(name), []).append(name)
@@ -136,7 +136,7 @@ def _place(letters: Letters, name: str) -> list[int]:
 
 
 def _several(values: Sequence[Any], digits: int) -> Words:
-    """Return the value of one part, or the values of several equal parts, written once if they are equal."""
+    """Return the value of one part, or the values in several parts, written once if they do not differ."""
     texts = [_number(value, digits) for value in values]
     if len(set(texts)) == 1:
         return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)

@@ -1,1 +1,1 @@
-"""Runs as code: a model with its solver."""
+"""Export of runs as code: a model with its solver."""

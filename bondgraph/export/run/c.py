@@ -1,4 +1,4 @@
-"""A whole run as C99: a model with its solver in one file without dependencies, with the same bits as `simulate`."""
+"""A whole run as C99: a model with its solver in one file without dependencies; results are bit-identical to `simulate`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CRun(CSource):
 
     @property
     def text(self) -> str:
-        """Text of the source file."""
+        """Content of the source file."""
         return self.source
 
 
@@ -62,8 +62,8 @@ def c_run(
 ) -> CRun:
     """Return C source of a whole run: the model, its solver, its start and its settings, for any C99 compiler.
 
-    Compiled with the `build_line`, which keeps the compiler from fusing operations, it takes the steps of `simulate` and
-    produces the same bits on every processor. Export simulates the run once: with method "auto", a model that turns out stiff
+    Compiled with the `build_line`, which keeps the compiler from fusing operations, it takes the same steps as `simulate`, with
+    bit-identical results on every processor. Export simulates the run once: with method "auto", a model that turns out stiff
     gets the implicit method from the start.
 
     Parameters
@@ -105,7 +105,7 @@ def run_content(
         here = compiled.prepare_run(t_end, **there).program.judged(x, p, m)
         if here.failure is not None and here.failure.time - prepared.program.settings.t_start < end * (1.0 - SAME_TIME):
             why = f"it ends at t = {here.failure.time:.6g} s: {here.failure.reason}"
-            raise _refused(compiled, why, "a t_end before that position")
+            raise _refused(compiled, why, "a t_end before the singular position")
         if here.statistics.steps != steps:
             raise _passes_singular_positions(compiled)
     fixed = _clock_parameters(compiled, content)
@@ -121,8 +121,8 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
 
 
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray, float]:
-    """Run to the end, or to a transition that ends the run. Return the method with which machine code gets there, the number of
-    steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
+    """Run to the end, or to a transition that ends the run. Return the method with which machine code reaches this point, the
+    number of steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
@@ -132,8 +132,8 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         course = space.run(p, x, m, prepared.wanted[0])
     if space.settler is not None and _has_asked(space.settler):
         name = program.transitions[int(space.settler.table["wanted"])].name
-        why = f'"{name}" may collide at the same time as others, and only Python solves simultaneous collisions'
-        raise _refused(compiled, why, 'impacts="sequential", for one collision after the other')
+        why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
+        raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
     if course.status != Status.STOP and not (space.settler is not None and _is_terminal(space.settler, course.status)):
         if prepared.settings.singular == "keep":
             raise _passes_singular_positions(compiled)
@@ -159,7 +159,7 @@ def _text(status: Status) -> str:
 
 def _passes_singular_positions(compiled: Compiled) -> ModelError:
     why = 'it passes a singular position (singular="keep"), which needs Python'
-    return _refused(compiled, why, "`simulate`, which uses Python", "a t_end before that position")
+    return _refused(compiled, why, "`simulate`, which uses Python", "a t_end before the singular position")
 
 
 def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:
@@ -189,7 +189,7 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
-    """Return the indices of the parameters on which times of clocks or breaks depend."""
+    """Return the indices of the parameters on which the times of clocks or of time events depend."""
     program, settable = compiled.program, count(content.p)
     slots = {slot for clock in program.clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
     breaks = None if program.breaks is None else breaks_of(content.system)

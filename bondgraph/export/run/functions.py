@@ -56,7 +56,7 @@ def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> Funct
 
 
 def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
-    """Return the text of all procedures that a run with this method calls, and the names of the rules that they need."""
+    """Return the source of all procedures that a run with this method calls, and the names of the rules that they need."""
     prefix, called = names.prefix, set(names.of_calls.values())
     procedures = list[Procedure]()
     for letter, library in run_libraries(method).items():
@@ -66,7 +66,7 @@ def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
 
 
 def _printed(procedures: list[Procedure], prefix: str) -> tuple[str, set[str]]:
-    """Return procedures as text, and the names of the rules and lookups that they need."""
+    """Return the source of procedures, and the names of the rules and lookups that they need."""
     rule_names = {f"{prefix}i_{rule}" for rule in _RULES}
     lookups = {f"{prefix}i_{name}" for name in C_LOOKUPS}
     text = source_text(procedures, statics=rule_names | lookups, prefix=prefix)
@@ -75,8 +75,8 @@ def _printed(procedures: list[Procedure], prefix: str) -> tuple[str, set[str]]:
 
 
 def library_text(method: Method, prefix: str) -> str:
-    """Return everything that runs with a method may call, except the kernels of models: one text for all models. Other files
-    can call its functions, whose names have a prefix."""
+    """Return the source of all functions that runs with a method may call, except the kernels of models. Other files can call
+    these functions, whose names have a prefix."""
     procedures = list[Procedure]()
     for letter, library in run_libraries(method).items():
         for procedure, before in zip(renamed(library, prefix + letter), library, strict=True):

@@ -1,4 +1,4 @@
-"""Texts of a run in C: header, image and interface."""
+"""Source code of a run in C: header, image and interface."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RETURNED = {
 """Results of a run in C: constant -> status and its meaning."""
 OUTCOMES = {
     EventOutcome.CYCLING: "transitions repeat endlessly",
-    EventOutcome.STUCK: "bounces do not take their guards back below zero",
+    EventOutcome.STUCK: "bounces do not return their guards below zero",
     EventOutcome.TERMINAL: "a transition ends the run",
     EventOutcome.TOO_MANY: "the run has more than max_events events",
     EventOutcome.ACCUMULATION: "events accumulate, but there is no state of rest",
@@ -52,7 +52,7 @@ class RunContent:
     method : method of integration.
     program : program of the run.
     times, dates : sample times since the start and on the user's clock (samples,), s.
-    fixed : indices of parameters that move clocks and therefore cannot be set.
+    fixed : indices of parameters that determine the times of clocks and therefore cannot be set.
     sizes : size of each state (n,): during export, error control kept errors below size times relative tolerance.
     build : command that compiles the file.
     """
@@ -97,7 +97,7 @@ def header_text(run: RunContent) -> str:
     }
     length = max(map(len, calls))
     usage = "\n".join(f" *     {call:{length}}  {meaning}" for call, meaning in calls.items())
-    notes = ["", f" {n}_set refuses the parameters {held}, which move clocks or breaks."] if held else []
+    notes = ["", f" {n}_set refuses the parameters {held}, which set the times of clocks or time events."] if held else []
     if run.content.guards:
         notes += ["", " Transitions:"]
         notes += [f"     {k}: {comment_safe(entry.name)}" for k, entry in enumerate(run.content.guards)]
@@ -111,7 +111,7 @@ def header_text(run: RunContent) -> str:
  *
  * The functions keep no data: threads may run at the same time, each with its own memory. Start values stay as exported,
  * even if they were computed from a parameter that is changed here. The values of parameters and the validity of a
- * run (energy account, rank of constraints) are not checked: simulate() does that.
+ * run (energy balance, rank of constraints) are not checked: simulate() does that.
 {"".join(f" *{line}{chr(10)}" for line in notes)} */
 #ifndef {upper}_H
 #define {upper}_H
@@ -149,7 +149,7 @@ typedef struct {n}_memory {{
     double end; /* time since the start at which the run ended, s */
     int samples; /* rows that are filled */
     int steps; /* steps of the solver */
-    int events; /* events, including those for which there was no room */
+    int events; /* events, including events beyond the capacity `room` */
     int outcome; /* why an event ended the run, or 0 */
     int transition; /* the transition that ended it, or -1 */
     double block[{len(run.image.words)}]; /* private: tables and arrays of the solver */
@@ -213,8 +213,8 @@ def _pairs(name: str, pairs: Sequence[tuple[int, int]]) -> str:
 
 
 def image_text(image: Image, of_calls: Mapping[str, str], n: str) -> str:
-    """Return an image as constants, and the function that loads it, with names that begin with `n`; `of_calls` gives the names
-    of the functions that it calls."""
+    """Return an image as constants, and the function that loads it, with names that begin with `n`; `of_calls` maps the functions
+    that it calls to their names in C."""
     segments = image.segments()
     functions = list(dict.fromkeys(name for _, name in image.calls))
     data = [f"{int(word):#x}" for _, part in segments for word in part]

@@ -1,4 +1,4 @@
-"""A run as WebAssembly: solver, model and image, with the facts that a script needs to run them and read the samples."""
+"""A run as WebAssembly: solver, model and image, with the data that a script needs to run them and read the samples."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STACK = 1 << 20
 """Size of the stack without large workspaces, bytes; the image of the run follows it."""
 DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<')
 BASE = len(DIGITS)
-"""Number of digits for packed bytes: printable characters, except those with a meaning in HTML or JSON."""
+"""Number of digits for packed bytes: printable characters without a meaning in HTML or JSON."""
 _SHOWN = "shown"
 """Name of the kernel that computes the outputs on a page."""
 _SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}
@@ -48,7 +48,7 @@ class Instance:
     ----------
     solver, model : WebAssembly modules.
     image : words of the run (words,), with addresses and numbers of functions.
-    facts : other facts for the script: numbers, words of the image, columns.
+    facts : other data for the script: numbers, words of the image, columns.
     """
 
     solver: bytes
@@ -57,7 +57,7 @@ class Instance:
     facts: Mapping[str, Any]
 
     def text(self, more: Mapping[str, Any]) -> str:
-        """Return the instance, with `more` facts, as JSON for a page; modules and image are packed (`packed_text`)."""
+        """Return the instance, with `more` entries, as JSON for a page; modules and image are packed (`packed_text`)."""
         instruction, sums = multiply_add_modules()
         binaries = {
             "instruction": instruction,
@@ -78,7 +78,7 @@ def _sparse(words: np.ndarray) -> bytes:
 
 
 def page_json(content: Any) -> str:
-    """Return JSON that is safe in a page: no name in it can end a script or begin a comment."""
+    """Return JSON that is safe in a page: no name can end a script or begin a comment."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -101,13 +101,12 @@ def script() -> str:
 
 
 def page_part(name: str) -> str:
-    """Return the text of a file of this folder."""
+    """Return the content of a file in this folder."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
-    """Return a run as WebAssembly that returns the values in these slots of states, modes and outputs, a column for each
-    number."""
+    """Return WebAssembly that performs a run and outputs these slots of states, modes and outputs, one column for each number."""
     places = [k for slot in shown if slot.block == "out" for k in range(slot.start, slot.stop)]
     names = list(dict.fromkeys(name for _, name in run.image.calls))
     code = run.content.code
@@ -148,7 +147,7 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
 
 
 def _starts(row: RowLayout) -> dict[str, int]:
-    """Return where the states and modes before and after an event begin in its row."""
+    """Return the columns at which the states and modes before and after an event begin in its row."""
     sides = {"x_before": row.x_before, "x_after": row.x_after, "m_before": row.m_before, "m_after": row.m_after}
     return {name: side.start for name, side in sides.items()}
 
@@ -164,7 +163,7 @@ def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:
 
 
 def _words(run: RunContent) -> dict[str, int]:
-    """Return name in the script -> word of the image that the script reads or writes."""
+    """Return the words of the image that the script reads or writes, by name."""
     image, words = run.image, {"table": run.image.tables["integrator"][0], **run.image.arrays}
     fields = {"integrator": ("steps", "t", "written", "budget", "tried"), "events": ()}
     fields["events"] = ("all_held", "held_rows", "logged", "log", "events_left", "outcome", "suspect") if run.has_events else ()

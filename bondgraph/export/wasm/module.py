@@ -1,7 +1,7 @@
-"""Compile LLVM text to WebAssembly modules with llvmlite's own target: no compiler or linker is needed.
+"""Compile LLVM IR to WebAssembly modules with llvmlite's own target: no compiler or linker is needed.
 
 Modules share one memory, with 8-byte words for addresses as in machine code, and one table of functions. WebAssembly has no
-fused multiply-add; `multiply_add` replaces it, so that numbers have the same bits as in machine code.
+fused multiply-add; `multiply_add` replaces it, so that results are bit-identical to machine code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementp
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
 """Call with which `emit.text` allocates a large workspace on the heap."""
 _SHARED = "elementary."
-"""Prefix of the names of functions that texts share."""
+"""Prefix of the names of functions that several LLVM modules share."""
 _DEFINITION = re.compile(r"^(define .*) {$", re.MULTILINE)
 _TABLE = re.compile(r'^@(table\.[\w.]+) = internal constant \[(\d+) x i8\] c"(.*)", align 8$', re.MULTILINE)
 """Definition of an array of constants, as `emit.tables` writes it."""
@@ -47,7 +47,7 @@ def is_available() -> bool:
 
 
 def compiled(texts: Sequence[str], exported: Iterable[str], features: str = "") -> bytes:
-    """Return a module with these functions and all that they need, from LLVM texts that call each other by name; it is cached
+    """Return a module with these functions and all that they need, from LLVM modules that call each other by name; it is cached
     on disk. Raises a ValueError if its data would need a linker."""
     import llvmlite
 
@@ -83,8 +83,8 @@ def _object(texts: Sequence[str], exported: Collection[str], features: str) -> b
 
 
 def _for_target(text: str) -> str:
-    """Return a text with 8-byte addresses in tables, all workspaces on the stack, arrays of constants only declared
-    (`constants`), and `multiply_add` for fused operations, unless the text defines it."""
+    """Return LLVM IR with 8-byte addresses in tables, all workspaces on the stack, and constant arrays only declared
+    (`constants`); fused operations call `multiply_add`, unless the module defines that function."""
     for old, new in _REPLACED.items() if f"@{_FUSED}(" not in text else ():
         text = text.replace(old, new)
     text = _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
@@ -93,17 +93,17 @@ def _for_target(text: str) -> str:
 
 
 def workspaces(texts: Iterable[str]) -> int:
-    """Return the size of all large workspaces in LLVM texts, bytes."""
+    """Return the size of all large workspaces in LLVM modules, bytes."""
     return sum(int(size) for text in texts for size in _WORKSPACE.findall(text))
 
 
 def constants(texts: Iterable[str]) -> dict[str, bytes]:
-    """Return the arrays of constants of LLVM texts, by name, which the modules' memory must contain (symbols of "GOT.mem")."""
+    """Return the constant arrays of LLVM modules by name, which the memory must contain (symbols of "GOT.mem")."""
     return {name: bytes.fromhex(bits.replace("\\", "")) for text in texts for name, _, bits in _TABLE.findall(text)}
 
 
 def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
-    """Make the functions of a module internal unless `is_shown`, so that the optimiser drops unused ones."""
+    """Make the functions of a module internal unless `is_shown`, so that the optimiser drops unused functions."""
     for function in module.functions:
         if not function.is_declaration and not is_shown(function.name):
             function.linkage = "internal"
@@ -118,7 +118,7 @@ def solver_module(method: Method) -> bytes:
 
 
 def model_module(texts: Sequence[str], exported: Collection[str]) -> bytes:
-    """Return the module of a model: its kernels, from their LLVM texts, and the required functions of the interpreter of
+    """Return the module of a model: its kernels, from their LLVM IR, and the required functions of the interpreter of
     derivatives."""
     interpreted = any(name.startswith(INTERPRETER) for name in exported)
     return compiled([*texts, *([_interpreter_text()] if interpreted else []), _elementary_text()], exported)
@@ -151,7 +151,7 @@ def multiply_add_modules() -> tuple[bytes, bytes]:
 
 @functools.cache
 def _elementary_text() -> str:
-    """Return the text of the elementary functions, for one number."""
+    """Return the LLVM IR of the elementary functions, for one number."""
     functions = module_text(translate(list(ELEMENTARY.values())))
     declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
     entries = [_entry(name, function) for name, function in ELEMENTARY.items()]

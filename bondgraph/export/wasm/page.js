@@ -1,4 +1,4 @@
-// Page of a run: sliders set parameters, the run is repeated, and its curves are drawn with those of the exported run.
+// Page of a run: sliders set parameters, the run is repeated, and its curves are drawn with the curves of the exported run.
 const FONT = '11px "Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif', LEFT = 58, RIGHT = 14, TOP = 8, FOOT = 34;
 const $ = id => document.getElementById(id);
 function make(tag, facts = {}, ...inside) { const node = document.createElement(tag); for (const [k, v] of Object.entries(facts)) node.setAttribute(k, v); node.append(...inside); return node; }

@@ -41,7 +41,7 @@ class LivePage:
     Parameters
     ----------
     title : heading of the page.
-    text : text of the whole file, which needs no network and no other files.
+    text : content of the file, which needs no network and no other files.
     steps : number of steps that its first run took during export.
     """
 
@@ -78,8 +78,8 @@ def live_page(
     """Return a page that simulates the model, with sliders for some parameters and curves of the run, which the browser repeats
     whenever a slider moves.
 
-    The page is one file that opens offline. It contains the model and its solver as WebAssembly, and takes the steps of
-    `simulate`, with the same bits. Start values stay as exported, even if they were computed from a parameter that a slider
+    The page is one file that opens offline. It contains the model and its solver as WebAssembly, and takes the same steps as
+    `simulate`, bit for bit. Start values stay as exported, even if they were computed from a parameter that a slider
     changes. If llvmlite cannot write WebAssembly, the page only replays the run and says so.
 
     Parameters
@@ -88,13 +88,14 @@ def live_page(
     path : file to write, which must end in .html.
     t_end : end of the run, s.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
-    show : quantities to plot, a panel for each name or list of names with the same unit; by default the first states and
+    show : quantities to plot, one panel for each name or list of names with the same unit; by default the first states and
         outputs.
     title : heading; by default the model's name.
     initial, parameters : changes of start values and parameters, as in `simulate`.
 
     Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
-    that moves clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or not together; `FileError` E415,
+    that sets times of
+    clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or not together; `FileError` E415,
     E414 as `LivePage.write` does.
     """
     if path is not None:
@@ -139,7 +140,7 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
             raise _invisible(name, *names, why="a parameter has only one value in a run")
         if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
             words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
-            raise _invisible(name, *names, why=f"the curves of a panel need the same unit, but these are {words or 'none'}")
+            raise _invisible(name, *names, why=f"the curves of a panel need the same unit, but their units are {words or 'none'}")
     return panels
 
 
@@ -161,13 +162,13 @@ def _invisible(model: str, *names: str, why: str) -> ModelError:
 
 
 def _labels(name: str, slot: Slot) -> Iterator[str]:
-    """Yield the names of the numbers of a quantity."""
+    """Yield the names of a quantity's scalars."""
     for index in np.ndindex(slot.shape):
         yield f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Return the facts of each panel for the script: unit, and curves with their columns."""
+    """Return the data of each panel for the script: unit, and curves with their columns."""
     columns = itertools.count()
     return [
         {
@@ -185,7 +186,7 @@ def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
 
 
 def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str, Any]:
-    """Return the facts of a slider. Raises `ModelError` E620, E621, E622."""
+    """Return the data of a slider for the script. Raises `ModelError` E620, E621, E622."""
     model, layout = run.content.system.name, run.program.layout
     try:
         slot = layout[name]
@@ -198,7 +199,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
         raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
     if slot.start in run.fixed:
-        why = "the times of clocks or breaks depend on it, but the export fixes them"
+        why = "the times of clocks or time events depend on it, but the export fixes these times"
         raise refusal("E621", f'"{name}" cannot have a slider', "a separate page for each of its values", about=model, why=why)
     word = run.image.arrays["p"] + slot.start
     value = float(run.image.words[word : word + 1].view(np.float64)[0])
@@ -224,7 +225,7 @@ def _seen(unit: str) -> str:
 
 
 def _filled(title: str, data: str) -> str:
-    """Return the text of a page."""
+    """Return the HTML of a page."""
     style = page_part("page.css") + page_part("sliders.css")
     filled = {"TITLE": html.escape(title), "STYLE": style, "SCRIPT": page_part("inflate.js"), "DATA": data}
     return re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], page_part("page.html"))

@@ -46,8 +46,8 @@ class Archive:
 def unpack(path: str | Path) -> Archive:
     """Return the FMU in a file, unpacked.
 
-    Raises `ModelError` E690 for a file that cannot be read or is not an FMU, and for an archive that has paths outside of it,
-    is too large, or has no library for this platform.
+    Raises `ModelError` E690 for a file that cannot be read or is not an FMU, and for an archive whose paths lead outside it, that
+    is too large, or that has no library for this platform.
     """
     path = Path(path)
     with ExitStack() as on_error:
@@ -81,7 +81,7 @@ def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
     for entry in entries:
         place = PurePosixPath(entry.filename.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts or ":" in entry.filename or stat.S_ISLNK(entry.external_attr >> 16):
-            raise refused(path, f'its entry "{entry.filename}" has a path outside of the archive')
+            raise refused(path, f'its entry "{entry.filename}" has a path that leads outside the archive')
 
 
 def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) -> str:

@@ -23,7 +23,7 @@ _KINDS = {
         "Enumeration": "Int64",
     },
 }
-"""Version -> XML element of a variable -> type in the names of its functions."""
+"""Version -> XML element of a variable -> type in the names of the FMI functions."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def refused(path: str | Path, why: str, *details: str, cure: str = "an FMU of FM
 
 
 def description_of(path: Path, text: bytes) -> Description:
-    """Read a description. Raises `ModelError` E690 for malformed XML, and for an FMU without co-simulation."""
+    """Read a description. Raises `ModelError` E690 for malformed XML, and for an FMU that does not support co-simulation."""
     try:
         _refuse_document_type(path, text)
         root = ElementTree.fromstring(text)
@@ -73,7 +73,7 @@ def description_of(path: Path, text: bytes) -> Description:
         raise refused(path, f"its FMI version is {root.get('fmiVersion', 'missing')}")
     ways = root.find("CoSimulation")
     if ways is None:
-        raise refused(path, "it has no co-simulation", "it may support only model exchange")
+        raise refused(path, "it does not support co-simulation", "it may support only model exchange")
     token = root.get("guid" if version == 2 else "instantiationToken", "")
     listed = root.find("ModelVariables")
     variables = [] if listed is None else [each for element in listed if (each := _variable(version, element)) is not None]
@@ -85,7 +85,7 @@ def description_of(path: Path, text: bytes) -> Description:
 
 
 def _refuse_document_type(path: Path, text: bytes) -> None:
-    """Refuse a document type, in any encoding: it can define entities that grow without bound or read other files."""
+    """Refuse a document type in any encoding, because it can define entities that grow without bound or read other files."""
 
     def begins(*_: object) -> None:
         raise refused(path, "its modelDescription.xml has a document type")
@@ -96,7 +96,7 @@ def _refuse_document_type(path: Path, text: bytes) -> None:
 
 
 def _variable(version: int, element: ElementTree.Element) -> FmuVariable | None:
-    """Return a variable; None if it holds text or bytes."""
+    """Return a variable; None for a variable that holds strings or bytes."""
     typed = element if version == 3 else next(iter(element), element)
     kind = _KINDS[version].get(typed.tag)
     reference = element.get("valueReference", "")

@@ -39,8 +39,9 @@ class _Callbacks(ctypes.Structure):
 
 class FmuInstance:
     """Instance of an FMU for the block named `element`, on the time grid `start` + count x `period`, s. Its functions are
-    called by address: `words` holds the addresses of the functions that make a step and end the initialisation, then, for
-    each of the `groups` (the word "Set" or "Get", variables of one type), those of its function, references and values."""
+    called by address: `words` holds the addresses of the functions that make a step and end the initialisation, then, for each of
+    the `groups` (the word "Set" or "Get", variables of one type), the addresses of the group's function, references and
+    values."""
 
     def __init__(
         self, archive: Archive, element: str, period: float, start: float, groups: Sequence[tuple[str, Sequence[FmuVariable]]]

@@ -53,7 +53,7 @@ class FmuUnit:
         """Return a new instance in initialisation mode; the last two `parameters` are the period and offset of the ticks, s."""
         if self.archive.description.only_one and any(each.address for each in self._living):
             title = f'the FMU of "{element}" allows only one instance per process'
-            raise RunError(Problem("E692", title, ("another run is using it",), cures=("runs one after the other",)))
+            raise RunError(Problem("E692", title, ("another run is using it",), cures=("do the runs one after another",)))
         *tuned, period, offset = parameters
         variables = (*self.taken, *self.driven)
         groups = [
@@ -82,7 +82,7 @@ def _groups(variables: Sequence[FmuVariable], first: int) -> list[VariableGroup]
 def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], parameters: Iterable[str]) -> FmuUnit:
     """Open an FMU with these variables, by name.
 
-    Raises `ModelError` E690 for a file that is not a suitable FMU, E691 for variables that are missing or of the wrong kind.
+    Raises `ModelError` E690 for a file that is not a suitable FMU, E691 for variables that are missing or unsuitable.
     """
     archive = unpack(path)
     return FmuUnit(

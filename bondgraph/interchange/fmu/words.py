@@ -1,4 +1,4 @@
-"""Messages of an FMU of version 2: its logger takes a format and values, like `printf`; machine code turns them into text."""
+"""Messages of an FMU of version 2: its logger takes a format and values, like `printf`, which machine code turns into text."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def logger() -> int:
 
 
 def listener(hear: Callable[[int, bytes | None], None]) -> Any:
-    """Return a C function of the status and the text of a message."""
+    """Return a C function that takes the status and the text of a message."""
     return _HEARD(hear)

@@ -1,1 +1,1 @@
-"""Graphs in files that people write, as YAML or JSON."""
+"""Graphs in hand-written YAML or JSON files."""

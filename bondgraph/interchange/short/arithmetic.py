@@ -1,7 +1,6 @@
-"""Formulas as text: parse arithmetic such as "k*q**3 + d*sin(w*t)" into a function of scalars; nothing in a text is run.
-
-The text becomes steps on a stack, which use the operators and functions that a Python formula would use, in the same order, so
-that a run has the same bits. Integers stay integers, so that q**4 is a product, not a power of floats.
+"""Formulas as text: parse arithmetic such as "k*q**3 + d*sin(w*t)" into a function of scalars; no text is executed. The text
+becomes steps on a stack, which use the operators and functions that a Python formula would use, in the same order, so results are
+bit-identical. Integers stay integers, so q**4 is a product, not a power of floats.
 """
 
 from __future__ import annotations
@@ -96,13 +95,13 @@ _APPLY: Mapping[str, Callable[[Any, list[Any]], Any]] = {
 
 
 def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
-    """Return the formula of a text in these arguments.
+    """Return the formula that a text describes, as a function of these arguments.
 
     The text may contain numbers, arguments, `pi`, + - * / **, comparisons, the functions of `ARITIES`, lists, and entries of
     lists by number.
 
-    Raises `InvalidFormula` for anything else; for more than `LONGEST` characters; for an exponent that is itself a power, or a
-    number beyond `LARGEST_EXPONENT`; and for numbers that overflow.
+    Raises `InvalidFormula` for anything else; for more than `LONGEST` characters; for an exponent that is itself a power or
+    exceeds `LARGEST_EXPONENT`; and for numbers that overflow.
 
     >>> arithmetic("k*q**4/4", ["q", "k"])(2.0, 50.0)
     200.0
@@ -118,7 +117,7 @@ def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
 
 
 def _tree(text: str) -> ast.expr:
-    """Return the syntax tree of a text; refuse characters that arithmetic does not use."""
+    """Return the syntax tree of an expression; refuse characters that arithmetic does not use."""
     if len(text) > LONGEST:
         raise InvalidFormula(f"it has {len(text)} characters; the limit is {LONGEST}")
     end = _LETTERS.match(text).end()  # type: ignore[union-attr]
@@ -138,7 +137,7 @@ def _tree(text: str) -> ast.expr:
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
-    """Return the operands of a node in the order of evaluation; raise for a node that is not arithmetic."""
+    """Return the operands of a node in the order of evaluation; raise `InvalidFormula` for a node that is not arithmetic."""
     match node:
         case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
             return [left, right]
@@ -172,7 +171,7 @@ def _refused(node: ast.AST) -> str:
 
 
 def _indices(index: ast.expr) -> int | tuple[int, ...]:
-    """Return the whole numbers in brackets, as in q[0] or M[0, 1]."""
+    """Return the indices in brackets, as in q[0] or M[0, 1]."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     numbers = [entry.value for entry in entries if isinstance(entry, ast.Constant) and type(entry.value) is int]
     if len(numbers) != len(entries) or len(numbers) not in (1, 2) or max(numbers) >= 1000:
@@ -254,7 +253,7 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 
 
 def _checked(value: Any) -> Any:
-    """Return a number, None for a condition; raise unless it is a finite real number."""
+    """Return a finite real number, or None for a condition; raise `InvalidFormula` for other numbers."""
     if isinstance(value, complex):
         raise InvalidFormula("it has a complex root of a negative number")
     if type(value) not in (int, float):

@@ -1,4 +1,4 @@
-"""Documents that people write, in JSON or in YAML without anchors, aliases and tags: content, with the line of each key."""
+"""Hand-written documents in JSON, or in YAML without anchors, aliases and tags: parsed content with the line of each key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondgraph.output.extras import require_package
 from bondgraph.output.files import printable_path, system_reason
 
 LARGEST_FILE = 1_000_000
-"""Maximum size of a file that a person wrote, bytes."""
+"""Maximum size of a hand-written file, bytes."""
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
 _OTHER_NAME = "a different name, or only one of the two"
@@ -42,7 +42,7 @@ class Document:
 
 
 def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
-    """Return the text of a file and its name in messages; E630 if it cannot be read, is not UTF-8, or exceeds `largest`
+    """Return the content of a file and its name in messages; E630 if it cannot be read, is not UTF-8, or exceeds `largest`
     bytes."""
     source, name = Path(path), printable_path(path)
     try:
@@ -59,7 +59,7 @@ def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[
 
 
 def json_document(text: str, file: str) -> Document:
-    """Return the object of a JSON text; E631 for anything else."""
+    """Return the object in JSON text; E631 for anything else."""
     try:
         content = strict_json(text, file, LARGEST_FILE)
     except ModelError as error:
@@ -70,9 +70,8 @@ def json_document(text: str, file: str) -> Document:
 
 
 def yaml_document(text: str, file: str) -> Document:
-    """Return the mapping of a YAML text; E631 for anything else, for anchors, aliases and tags, and for deep nesting.
-
-    Scalars are numbers, true, false and null as in JSON, and texts: `no`, `1:30` and dates are texts.
+    """Return the mapping in YAML text; E631 for anything else, for anchors, aliases and tags, and for deep nesting. Scalars are
+    numbers, true, false and null as in JSON, or strings: `no`, `1:30` and dates are strings.
     """
     require_package(f'the graph of "{file}"', "yaml")
     import yaml
@@ -92,9 +91,9 @@ def yaml_document(text: str, file: str) -> Document:
 
 
 def _cure_of(title: str) -> str:
-    """Return a cure for an error of the YAML parser."""
+    """Return a cure for an error from the YAML parser."""
     cures = {
-        "start any token": "spaces instead of tabs; quotes around a text",
+        "start any token": "spaces instead of tabs; quotes around a string",
         "appears twice": _OTHER_NAME,
         "has no number": '"inf", "nan"',
     }
@@ -106,7 +105,7 @@ def _invalid(file: str, line: int, title: str, cure: str = _FORM) -> ModelError:
 
 
 class _Reader:
-    """Reader of the events of a YAML text; it needs no recursion."""
+    """Reader of the events of a YAML parser; it needs no recursion."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -122,7 +121,7 @@ class _Reader:
         kind, line = type(event).__name__, event.start_mark.line + 1
         if kind == "AliasEvent" or getattr(event, "anchor", None):
             raise _invalid(
-                self.file, line, "anchors (&) and aliases (*) are not supported", "the value itself; quotes around a text"
+                self.file, line, "anchors (&) and aliases (*) are not supported", "the value itself; quotes around a string"
             )
         if getattr(event, "tag", None) not in (None, "!"):
             raise _invalid(self.file, line, f"the tag {event.tag[:40]!r} is not supported", "the value without its tag")
@@ -155,7 +154,7 @@ class _Reader:
             container.append(value)
         elif (key := self.keys[-1]) is None:
             if not isinstance(value, str):
-                raise _invalid(self.file, line, "a key must be a text, not a list or a mapping")
+                raise _invalid(self.file, line, "a key must be a string, not a list or a mapping")
             if value in container:
                 raise _invalid(self.file, line, f"the key {value[:60]!r} appears twice in one mapping", _OTHER_NAME)
             container[value], self.keys[-1] = None, value
@@ -178,7 +177,7 @@ class _Reader:
 
 
 def document_of(text: str, file: str) -> Document:
-    """Return the content of a text in JSON or YAML, according to the ending of the file's name; E631 for another ending."""
+    """Parse JSON or YAML text, as the file's suffix selects; E631 for any other suffix."""
     endings = {".json": json_document, ".yaml": yaml_document, ".yml": yaml_document}
     read = endings.get(Path(file).suffix.lower())
     if read is None:

@@ -1,4 +1,4 @@
-"""Graphs from files that people write: elements by kind, numbers with units, formulas as text, bonds as arrows."""
+"""Graphs from hand-written files: elements by kind, numbers with units, formulas as text, and bonds as arrows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Part = Element | Graph
 
 
 def read_graph(path: str | os.PathLike[str], *, parts: Mapping[str, Maker] = NO_PARTS) -> Graph:
-    """Return the graph that a file in YAML (extra `yaml`) or JSON describes; nothing in the file is run.
+    """Return the graph that a file in YAML (extra `yaml`) or JSON describes; no part of the file is executed.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def read_graph(path: str | os.PathLike[str], *, parts: Mapping[str, Maker] = NO_
 
 
 def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Maker] = NO_PARTS) -> Graph:
-    """Return the graph that a text describes, like `read_graph`; messages call it `file`, whose ending selects YAML or JSON."""
+    """Return the graph that a text describes, as `read_graph` does; messages call the text `file`, whose suffix selects YAML or
+    JSON."""
     document = document_of(text, file)
     content = document.content
     raise_if_any(file, _wrong_keys(document, "", content, KEYS, 2))
@@ -100,7 +101,7 @@ def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> li
 
 
 def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[str], needed: int) -> list[Problem]:
-    """Return the problems of the keys of a graph, of which the first `needed` are required."""
+    """Return the problems with a graph's keys, the first `needed` of which are required."""
     if not isinstance(content, Mapping):
         return [document.problem("E632", within[:-1], "the graph must be a mapping", f"{keys[0]}: ...")]
     if content.get("format") == FORMAT and not within:
@@ -134,11 +135,11 @@ _FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "ports": ((dict, type(None)), "a mapping of names to elements, or to their ports"),
     "exports": ((dict, type(None)), "a mapping of names to signals"),
 }
-"""Key of a graph -> type of its value, and its description."""
+"""Key of a graph -> type and description of the value."""
 
 
 def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:
-    """Add the bonds of a chain "a -> b -> c"; return the problems of its names, except names in `failed`, which were reported
+    """Add the bonds of a chain "a -> b -> c"; return the problems with its names, except names in `failed`, which were reported
     before."""
     ends = [end.strip() for end in re.split(r"(?<!-)-+>", chain)] if isinstance(chain, str) else []
     if len(ends) < 2 or not all(ends):

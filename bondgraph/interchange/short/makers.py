@@ -1,4 +1,4 @@
-"""Elements of short files: kinds, with the arguments of their functions, numbers with units, and formulas as text."""
+"""Elements of short files: their kinds and arguments, with units and formulas as text."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _USUAL_WORDS = {
     **dict.fromkeys(("transformer", "lever"), "TF"),
     "gyrator": "GY",
 }
-"""Usual word of a field -> kind, for messages."""
+"""Common name in physics -> kind, for messages."""
 _QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.]))((?![*/+\-<>=(\[]).+)")
 """Number and unit; the number is as long as possible, so that e-3 in 1e-3 is not a unit."""
 _FORM = "name: {kind: {argument: value}}, name: {kind: value}, or name: kind"
@@ -78,7 +78,7 @@ TRANSITION_KEYS = ("from", "to", "when", "signals", "resets", "kind", "error", "
 
 def quantity(value: Any) -> Any:
     """Return a value of a file as an argument: "2 kN/m" and {value: [1, 2], unit: m} as a `Parameter`, {automaton: a, values:
-    {free: 0.0, touching: 5.0}} as a parameter with a value for each state, anything else unchanged.
+    {free: 0.0, touching: 5.0}} as a parameter with a value for each state, and anything else unchanged.
 
     >>> quantity("2 kN/m").value, quantity("2 kN/m").unit, quantity("spring.q"), quantity(3)
     (2.0, 'kN/m', 'spring.q', 3)
@@ -184,7 +184,7 @@ class ElementReader:
         if first is None or first.kind is first.KEYWORD_ONLY:
             words = ", ".join(each.name for each in takes[:8])
             raise self._error(
-                "E633", path, f'"{name}": {kind} takes no value alone', f"{kind}: {{argument: value}}, with arguments {words}"
+                "E633", path, f'"{name}": {kind} needs named arguments', f"{kind}: {{argument: value}}, with arguments {words}"
             )
         if first.kind is first.VAR_POSITIONAL:
             return maker(name, quantity(value))
@@ -217,7 +217,7 @@ class ElementReader:
     def _signals(
         self, path: str, described: Mapping[str, Any], texts: Sequence[Any], taken: Sequence[str] = ()
     ) -> dict[str, str]:
-        """Return name of a signal in formulas -> its path; `time` need not be listed."""
+        """Return signal paths by their names in formulas; `time` need not be listed."""
         listed = described.get("signals") or []
         listed = [listed] if isinstance(listed, str) else listed
         read = dict(listed) if isinstance(listed, Mapping) else {_last(each): each for each in listed}
@@ -229,7 +229,7 @@ class ElementReader:
         return read
 
     def _formula(self, path: str, text: Any, names: Sequence[str]) -> Arithmetic:
-        """Return the formula of a text; E634 if it is not arithmetic."""
+        """Return the formula that a text describes; E634 if it is not arithmetic."""
         text = text if isinstance(text, str) else repr(text)
         try:
             return arithmetic(text, names)
@@ -270,7 +270,7 @@ class ElementReader:
                 raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in it")
 
     def _need_texts(self, path: str, content: Mapping[str, Any], words: Sequence[str]) -> None:
-        """Raise E632 if one of these values is not text."""
+        """Raise E632 if one of these values is not a string."""
         for word in words:
             if word in content and not isinstance(content[word], str):
                 cure = f'{word}: "{"q - 1" if word == "when" else "open"}"'
@@ -284,7 +284,7 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for a formula: text that is not a quantity, or, except in a source, a number."""
+    """Return True for a formula: text that is not a quantity, or a number unless the element is a source."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 

@@ -26,18 +26,19 @@ from bondgraph.render.reproducible import Noise
 REACH_X, REACH_Y = 0.46, 0.34
 """Semi-axes, in cells, of the ellipse around a node that an edge should not touch."""
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4], dtype=float)
-"""Offsets of cells to which a node may move; near ones are also tried around the middle of its neighbours."""
+"""Offsets of cells to which a node may move; near offsets are also tried around the middle of its neighbours."""
 _ROUNDING, _DIGITS, _FAR = 6755399441055744.0, 1e9, 1e300
 """Number 1.5 * 2^52, which rounds a smaller number to an integer when added to it; ten to the power of the decimals kept; a
 number beyond all cells."""
 
 
 class BoardTable(Table):
-    """Edges with prices, boxes, and offsets of candidate cells.
+    """Edges with costs, boxes, and offsets of candidate cells.
 
     starts, incident: indices at which the edges of each node begin, and these edges. inside (boxes, nodes): 1 for the nodes of a
-    box; apart (boxes, boxes): 1 if neither box contains the other. offsets: `wide` ones around a node, then `near` ones around
-    the middle of its neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under examination, in
+    box; apart (boxes, boxes): 1 if neither box contains the other. offsets: `wide` offsets around a node, then `near` offsets
+    around the middle of its
+    neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under examination, in
     the cells (px, py) and (qx, qy).
     """
 
@@ -129,8 +130,8 @@ class Board:
         return float(self.total_costs(cells[None])[0])
 
     def move(self, node: int, cells: np.ndarray, heat: float, noise: Noise) -> None:
-        """Move one node, in place, to the best cell near it or its neighbours, or at a high temperature perhaps to a worse
-        one."""
+        """Move one node, in place, to the best cell near it or its neighbours, or, at a high temperature, possibly to a worse
+        cell."""
         noise.skip(self._call(best_move, cells, node, heat, noise.ahead(5 * len(self._table.candidates))))
 
 
@@ -140,7 +141,7 @@ def _flat(array: np.ndarray) -> np.ndarray:
 
 
 def _view(array: Any) -> memoryview:
-    """Return a memory view of an array, whose numbers CPython reads and writes three times as fast as those of the array."""
+    """Return a memory view of an array, which CPython reads and writes three times as fast as the array."""
     return memoryview(array)
 
 
@@ -373,7 +374,7 @@ def crossing_cost(b: BoardTable, cells: Reals, e: int, r: int) -> float:
 
 
 def touches_of_edge(b: BoardTable, cells: Reals) -> float:
-    """Return the total depth to which the edge under examination cuts into the ellipses around nodes that it does not join."""
+    """Return the total depth to which the edge under examination cuts into the ellipses around nodes other than its ends."""
     depth = 0.0
     for m in range(b.nodes):
         if m != b.p and m != b.q:

@@ -1,4 +1,4 @@
-"""Costs of the edges of a sketch: length, crossings, and nodes in their way."""
+"""Costs of the edges of a sketch: length, crossings, and nodes in the way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Prices:
 
 
 def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
-    """Return the prices of all edges of a sketch; parallel edges count once. Blocks are boxes whose interiors stay unchanged."""
+    """Return the costs of all edges of a sketch; parallel edges count once. Blocks are boxes whose interiors stay unchanged."""
     bond_ends = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     kept: dict[frozenset[int], int] = {}
     for index, edge in enumerate(sketch.edges):

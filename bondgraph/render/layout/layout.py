@@ -42,9 +42,7 @@ def _scattered(count: int) -> np.ndarray:
 
 def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
     """Return positions by classical scaling (Torgerson, 1952), in the plane that fits the distances best, found by orthogonal
-    iteration.
-
-    If symmetry leaves the plane undetermined, the scattered start decides.
+    iteration. If symmetry leaves the plane undetermined, the initial points (`_scattered`) select it.
     """
     squares = distances * distances
     rows = squares.mean(axis=1)
@@ -75,7 +73,7 @@ def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
     laplacian = -weights
     laplacian[np.diag_indices(count)] = total
     mean = total.mean() / count
-    solve = inverse(laplacian + mean)  # the mean of all positions, which the distances do not determine, is held at zero
+    solve = inverse(laplacian + mean)  # the mean of all positions, which the distances do not determine, is kept at zero
     x = _scaling(distances)
     for _ in range(steps):
         pull = -weights * distances / np.maximum(length(x[:, None] - x[None]), 1e-6)
@@ -85,11 +83,11 @@ def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
 
 
 _SLOPES = np.arange(18) / 18.0
-"""Tangents of half the angles by which a drawing is turned, up to a quarter turn, for rational rotations."""
+"""Tangents of half the angles by which a drawing is rotated, up to a quarter turn, for rational rotations."""
 
 
 def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Turn positions so that many bonds are horizontal or vertical and the picture is wide rather than high."""
+    """Rotate positions so that many bonds are horizontal or vertical and the picture is wide rather than high."""
     x = x - x.mean(axis=0)
     tails, heads = np.array(bonds, dtype=int).reshape(-1, 2).T
     best, best_score = x, -np.inf
@@ -138,8 +136,8 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 
 def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
-    """Return cells (n, 2) of all nodes. Boxes directly inside the box `around` are laid out first, equal boxes once
-    (`cells_by_form`), then placed among the other nodes, then all positions are improved, with boxes unchanged inside or
+    """Return cells (n, 2) of all nodes. Boxes directly inside the box `around` are laid out first (equal boxes once,
+    `cells_by_form`) and placed among the other nodes. Then all positions are improved; boxes stay unchanged inside or are
     mirrored."""
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
@@ -172,7 +170,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps over this many nodes, about 1 ms each. Above about 150 nodes, no picture is legible anyway."""
+    """Return the number of sweeps, of about 1 ms each, for this many nodes. Above about 150 nodes, no picture is legible."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 

@@ -16,19 +16,19 @@ POINT_SPACING = 7.0
 
 @dataclass(frozen=True)
 class Route:
-    """Line through corners (k, 2) in px, from tail to head of an edge; within `reach` of a corner it bends along a parabola."""
+    """Line through corners (k, 2) in px, from tail to head of an edge; within `reach` of a corner it follows a parabola."""
 
     corners: np.ndarray
     reach: float = 0.0
 
     @property
     def start(self) -> np.ndarray:
-        """Return its first point."""
+        """Return the first point."""
         return self.corners[0]
 
     @property
     def end(self) -> np.ndarray:
-        """Return its last point."""
+        """Return the last point."""
         return self.corners[-1]
 
     @cached_property
@@ -56,7 +56,7 @@ class Route:
 
     @property
     def length(self) -> float:
-        """Return its approximate length."""
+        """Return the approximate length."""
         return float(self._lengths.sum())
 
     def _locate(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,12 +82,12 @@ class Route:
 
     @cached_property
     def leaving(self) -> np.ndarray:
-        """Return the unit tangent at its start."""
+        """Return the unit tangent at the start."""
         return self.direction(0.0)
 
     @cached_property
     def arriving(self) -> np.ndarray:
-        """Return the unit tangent at its end."""
+        """Return the unit tangent at the end."""
         return self.direction(1.0)
 
     @cached_property
@@ -108,7 +108,7 @@ class Route:
 
     @property
     def middle(self) -> float:
-        """Return the parameter in the middle of its longest piece."""
+        """Return the parameter in the middle of the longest piece."""
         ends, piece = np.cumsum(self._lengths), int(np.argmax(self._lengths.round(3)))
         return float((ends[piece] - self._lengths[piece] / 2) / max(float(ends[-1]), 1e-9))
 

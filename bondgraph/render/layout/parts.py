@@ -1,6 +1,6 @@
 """Equal parts of a sketch, by a canonical order of its nodes, edges and boxes, and their orientation in a drawing.
 
-The canonical order depends only on the graph, so a drawing depends neither on the order in which a model was built nor on names
+The canonical order depends only on the graph, so a drawing depends on neither the order in which a model was built nor its names,
 except for their widths: colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968), then one of
 the nodes that are still alike comes first, and so on (McKay, 1981). Names decide only between symmetric nodes, where the drawing
 is the same either way.
@@ -61,8 +61,7 @@ def _natural(name: str) -> list[tuple[str, int]]:
 
 
 def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -> list[int]:
-    """Return the order that marks and links determine, first marks first; the smallest of `ties` decides between symmetric
-    items."""
+    """Return the order of items by their marks, then by their links; the smallest of `ties` decides between symmetric items."""
     around: list[list[tuple[int, Any]]] = [[] for _ in ties]
     for a, b, mark in links:
         around[a].append((b, (mark, 0)))
@@ -76,7 +75,7 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
             return sorted(range(len(colours)), key=colours.__getitem__)
         tied.sort(key=lambda i: ties[i])
         firsts = tied[: MAX_TRIED if len(tied) <= MAX_TRIED else 1]
-        # The first item precedes the items that were like it.
+        # The first item precedes the items that shared its colour.
         tried = [_refined([2 * colour + (i != first) for i, colour in enumerate(colours)], around) for first in firsts]
         colours = min(tried, key=lambda trial: _certificate(trial, links))
 
@@ -123,7 +122,7 @@ class Copies:
 
 
 def equal_parts(sketch: Sketch) -> tuple[Copies, ...]:
-    """Return nested graphs that occur more than once, with the same kinds, bonds and signals; names do not count."""
+    """Return nested graphs that occur more than once, with the same kinds, bonds and signals; names are ignored."""
     alike: dict[object, list[np.ndarray]] = {}
     for box in sketch.boxes:
         order, form = contents(sketch, box)

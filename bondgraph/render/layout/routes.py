@@ -1,4 +1,4 @@
-"""Routes of edges at the lowest cost: straight, slightly bent, or along streets between obstacles.
+"""Routes of edges at the lowest cost: straight, slightly bent, or along corridors ("streets") between obstacles.
 
 A detour is the cheapest path over crossings of streets and directions, with few corners, clear of nodes and lines (Dijkstra,
 1959; Hart, Nilsson and Raphael, 1968).
@@ -22,12 +22,12 @@ from bondgraph.render.sketch import Mark, Sketch
 GAP = 5.0
 """Gap between a node's text and the end of an edge, px."""
 ROOM = 4.0
-"""Gap between a node's text and a foreign edge, px."""
+"""Gap between a node's text and an edge of other nodes, px."""
 FULLY_CURVED = 1e6
-"""Reach of a line that bends along its whole length, px."""
+"""Reach of a line that is curved along its whole length, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px: for each px of detour or inside a foreign box, and for each point in a node or name, crossing, parallel line at a
-node, and corner."""
+"""Costs, in px: for each px of detour, each px inside another box, and each point inside a node or name, crossing, parallel line
+at a node and corner."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Obstacles:
     nodes: np.ndarray
     """(m,): the nodes."""
     low: np.ndarray
-    """(m, 2): left and top of their bodies, including the gap around them."""
+    """Left and top (m, 2) of the bodies of the nodes, including the gap around them."""
     high: np.ndarray
     names: np.ndarray
     """(k, 2, 2): left and top, right and bottom of the names."""
@@ -86,7 +86,7 @@ def within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def foreign(world: Obstacles, tail: int, head: int) -> np.ndarray:
-    """Return the indices of boxes that hold neither end."""
+    """Return the indices of boxes that contain neither end."""
     return np.array([k for k, inside in enumerate(world.around) if tail not in inside and head not in inside], dtype=int)
 
 
@@ -159,7 +159,7 @@ LANE_WIDTH = 5.0
 MAX_ACCESS = 120.0
 """Maximum distance from a node to the crossing where its edge enters a street, px."""
 MEETING = 30.0
-"""Cost of each point of another line on a street, px."""
+"""Cost of each point of another line on the same street, px."""
 _MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
@@ -172,7 +172,7 @@ class RoutingGrid:
     in_nodes: tuple[np.ndarray, np.ndarray]
     """(m, x, y) for horizontal and vertical sections: True if they pass through a node's rectangle."""
     in_names: tuple[np.ndarray, np.ndarray]
-    """(x, y): number of names that sections pass through."""
+    """(x, y): number of names that sections of streets pass through."""
     in_frames: tuple[np.ndarray, np.ndarray]
     """(b, x, y): True if sections are in a box."""
 
@@ -415,7 +415,7 @@ def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
 def _add_routes(
     sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, route_of: dict[int, Route], among: np.ndarray
 ) -> None:
-    """Add missing routes of edges, straight ones first, with the nodes `among` as obstacles."""
+    """Add missing routes of edges, straight routes first, with the nodes `among` as obstacles."""
     world = obstacles(sketch, where, among)
     inside = {int(i) for i in among}
     drawn = [i for i, edge in enumerate(sketch.edges) if i in route_of and edge.tail in inside and edge.head in inside]
@@ -459,7 +459,7 @@ BENT = 45.0
 def _direct(
     sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[Route, float]:
-    """Return the best straight or bent route, and its excess price over an unobstructed straight line."""
+    """Return the best straight or bent route, and its extra cost compared with an unobstructed straight line."""
     edge = sketch.edges[index]
     long = float(length(where[edge.head] - where[edge.tail]))
     best, least = None, 0.0

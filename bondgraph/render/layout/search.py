@@ -76,7 +76,7 @@ MAX_TRIALS, BLOCK_HEAT = 10, 2.0
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
-    """Move a block to the best position nearby, or at a high temperature perhaps to a worse one."""
+    """Move a block to the best position nearby, or, at a high temperature, possibly to a worse position."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
     least = board.lower_bounds(trials)
     near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1
@@ -192,13 +192,14 @@ def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> t
 
 
 def _branch_moved(root: int, joint: int, branch: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
-    """Return trials with a branch near its joint, aligned with it, and mirrored or, unless it stays `level`, turned."""
+    """Return trials with a branch near its joint, aligned with the joint, mirrored and, unless the branch stays `level`,
+    rotated."""
     turned = _turned(cells[branch] - cells[root], _TURNS[: 4 if level else 7] if len(branch) > 1 else _TURNS[:1])
     return _with(cells, branch, (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2))
 
 
 def _box_moved(inside: np.ndarray, moves: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
-    """Return trials with a box, or the whole drawing, moved, mirrored and, unless it stays `level`, turned about its corner."""
+    """Return trials with a box, or the whole drawing, moved, mirrored and, unless it stays `level`, rotated about its corner."""
     box_cells = cells[inside]
     turned = _turned(box_cells, _TURNS[1 : 4 if level else 7])
     turned += box_cells.min(axis=0) - turned.min(axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""Spacing: centres in px from cells, with columns and rows as narrow as texts, bonds and boxes allow."""
+"""Spacing: convert cells to centres in px, with columns and rows as narrow as labels, bonds and boxes allow."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BOND_LENGTH = 58.0
 NAME_GAP = 13.0
 """Distance from a vertical bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
-"""Padding between a box's edge and its content, and room for its title at the top, px."""
+"""Padding between a box's edge and its content, and height of its title at the top, px."""
 Sides = np.ndarray
-"""Room (n, 2) in px that every node needs to the left and right of its centre, including its name."""
+"""Space (n, 2) in px that every node needs to the left and right of its centre, including its name."""
 
 
 def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
-    """Return the room of each node: names are below junctions, or beside a bond that leaves downwards, on the side with more
-    room."""
+    """Return the space that each node needs: names are below junctions or, where a bond leaves downwards, beside it on the freer
+    side."""
     room = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
     for i, node in enumerate(sketch.nodes):
         if not node.below:

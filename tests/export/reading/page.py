@@ -301,7 +301,7 @@ class Page:
         return letter, self.expression(right)
 
     def read_clocks(self) -> None:
-        for table in tables(section(self.text, "Clocks and breaks of time")):
+        for table in tables(section(self.text, "Clocks and time events")):
             for block, when, what in table[1:]:
                 if "t_n" in when:
                     for one, path in self.each(what, block.strip("`")):

@@ -214,7 +214,7 @@ WRONG = [
     ("R: {resistance: 5.0}", "R: {resistance: -5.0}", "E119", "resistance must be positive", 8),
     ("R: {resistance: 5.0}", "R", "E110", "exactly one of", 8),
     ("R: {resistance: 5.0}", "Q: {resistance: 5.0}", "E633", 'unknown kind "Q"', 8),
-    ("R: {resistance: 5.0}", "J1: 5.0", "E633", "J1 takes no value alone", 8),
+    ("R: {resistance: 5.0}", "J1: 5.0", "E633", "J1 needs named arguments", 8),
     ("{R: {resistance: 5.0}}", "5.0", "E632", '"damper" has no kind', 8),
     ("R: {resistance: 5.0}", "R: {effort: c*f}", "E634", "'c' is unknown", 8),
     ("R: {resistance: 5.0}", "R: {effort: f, parameters: [1]}", "E632", "numbers by name", 8),

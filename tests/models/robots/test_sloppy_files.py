@@ -173,7 +173,7 @@ def test_only_what_needs_a_mass_refuses_a_robot_without_one(tmp_path: Path, name
 
 UNREAL = {
     # Mass and moments that no rigid body has: (mass, izz, words of the note, True if M(q) has them).
-    "a plate of the wrong kind": (2.0, 0.3, "exceeds the sum of the others; kept as in the file", True),
+    "a plate of the wrong kind": (2.0, 0.3, "exceeds the sum of the other two; kept as in the file", True),
     "a point": (2.0, 0.0, "not positive definite", True),
     "a flywheel without mass": (0.0, 0.03, "the mass is 0 kg; kept as in the file", True),
     "a negative moment": (2.0, -0.03, "computing M(q) or running the model raises E526", False),

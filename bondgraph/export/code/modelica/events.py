@@ -1,15 +1,16 @@
 """Transitions and ticks as `when` clauses.
 
 All clauses that assign or reinitialise the same variable form one chain of `elsewhen`, because a variable has only one such
-equation. Each iteration of an event takes one branch of a chain. If guards of several automata become true at once, the first
-automaton by name fires first, as in `simulate`: the others wait for the next iteration, when their guards may have changed.
+equation. Each iteration of an event takes one branch of a chain. If guards of several automata become true simultaneously, the
+first automaton by name fires first, as in `simulate`: other automata wait for the next iteration, when guards may have changed.
 
-As in `simulate`, a transition reads the states that simultaneous ticks have set, and a clock those that earlier clocks have
-set; everything else is read as it was before the instant.
+As in `simulate`, a transition reads the states that simultaneous ticks have set, and a clock reads the states that earlier clocks
+have set; everything else is read as it was before the instant.
 
-A transition whose guard is positive at the start fires at once: since `when` needs a condition that becomes true, all conditions
-wait for `begun`, which the event at time 0 makes true. The unknowns of nonlinear loops follow from the modes and sampled states
-before an instant, so that a firing cannot depend on itself; the next iteration of the event solves for them again.
+A transition whose guard is positive at the start fires immediately: since `when` needs a condition that becomes true, all
+conditions wait for `begun`, which the event at time 0 makes true. The unknowns of nonlinear loops follow from the modes and
+sampled states before an instant, so a firing cannot depend on itself; the next iteration of the event solves for them
+again.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class WhenBranch:
     condition : condition of the `when`: the name of a Boolean, for a transition or a single tick.
     owner : automaton or block.
     fires : value of this Boolean; "" for a clock.
-    meaning : meaning of this Boolean, in words.
+    meaning : description of this Boolean.
     assigned, reinitialised : variable -> its new value.
     ends : message with which it ends a run.
     stays : True if the condition may stay true.
@@ -84,8 +85,8 @@ class Clauses:
 
 
 def solved_anew(content: Content) -> frozenset[int]:
-    """Return the indices of the states that are the unknowns of nonlinear loops, if they jump during a run: at ticks, at breaks
-    of time, or when a transition resets states. Otherwise their rates make these states follow the solution, as in
+    """Return the indices of the states that are the unknowns of nonlinear loops, if they jump during a run: at ticks, at time
+    events, or when a transition resets states. Otherwise the rates of these states make them follow the solution, as in
     `simulate`."""
     events = content.system.events
     jumps = any(_differences(content.resets[k]) for k in content.resets if not is_end(events[k]))
@@ -167,7 +168,8 @@ def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterat
 
 
 def _condition(code: Listing, output: int) -> tuple[int, ...]:
-    """Return the steps of the condition under which a guard counts, if any, and of the guard itself; empty if it never fires."""
+    """Return the steps of the condition under which a guard is active, if any, and of the guard itself; empty if it never
+    fires."""
     kind, *arguments = code.steps[output]
     if kind == op.CONSTANT:
         return ()  # -1
@@ -177,7 +179,7 @@ def _condition(code: Listing, output: int) -> tuple[int, ...]:
 def _is_instant(code: Listing, guard: int, held: frozenset[int]) -> bool:
     """Return True for the guard "time - instant" if the instant does not move between events.
 
-    It fires at this instant, as in `simulate`, so that a simultaneous tick comes after it.
+    It fires at this instant, as in `simulate`, so a simultaneous tick comes after it.
     """
     kind, *operands = code.steps[guard]
     if kind != op.SUBTRACT or code.steps[operands[0]] != (op.INPUT, 0, 0):
@@ -211,7 +213,7 @@ def _fill(
 ) -> None:
     """Add to a branch the values that a routine sets.
 
-    Tools carry out one `reinit` after the other, and some do not let a clock read states that another clock sets. So
+    Tools carry out one `reinit` after another, and some tools do not let a clock read states that another clock sets. So
     expressions with such states become separate variables, which are evaluated before all assignments. An expression that is
     just a state is read with `pre`, because tools would replace its variable by the state."""
     t, x, p, m = blocks
@@ -241,7 +243,7 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
 
 
 def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> Iterator[str]:
-    """Yield the Booleans of ticks and of transitions, in order; transitions wait for earlier ones of other automata."""
+    """Yield the Booleans of ticks and of transitions, in order; transitions wait for earlier transitions of other automata."""
     wait, groups = "", [list(group) for _, group in itertools.groupby(transitions, lambda branch: branch.owner)]
     for number, group in enumerate([list(ticks), *groups]):
         for branch in group:

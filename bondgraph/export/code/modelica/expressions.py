@@ -1,6 +1,6 @@
-"""Steps of a routine as Modelica expressions: short ones inline, others as separate variables.
+"""Steps of a routine as Modelica expressions: short expressions inline, long expressions as separate variables.
 
-Expressions that depend only on time and parameters may generate time events, like breaks of time in `simulate`. In all others,
+Expressions that depend only on time and parameters may generate time events, as in `simulate`. In all other expressions,
 `noEvent` prevents events within steps.
 """
 
@@ -46,13 +46,13 @@ TEXTS = {
     op.SEARCHSORTED: "count({0}, {1})",
     op.TAKE: "entry({0}, {1})",
 }
-"""Operation -> its text; conditions and the first argument of `where` are Booleans."""
+"""Operation -> its Modelica source; conditions and the first argument of `where` are Booleans."""
 
 _BROKEN = frozenset((op.ABSOLUTE, op.SIGN, op.FLOOR, op.MINIMUM, op.MAXIMUM, op.WHERE))
 """Operations that generate events by default; functions of tables never do."""
 
 _CLOSED = _BROKEN | {code for code, form in TEXTS.items() if re.fullmatch(r"\w+\(\{0\}(, \{1\})?\)", form)}
-"""Operations whose text needs no parentheses."""
+"""Operations whose source needs no parentheses."""
 
 FUNCTIONS = {
     "count(": """\
@@ -87,10 +87,10 @@ class RoutineText:
     Parameters
     ----------
     code : steps of the routine; only those that its outputs need are written.
-    blocks : text of each input, by the number of its block.
+    blocks : expression of each input, by the index of its block.
     prefix : prefix of the names of its variables; the user's names cannot clash, because they are quoted.
     moving : blocks whose values are not known before the run: x and m.
-    kind : words before a variable, "Real" or "final parameter Real".
+    kind : keywords before a variable, "Real" or "final parameter Real".
     lines : declarations of its variables.
     """
 
@@ -103,7 +103,7 @@ class RoutineText:
     lines: list[str] = field(default_factory=list)
     _texts: dict[int, str] = field(default_factory=dict)
     _bare: dict[int, str] = field(default_factory=dict)
-    """Step -> its inline text without enclosing parentheses."""
+    """Step -> its inline expression without enclosing parentheses."""
     _moves: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -122,12 +122,12 @@ class RoutineText:
 
     @property
     def operands(self) -> list[str]:
-        """Texts of the results as operands."""
+        """Results as operands."""
         return [self.number(output) for output in self.code.outputs]
 
     @property
     def results(self) -> list[str]:
-        """Texts of the results as complete expressions."""
+        """Results as complete expressions."""
         return [self._bare.get(output) or self.number(output) for output in self.code.outputs]
 
     def number(self, a: int) -> str:
@@ -148,7 +148,7 @@ class RoutineText:
         return f"(abs({self.number(a)}) > 0.0)"
 
     def _within(self, expression: str, a: int) -> str:
-        """Return the expression of a step with breaks, which may generate only time events."""
+        """Return the expression of a discontinuous step, which may generate time events but no state events."""
         return f"noEvent({expression})" if self._moves[a] else f"({expression})"
 
     def _write(self, position: int, step: Node) -> None:
@@ -167,7 +167,7 @@ class RoutineText:
         self._keep(position, self._within(expression, position) if code in _BROKEN else expression)
 
     def _keep(self, position: int, expression: str) -> None:
-        """Keep an expression inline, or as a variable."""
+        """Store an expression for inline use, or declare a variable for it."""
         is_condition = self.code.steps[position][0] in op.CONDITIONS
         if len(expression) <= MAX_INLINE and (is_condition or self._uses[position] == 1):
             self._texts[position] = expression if self.code.steps[position][0] in _CLOSED else f"({expression})"

@@ -33,7 +33,7 @@ def _reason(content: Content, k: int, event: LoweredTransition) -> str:
     if k in content.pushes:
         return "another transition may respond to its impulse at the same instant"
     if content.system.boxes or event.passes is not None:
-        return "dry friction decides at each event between sticking and slipping, for all contacts at once"
+        return "dry friction decides between sticking and slipping at each event, for all contacts simultaneously"
     return ""
 
 

@@ -23,7 +23,7 @@ from bondgraph.tape.routine import Listing
 
 @dataclass(frozen=True)
 class ModelicaSource:
-    """Modelica source of one model without dependencies, as the text of a file."""
+    """Modelica source of one model without dependencies: the content of a file."""
 
     name: str
     source: str = field(repr=False)
@@ -48,14 +48,14 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
     model : compiled, or a graph, which is compiled first.
     name : name of the Modelica model, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or taken, E262 if an algebraic loop
-    has no solution at the start; E335 for delays; E663, E664 for transitions and ticks that Modelica cannot express.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E262 if an algebraic
+    loop has no solution at the start; E335 for delays; E663, E664 for transitions and ticks that Modelica cannot express.
     Source: Modelica Language Specification 3.6, sections 8.3.5 (when) and 8.3.6 (reinit).
     """
     compiled = compiled_form(model, "modelica_source")
     content = content_of(compiled, name, "modelica_source")
     if name in KEYWORDS:
-        raise refusal("E270", f'"{name}" is not a Modelica name', "another word", about=compiled.model.name, places=())
+        raise refusal("E270", f'"{name}" is not a Modelica name', "another name", about=compiled.model.name, places=())
     title = f"model_{content.name}" if content.name in KEYWORDS else content.name
     refuse(content)
     lines = list(_lines(content, by_name(compiled.program.transitions)))

@@ -1,4 +1,4 @@
-"""Names, units and texts in Modelica's notation, and conversion of names back.
+"""Names, units and strings in Modelica's notation, and conversion of names back.
 
 A user's name becomes a quoted identifier. Characters that such an identifier cannot contain, non-ASCII letters and marks like
 `'`, are written as in HTML: "ω1" becomes '&omega;1', and `html.unescape` converts it back.
@@ -34,7 +34,7 @@ _SUPERSCRIPTS = str.maketrans(
 
 
 def quoted(name: str, index: tuple[int, ...] = ()) -> str:
-    """Return a name as a quoted identifier; `index` is that of an array entry, counted from 0; the result counts from 1.
+    """Return a name as a quoted identifier; `index` counts array entries from 0, the result from 1.
 
     >>> quoted("ω's mass.p"), quoted("arm.q", (0, 1))
     ("'&omega;&#39;s mass.p'", "'arm.q[1,2]'")
@@ -62,7 +62,7 @@ def _reference(point: int) -> str:
 
 
 def text(words: str) -> str:
-    """Return a text on one line as a Modelica string."""
+    """Return text on one line as a Modelica string."""
     return '"' + " ".join(words.replace("\\", "\\\\").replace('"', '\\"').split()) + '"'
 
 
@@ -94,7 +94,7 @@ def _product(words: str) -> str:
 
 
 def real(value: float) -> str:
-    """Return a number with all its bits; Modelica lacks nan and infinity, which become numbers too large for any quantity."""
+    """Return a number at full precision; Modelica lacks nan and infinity, which become numbers too large for any quantity."""
     number = float(np.nan_to_num(value, nan=0.0, posinf=1e300, neginf=-1e300))
     return repr(number) if number >= 0.0 else f"({number!r})"
 

@@ -1,6 +1,6 @@
 /* The functions of version 3.0.2 of the standard, sections 2.2 to 4.2, that version 2.0 lacks or defines differently. */
 typedef void (*fmi3Logger)(void *environment, Status, const char *category, const char *message);
-typedef void (*fmi3Callback)(void); /* the unit calls no other callback */
+typedef void (*fmi3Callback)(void); /* the FMU calls no other callback */
 
 STATES_AND_RATES(FMUState, Deserialize, GetContinuousStateDerivatives)
 

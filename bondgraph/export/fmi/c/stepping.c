@@ -180,7 +180,7 @@ static int take_changes(Instance *c)
 static void show_within(Instance *c, double t)
 {
     char *b = c->block, *table = b + 8 * (size_t)AT_C;
-    /* the addresses in the copy are those of the block */
+    /* the addresses in the copy refer to the block */
     const char *y = c->before + (place_at(c->before, AT_C_Y) - b);
     sb_s_look_within(table, (char *)y, (t - c->s.begun) / c->s.length, (char *)c->row);
     memcpy(c->s.x, c->row, 8 * NX);
@@ -220,7 +220,7 @@ static int stops(Instance *c)
     return 1;
 }
 
-/* Move a communication point to the next tick if they differ only by rounding. */
+/* Move a communication point to the next tick if they differ only by rounding error. */
 static void meet_tick(Instance *c)
 {
 #if HAS_CLOCKS
@@ -228,7 +228,7 @@ static void meet_tick(Instance *c)
     const double first = sb_s_due(b + 8 * (size_t)AT_C), size = fmax(fabs(c->time), fabs(first));
     if (isfinite(first) && fabs(first - c->time) <= SAME_TIME * size)
         c->time = first;
-    if (c->time > real_at(b, AT_C_STOP)) /* by rounding */
+    if (c->time > real_at(b, AT_C_STOP)) /* by rounding error */
         set_real(b, AT_C_STOP, c->time);
 #endif
 }

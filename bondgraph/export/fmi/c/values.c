@@ -91,7 +91,7 @@ static int get_values(Instance *c, const uint32_t *references, size_t count, dou
         if (!size || (kind == MODE) != whole)
             return refuse(c, "there is no %s with the value reference %u", whole ? "mode" : "real value", references[k]);
         if (size > room - written)
-            return refuse(c, "there is not enough room for the values of reference %u", references[k]);
+            return refuse(c, "there is not enough space for the values of reference %u", references[k]);
         switch (kind) {
         case 0: from = &t; break;
         case STATE: from = c->s.x; break;

@@ -11,10 +11,11 @@ from typing import Any
 from bondgraph.output.lazy import sympy
 
 MAX_OPERATIONS = 400
-"""Maximum number of operations of an expression that is brought into canonical form; longer ones remain sums of fractions."""
+"""Maximum number of operations of an expression that is brought into canonical form; longer expressions remain sums of
+fractions."""
 
 MAX_NUMERATOR = 10**6
-"""Maximum numerator of a rational number; larger ones become decimals."""
+"""Maximum numerator of a rational number, beyond which it becomes a decimal."""
 
 MAX_DENOMINATOR = 1000
 """Maximum denominator of a rational number."""
@@ -28,7 +29,7 @@ def exact(expression: Any) -> Any:
 
 
 def rational(number: float) -> Any:
-    """Return a fraction of small numbers that rounds to this float, else its shortest decimal form."""
+    """Return a fraction of small integers that rounds to this float, or else its shortest decimal form."""
     if not math.isfinite(number):
         return sympy.oo if number > 0 else -sympy.oo
     small = Fraction(number).limit_denominator(1000)
@@ -40,7 +41,7 @@ def rational(number: float) -> Any:
 def decimal(expression: Any, keep_fractions: bool) -> Any:
     """Write the numbers of an exact expression readably, with sums and fractions scaled so that their largest number is near 1.
 
-    Fractions of small numbers are kept if `keep_fractions` (the user's numbers are all integers) or if there is no short
+    Fractions of small integers are kept if `keep_fractions` (the user's numbers are all integers) or if there is no short
     decimal; otherwise numbers are decimals, such as 9.81.
     """
     return _with_numbers(_scaled(sympy.S(expression)), keep_fractions)
@@ -71,7 +72,7 @@ def _number(q: Any, keep_fractions: bool) -> Any:
 
 
 def _scaled(expression: Any) -> Any:
-    """Factor powers of ten out of sums whose numbers a common denominator has made long."""
+    """Factor powers of ten out of sums whose coefficients are long because of a common denominator."""
     if not expression.args or not isinstance(expression, sympy.Expr):
         return expression
     if isinstance(expression, sympy.Piecewise):
@@ -99,7 +100,7 @@ def _power_of_ten(total: Any) -> Any:
 
 
 def reduced(expression: Any) -> Any:
-    """Return one fraction without common factors; every function that is not rational counts as a symbol."""
+    """Return one fraction without common factors; every function that is not rational is treated as a symbol."""
     if sympy.count_ops(expression) > MAX_OPERATIONS:
         return expression
     inner, back = _rational_in(expression, ())
@@ -143,7 +144,7 @@ def _factored(expression: Any) -> Any:
 
 
 def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[Any, Any]]:
-    """Return a rational function of symbols, some of which stand for other functions, and these functions."""
+    """Return an expression as a rational function of symbols, and the functions that new symbols stand for."""
     dummies: dict[Any, Any] = {}
     numbers: Iterator[int] = itertools.count()
 

@@ -17,7 +17,7 @@ class Definitions:
     Parameters
     ----------
     taken : names that are already used.
-    longest : number of operations beyond which an expression gets a name.
+    longest : number of operations above which an expression gets a name.
     """
 
     def __init__(self, taken: Collection[str], longest: int) -> None:
@@ -55,7 +55,7 @@ class Definitions:
         return sympy.Symbol(name, real=True)
 
     def define(self, name: str, expression: Any) -> Any:
-        """Return the symbol for an expression; a new symbol gets this name, "" for a common part of several values.
+        """Return the symbol for an expression; a new symbol gets this name, which is "" for a common part of several values.
 
         The negative of a defined expression is minus its symbol.
         """
@@ -86,11 +86,11 @@ class Definitions:
         return sympy.Add(self.define("", constant), *(self.define("", slope) * w for w, slope in slopes.items()))
 
     def mark(self) -> int:
-        """Return the number of definitions, as a mark for `forget`."""
+        """Return the number of definitions so far, for `forget`."""
         return len(self.expressions)
 
     def forget(self, mark: int, used: Iterable[Any]) -> None:
-        """Drop definitions after a mark that are needed neither by the `used` expressions nor by a system."""
+        """Drop the definitions after a mark that neither the `used` expressions nor a system needs."""
         roots = [*used, *(e for system in self.systems for e in (*system.A, *system.b))]
         kept = self.needed(roots)
         for symbol in list(self.expressions)[mark:]:

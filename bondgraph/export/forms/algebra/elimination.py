@@ -1,7 +1,7 @@
 """Elimination: the values of a small system as expressions in states, parameters, inputs and time.
 
-The stages are the same as on the tape (`bondgraph.tracing.evaluate`), but with symbols: linear algebraic loops are solved in
-place, dependent storages and constraints with time derivatives by the chain rule.
+The stages are the same as on the tape (`bondgraph.tracing.evaluate`), but with symbols: linear algebraic loops are solved where
+they occur, and dependent storages and constraints with time derivatives by the chain rule.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from screws.errors import GeometryError
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the expressions that are written in one piece; longer expressions are defined on separate lines."""
+    """Limits on the expressions that are written in one piece; longer expressions are defined on separate lines."""
 
     longest: int
     """Maximum number of operations of an expression."""
     at_once: int
-    """Maximum number of operations in all results of a formula that SymPy runs; equal parts count each time they occur."""
+    """Maximum number of operations in all results of a formula evaluated by SymPy, repeated parts included."""
     block: int
-    """Maximum number of unknowns that are solved for at once."""
+    """Maximum number of unknowns that are solved for simultaneously."""
     value: int
     """Maximum number of operations of a complete value of the model."""
 
@@ -80,7 +80,7 @@ def eliminate(
 
 @dataclass(frozen=True)
 class _Elimination:
-    """Execution of statements on expressions."""
+    """Symbolic evaluation of a system's statements."""
 
     system: System
     stages: Stages
@@ -116,8 +116,8 @@ class _Elimination:
         self, values: Values, sought: Mapping[Any, Unknown], derivatives: Mapping[str, list[Any]]
     ) -> tuple[Values, dict[str, list[Any]]]:
         """Add time derivatives along the motion and the values that follow from them. Also return, for each element in
-        `stages.yielding`, the expressions that are differentiated: from `derivatives`, else as they are while none of the
-        unknowns `sought` acts on them."""
+        `stages.yielding`, the expressions that are differentiated: those in `derivatives`, or else the expressions with the
+        unknowns `sought` at zero (`_where_none_acts`)."""
         moving, decided = dict(self.slopes), dict(derivatives)
         for state in own_states(self.system)[0]:
             if state.rate in values and state.name in values:
@@ -138,7 +138,7 @@ class _Elimination:
         return values, decided
 
     def _where_none_acts(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
-        """Return vanishing scalars with the unknowns at zero; 0 where an unknown acts, which makes the scalar vanish."""
+        """Return vanishing scalars with the unknowns set to zero; 0 for scalars that an unknown makes vanish."""
 
         def yields(scalar: Any) -> bool:
             met = (w for w in scalar.free_symbols & sought.keys() if self.stages.acts(sought[w], values))

@@ -1,6 +1,6 @@
 """Long formulas: run on a tape and read back as short definitions.
 
-The tape stores every distinct operation once, so that a part used a thousand times is written once.
+The tape stores every distinct operation once, so a part used a thousand times is written once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 MAX_REPEATED = 3
-"""Maximum number of operations of an expression that is repeated, not defined."""
+"""Maximum number of operations of an expression that is written out at each use, not defined."""
 
 
 def through_tape(
@@ -99,7 +99,8 @@ def _on_tape(
 def _split(
     tape: Tape, flat: Sequence[TapeScalar], inputs: Mapping[Any, TapeScalar]
 ) -> tuple[list[TapeScalar], dict[tuple[int, Any], TapeScalar]] | None:
-    """Return the constants and coefficients (result, unknown) of results that are linear in unknowns; None if some are not."""
+    """Return the constants and coefficients (result, unknown) of results that are linear in unknowns; None if a result is not
+    linear."""
     w = list(inputs)
     if not w:
         return list(flat), {}
@@ -178,7 +179,7 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
 
 @cache
 def sympy_forms() -> Mapping[int, Any]:
-    """Return instruction -> the SymPy expression of its arguments; a test checks that it is complete."""
+    """Return a map from each instruction to the SymPy expression of its arguments."""
     return elementary_forms() | {
         opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
         opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),
@@ -193,7 +194,7 @@ def sympy_forms() -> Mapping[int, Any]:
 def expression_size(formula: Op, arguments: Sequence[Any]) -> int:
     """Return the number of operations in all results of formula(*arguments) on SymPy expressions, without creating them.
 
-    The formula runs on a tape, where equal parts are stored once, so that even huge results are counted quickly.
+    The formula runs on a tape, where equal parts are stored once, so even huge results are counted quickly.
     """
     tape, length = Tape(), dict[int, int]()
     values = []

@@ -47,7 +47,7 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_POWER = (laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock)
-"""Laws that only transmit power, and signal blocks, which have no power and must have no states."""
+"""Laws that only transmit power, and signal blocks, which carry no power and must have no states."""
 
 
 @dataclass
@@ -79,9 +79,9 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    numbers : substitute the numbers of all parameters except those of sources.
+    numbers : substitute the values of all parameters except source parameters.
 
-    Raises `ModelError` E100 if `model` is not a model; E277 for an element that has no place in this form; E273, E274 as
+    Raises `ModelError` E100 if `model` is not a model; E277 for an element that this form cannot represent; E273, E274 as
     `state_equations` does.
 
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
@@ -154,7 +154,7 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
             sign = -1 if bond.head.element == path else 1
             ports.sources[path] = out, system.resolve(f"{path}.{laws.OTHER[law.gives]}"), sign
     elif not isinstance(law, WITHOUT_POWER):
-        raise no_form(compiled, path, "its effect does not fit into J, R and G")
+        raise no_form(compiled, path, "its effect cannot be expressed by J, R and G")
     elif law.states():
         raise no_form(compiled, path, "it has states that store no energy")
 
@@ -164,7 +164,7 @@ def _add_field(ports: _Ports, compiled: Compiled, path: str, law: laws.InertialF
     if path in compiled.causality.derivative:
         raise no_form(compiled, path, "other elements set its velocities")
     if law.motion != "p":
-        raise no_form(compiled, path, "its states are velocities, not momenta", 'form="hamiltonian" for it')
+        raise no_form(compiled, path, "its states are velocities, not momenta", 'form="hamiltonian" for this element')
     statement = statement_of(compiled, path, law.rate)
     assert statement is not None
     out = _out(compiled, path, law.flow)

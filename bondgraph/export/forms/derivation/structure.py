@@ -1,4 +1,4 @@
-"""Junction structure: all values of a compiled model in terms of symbols at its cuts."""
+"""Junction structure: all values of a compiled model in terms of the symbols at its cuts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def cut(
 ) -> CutModel:
     """Return the `wanted` values; `symbols` replace the results of statements, and `laws` the formulas of statements by index.
 
-    `numbers` : substitute the numbers of all parameters except those of sources.
+    `numbers` : substitute the values of all parameters except source parameters.
     """
     system = compiled.system
     replaced = dict(laws or {})
@@ -89,7 +89,7 @@ def statement_of(compiled: Compiled, path: str, op: Op | None) -> tuple[int, Sta
 
 
 def source_values(model: CutModel, outs: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return name of an input, `path.effort` or `path.flow` of a source -> its expression."""
+    """Return the expression of each input, `path.effort` or `path.flow` of a source."""
     compiled, values = model.compiled, model.values
     inputs: dict[str, Any] = {}
     for path, out in outs.items():
@@ -148,9 +148,9 @@ def is_whole(model: CutModel, numbers: bool) -> bool:
 
 
 def secant(law: Any, variables: Sequence[Any]) -> Any | None:
-    """Return a matrix D (n, n) such that law = D variables, for expressions of these symbols; None if there is none.
+    """Return a matrix D (n, n) of these symbols such that law = D variables; None if no such matrix is found.
 
-    A linear law gives its slopes; a law of a single variable is divided by it, if the quotient is finite at zero.
+    For a linear law, D holds its coefficients; a law of a single variable is divided by it, if the quotient is finite at zero.
     """
     slopes = slopes_of(law, variables)
     zero = dict.fromkeys(variables, sympy.S.Zero)

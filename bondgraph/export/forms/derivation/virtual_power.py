@@ -87,7 +87,7 @@ def mechanical_parts(compiled: Compiled) -> MechanicalParts:
 def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model") -> ModelError:
     """Return E278 for an element."""
     element = compiled.model.elements[path]
-    title = f'{element.kind} "{path}" does not fit mechanical equations'
+    title = f'{element.kind} "{path}" cannot be part of mechanical equations'
     return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 
@@ -119,7 +119,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
     law, system = element.law, compiled.system
     depends = path in compiled.causality.derivative
     if any(bond.domain.pseudo for bond in compiled.model.bonds_at(path)):
-        raise no_form(compiled, path, "its flow is a power, so that it does no virtual work")
+        raise no_form(compiled, path, "its flow is a power, so it does no virtual work")
     if isinstance(law, laws.InertialField) or (isinstance(law, laws.Storage) and law.gives == "flow"):
         if isinstance(law, laws.Storage) and law.rate is not None:
             raise no_form(compiled, path, "its momentum is not an integral of its effort")
@@ -137,7 +137,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         parts.moving[path] = flow
     elif isinstance(law, laws.Storage):
         if depends:
-            raise no_form(compiled, path, "other elements set its displacement, so that its effort is not a function of position")
+            raise no_form(compiled, path, "other elements set its displacement, so its effort is not a function of position")
         if law.output is None:
             raise no_form(compiled, path, "its force is not given by its position", "`output`, or its energy")
         parts.potentials.append(path)
@@ -157,7 +157,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
     elif isinstance(law, laws.IdealConstraint) and law.automaton is None:
         parts.constraints.append(path)
     elif not isinstance(law, WITHOUT_VIRTUAL_POWER) or (isinstance(law, laws.Junction) and law.automaton is not None):
-        raise no_form(compiled, path, "it is neither an inertia, potential, damper, transmission nor force")
+        raise no_form(compiled, path, "it is not an inertia, potential, damper, transmission or force")
 
 
 def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
@@ -254,18 +254,18 @@ class _VirtualPower:
         return self.model.values[self.model.compiled.system.resolve(name)]
 
     def _linear(self, flows: Any, path: str) -> Any:
-        """Return N with flows = N v; raise E278 if they are not linear."""
+        """Return N with flows = N v; raise E278 if the flows are not linear in v."""
         v = self.v
         N = slopes_of(flows, v)
         if N.free_symbols & set(v):
             raise no_form(self.model.compiled, path, "flows are not linear in the velocities of the inertias")
         if any(sympy.simplify(rest) != 0 for rest in flows.xreplace(dict.fromkeys(v, sympy.S.Zero))):
             why = "its flow does not follow from the velocities of inertias"
-            raise no_form(self.model.compiled, path, why, "an I where it moves, or `state_equations`")
+            raise no_form(self.model.compiled, path, why, "an I at the point that sets this flow, or `state_equations`")
         return N
 
     def _flows(self, path: str, sign: int = 1) -> Any:
-        """Return N for the flow into an element."""
+        """Return N such that N v is the flow into an element."""
         law, (bond,) = self._element(path).law, self.model.compiled.model.bonds_at(path)
         if sign == 1 and not isinstance(law, (laws.Source, laws.InertialField)) and not self._is_inertia(path):
             sign = 1 if bond.head.element == path else -1
@@ -354,7 +354,7 @@ class _VirtualPower:
         return sympy.S.Zero if self._is_inertia(path) else sympy.S(self._value(f"{path}.energy"))
 
     def _constraints(self, moving: dict[Any, Any]) -> tuple[Any, Any, Any, tuple[str, ...]]:
-        """Return the Jacobian, positions, right side and multipliers of all constraints."""
+        """Return the Jacobian, positions, right-hand side and multipliers of all constraints."""
         v = sympy.Matrix(self.v)
         H, h, gamma, names = sympy.zeros(0, len(v)), sympy.zeros(0, 1), sympy.zeros(0, 1), list[str]()
         system = self.model.compiled.system

@@ -1,4 +1,5 @@
-"""LaTeX of a document: source for pdflatex, with packages of every TeX distribution, and diagrams as a `picture`."""
+"""LaTeX of a document: source for pdflatex, with only packages that every TeX distribution includes, and diagrams as a
+`picture`."""
 
 from __future__ import annotations
 
@@ -141,7 +142,7 @@ def _named(name: str) -> str:
 
 
 _LONG = 14
-"""Number of letters of a name between possible breaks."""
+"""Number of letters of a name between possible line breaks."""
 
 
 def _parted(match: re.Match[str]) -> str:
@@ -151,7 +152,7 @@ def _parted(match: re.Match[str]) -> str:
 
 
 def breakable(latex: str) -> str:
-    """Allow line breaks in a formula after commas and between factors, outside of braces and fences."""
+    """Allow line breaks in a formula after commas and between factors, outside braces and fences."""
     latex = re.sub(r"\\text\{((?:[^{}$\\]|\\_){20,})\}", _parted, latex)
     depth, out = 0, []
     for token in re.findall(r"\\begin\{[a-z]+\}|\\end\{[a-z]+\}|\\left|\\right|\\[a-zA-Z]+|\\.|, |.", latex, re.DOTALL):

@@ -37,7 +37,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(words: Words) -> str:
-    """Return text for a table cell, which a vertical bar would end."""
+    """Return text for a table cell, with vertical bars escaped."""
     return _words(words).replace(r"\|", r"\Vert ").replace("|", r"\vert ")
 
 

@@ -35,21 +35,21 @@ _SIGNS: Mapping[str, str] = {
     **{",": "thin", ":": "med", ">": "med", ";": "thick", "!": "#h(-1em / 6);", " ": "space", "quad": "quad", "qquad": "wide"},
     **{"_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$", "%": "%"},
 }
-"""Command of LaTeX -> sign or space."""
+"""LaTeX command -> sign or space."""
 _NAMES = frozenset(
     re.findall(
         r"\w+",
         "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp ln log lg min max sup inf lim det dim ker deg gcd arg",
     )
 )
-"""Functions with the same name in both languages."""
+"""Functions with the same name in LaTeX and Typst."""
 _ACCENTS: Mapping[str, str] = {
     **{"dot": "dot", "ddot": "dot.double", "dddot": "dot.triple", "bar": "macron", "hat": "hat", "widehat": "hat"},
     **{"tilde": "tilde", "widetilde": "tilde", "vec": "arrow", "check": "caron", "breve": "breve", "acute": "acute"},
     **{"grave": "grave", "mathring": "circle", "overline": "overline", "underline": "underline"},
     **{"boldsymbol": "bold", "mathbb": "bb", "mathcal": "cal", "mathfrak": "frak", "sqrt": "sqrt"},
 }
-"""Command of LaTeX -> function of one argument."""
+"""LaTeX command -> function of one argument."""
 _FACES: Mapping[str, tuple[str, str]] = {
     "mathrm": ("", "upright({})"),
     "mathsf": ("sans({})", "sf({})"),
@@ -330,7 +330,7 @@ def _between(before: _Piece, after: _Piece) -> str:
 
 
 _HEAD = Path(__file__).with_name("typst_head.txt").read_text(encoding="utf-8")
-"""Settings of the page, and definitions for formulas, which Typst itself breaks only after relations and operators."""
+"""Page settings and definitions for formulas; Typst itself breaks formulas only after relations and operators."""
 
 
 def as_typst(paper: Paper) -> str:

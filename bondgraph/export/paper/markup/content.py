@@ -27,12 +27,12 @@ Words = tuple[Piece, ...]
 
 
 def worded(text: str) -> Words:
-    """Return text in which formulas are between dollar signs, as pieces."""
+    """Split text into pieces; formulas in it are between dollar signs."""
     return tuple(Math(piece) if k % 2 else piece for k, piece in enumerate(text.split("$")) if piece)
 
 
 def listed(sign: str, parts: Iterable[Words]) -> Words:
-    """Return parts of a text, separated by a sign."""
+    """Join parts of a text with a sign between them."""
     return tuple(piece for k, part in enumerate(parts) for piece in (sign if k else "", *part))
 
 
@@ -65,7 +65,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations below each other; with `small`, in small type."""
+    """Equations, one below another; with `small`, in small type."""
 
     items: tuple[Numbered, ...]
     small: bool = False

@@ -1,10 +1,10 @@
-"""Function definitions: a name for each operation that is not a plain formula, and its formula, written once.
+"""Function definitions: a name for each operation that is not a plain formula, and its formula, which is written once.
 
 The LaTeX of an operation has a line for each result and shared part, built from pieces with precedence and width.
 
 The operation is recorded on a tape, as in compilation, so that the document prints the actual computation. A part that occurs
-more than once, or is too long to read in one piece, gets a name. Letters that are local to these lines are marked: Latin
-letters have no serifs, Greek letters are bold.
+more than once, or is too long to read in one piece, gets a name. Letters that are local to these lines are marked: Latin letters
+are sans-serif, Greek letters bold.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Piece:
 
 
 def number(value: float, digits: int) -> Piece:
-    """Return a number as a fraction of small numbers with the same bits, or as a decimal with this many significant digits."""
+    """Return a number as a fraction of small integers that equals it exactly, or as a decimal with this many significant
+    digits."""
     for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
         above = round(value * below)
         if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
@@ -131,13 +132,13 @@ def width(latex: str) -> float:
 SHARED = "s"
 """Letter of shared parts."""
 _MAX_REPEATED_WIDTH = 3.0
-"""Maximum width of a part that is repeated wherever it occurs, in letters."""
+"""Maximum width, in letters, of a subexpression that is repeated, not named."""
 _MAX_UNNAMED_WIDTH = 70.0
-"""Maximum width of a part without a name that occurs once, in letters."""
+"""Maximum width, in letters, of an unnamed subexpression that occurs once."""
 _MAX_LISTED_ZEROS = 4
 """Maximum number of zeros that are listed one by one."""
 _MAX_FRACTION_WIDTH = 16
-"""Maximum width of a numerator or denominator, in letters."""
+"""Maximum width, in letters, of a numerator or denominator."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ def components(letter: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[str], shared: str, digits: int) -> Formula:
-    """Return LaTeX of the results in terms of the arguments' letters; shared parts are `shared_1`, `shared_2`, ..."""
+    """Return the LaTeX of the results in terms of the letters of the arguments; shared parts are `shared_1`, `shared_2`, ..."""
     writer = _FormulaWriter(code, arguments, shared, digits)
     right = [writer.piece(position).latex for position in code.outputs]
     left = [letter for name, shape in zip(results, code.results, strict=True) for letter in components(name, shape)]
@@ -375,7 +376,7 @@ class Definition:
 
     @property
     def reads(self) -> tuple[bool, ...]:
-        """Return for each argument True if the function depends on it."""
+        """Return, for each argument, True if the function depends on it."""
         blocks = {int(step[1]) for step in self.code.steps if step[0] in opcodes.OF_BLOCKS}
         return tuple(k in blocks for k in range(len(self.arguments)))
 
@@ -387,10 +388,10 @@ class Functions:
         self.digits = digits
         self.definitions: dict[Recorded, Definition] = {}
         self.with_all_arguments: set[int] = set()
-        """Numbers of functions that are called with all arguments, even unused ones."""
+        """Numbers of functions that are called with all arguments, including unused arguments."""
 
     def plain(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str]) -> str:
-        """Return the formula of an operation on scalars in these letters, if it is short; else ""."""
+        """Return the formula of an operation on scalars in these letters if it is short, or else ""."""
         if any(shapes):
             return ""
         code = record(operation, shapes)
@@ -417,7 +418,7 @@ class Functions:
 
 
 def _local(letters: Sequence[str]) -> list[str]:
-    """Return a local letter for each: the same letter, with a hat or another mark if it is already used."""
+    """Return a local form of each letter, with a hat or another mark if the form is already used."""
     taken, results = {local(SHARED)}, list[str]()
     for letter in letters:
         match = re.search(r"\\[a-z]+|[A-Za-z]", re.sub(r"\\(?:bar|hat|tilde|d+ot|math[a-z]+|text)(?![a-z])", "", letter))

@@ -1,6 +1,6 @@
 """Letters: LaTeX of every value of a system, all distinct.
 
-A value that shares its letter with others has the number of its part: e_{2.3} is the effort of part 2.3.
+A letter that several values share gets the number of the part: e_{2.3} is the effort of part 2.3.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "
 _LITTLE = ("of", "a", "the", "at", "in", "and", "for", "to")
 _MAX_WORD, _SHORTENED = 8, 4
-"""Maximum length of a word that stands for itself, and the number of letters kept of a longer word."""
+"""Maximum length of a word used as a symbol, and the number of letters kept of longer words."""
 WORDS = LOCAL | {
     "centre": "c",
     "radius": "r",
@@ -70,7 +70,7 @@ WORDS = LOCAL | {
 """Word in a longer name -> its letter in the literature."""
 
 RESERVED = frozenset({"t", "u", "e"})
-"""Letters that need the number of a part, because they also denote time and values from outside of equal parts."""
+"""Letters that need the number of a part, because they also denote time and external values of equal parts."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Letter:
 
     @property
     def seen(self) -> str:
-        """Return the letter as it looks, the same for letters that look alike."""
+        """Return a key of the letter's appearance, equal for letters that look alike."""
         return _FONTS.sub("", _ALIKE.sub(lambda match: ALIKE.get(match[0], match[0]), self.latex))
 
 
@@ -118,7 +118,7 @@ class Letters:
     inside: tuple[Branch, ...] = ()
     """Branches in which letters stand for the numbers of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Values from outside of these branches -> their names inside."""
+    """External values of these branches -> their names inside them."""
 
     def __getitem__(self, name: str) -> str:
         """Return LaTeX of a value; `-x` is the negative of x."""
@@ -167,12 +167,12 @@ class Letters:
         return name
 
     def general(self, name: str) -> str:
-        """Return LaTeX of the first value of a group, with letters for the numbers of equal parts."""
+        """Return the LaTeX of the first value of a group, with letters for the numbers of equal parts."""
         around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the letters that stand for numbers of parts in `general(name)`, each with these numbers."""
+        """Return the letters in `general(name)` that stand for numbers of parts, each with these numbers."""
         around = self._around(name) if name in self.shared else ()
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
@@ -221,7 +221,7 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
 
 
 def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
-    """Return values whose letters lack the number of their part but need it: those in equal parts, or with a letter that is not
+    """Return values whose letters still need the number of their part: values in equal parts, and values whose letter is not
     unique."""
     clashes = Counter(letter.seen for letter in letters.values())
     return [
@@ -242,7 +242,7 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
     value = system.values.get(name)
     if name == "time":
         return Letter("t")
-    # a symbol with the name of one of several equal parts does not suit the others
+    # a symbol that names one of several equal parts is wrong for the other parts
     symbol = value.symbol if value is not None else ""
     if symbol and not any(_begins(name, path, ".:") and path.partition(".")[0] in symbol.replace("\\ ", " ") for path in many):
         own_letter = split(symbol)
@@ -266,7 +266,7 @@ def _of_words(name: str) -> Letter:
     """Return the letter of a name of several words: the letter of the main word, with the other words as subscript.
 
     The main word is the last word (before "of") with a letter in the literature, else the last word that is itself a letter
-    with an index ("zB"), else the last word, which stands for itself if it is not long.
+    with an index ("zB"), else the last word, which is used in full if it is short.
     """
     head, *rest = (_WORD.findall(part) for part in re.split(r"(?<=[^\W_])[\s_]+of[\s_]+(?=[^\W_])", name, maxsplit=1))
     order = [word for part in (head, *rest) for word in reversed(part)]
@@ -285,7 +285,7 @@ def _of_words(name: str) -> Letter:
 
 
 def _standing(word: str) -> Letter:
-    """Return a word that stands for itself: a Greek letter, or an upright word, shortened if it is long."""
+    """Return a word as its own symbol: a Greek letter, or an upright word, shortened if it is long."""
     written = escape_latex(word if len(word) <= _MAX_WORD else word[:_SHORTENED])
     return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
 

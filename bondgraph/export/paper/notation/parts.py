@@ -38,7 +38,7 @@ class Parts:
         return {part.path: part for part in self.root.all()[1:]}
 
     def owner(self, name: str) -> Component:
-        """Return the smallest part that contains the value with this name, or both ends of a bond; the root for time."""
+        """Return the smallest part that contains the named value, or both ends of the named bond; the root for time."""
         ends = [self._owner(end.partition(":")[0]).split(".") for end in name.lstrip("-").split(" -> ")]
         common = ".".join(one for one, *others in itertools.takewhile(lambda each: len(set(each)) == 1, zip(*ends, strict=False)))
         return self.by_path[common] if common else self.root
@@ -89,11 +89,11 @@ class Branch:
 
     members: tuple[Component, ...]
     index: str
-    """Letter for their numbers; "" for a single part."""
+    """Index letter of the parts; "" for a single part."""
     outside: tuple[tuple[str, ...], ...]
-    """Values from outside, in the order of their first use: a row for each, with its name for each member."""
+    """External values in the order of their first use; each row holds the names of one value, one for each member."""
     below: tuple[Branch, ...]
-    """Branches of the parts of the first member."""
+    """Branches inside the first member."""
 
     def all(self) -> list[Branch]:
         """Return this branch and all branches below it, in order."""
@@ -138,7 +138,7 @@ def _worthwhile(
 
 
 def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
-    """Return a form, equal for parts that can be written once, and the values from outside in the order of their first use."""
+    """Return a form, equal for parts that can be written once, and the external values in the order of their first use."""
     statements = inside(system, part)
     if not statements:
         return part.path, ()
