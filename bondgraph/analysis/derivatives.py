@@ -162,8 +162,8 @@ def linearise(
     parameters : changes of parameters by name.
     modes : names of automata and of their states.
 
-    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state
-    that does not fit, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""
+    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state of
+    the wrong shape, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

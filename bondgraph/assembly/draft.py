@@ -37,7 +37,7 @@ class Assembly:
     unknowns: list[Unknown] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
     heat_shares: Mapping[str, float] | None = None
-    """Heat shares for a stand-in of an element; None for the shares of the model."""
+    """Heat shares of a stand-in for an element; None for the shares of the model."""
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")
@@ -107,7 +107,7 @@ def law_arguments(path: str, element: Element) -> tuple[str, ...]:
 
 
 def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
-    """Return the name of a value, or for sign -1 of its negative, which the element `path` computes."""
+    """Return the name of a value, or for sign -1 the name of its negative, which a statement of the element `path` computes."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)

@@ -29,7 +29,7 @@ def sections(model: Model, causality: Causality, system: System) -> dict[str, li
     if model.ambient:
         parts += (("open heat ports, whose heat goes to the surroundings", (f'"{path}"' for path in model.ambient)),)
     if system.indeterminate:
-        parts += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
+        parts += (("indeterminate efforts and flows, determined by least norm", _shares(system)),)
     return {title: list(entries) for title, entries in parts}
 
 
@@ -107,7 +107,7 @@ def _repeating(system: System) -> Iterator[str]:
     assert system.closing is not None
     rows = [system.closing.owners[k] for k in system.closing.repeating]
     counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
-    yield f"some of these conditions repeat others: {counts}"
+    yield f"some of these conditions are redundant: {counts}"
     yield "the motion is unique, but the forces are not: those of least norm are returned"
 
 

@@ -43,7 +43,7 @@ def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], 
 def pick_inputs(
     traced: Traced, names: str | Sequence[str], signals: Mapping[str, str] = {}, others: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 for a name that is not a parameter, or
+    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 for a name that is not a parameter or
     is given twice.
 
     `signals` are the names by which users know parameters that were added to signals; `others` are signals to suggest too.

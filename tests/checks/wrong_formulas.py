@@ -11,7 +11,7 @@ from tests.checks.small_graphs import Case, block, loop, turned, with_automaton
 
 FORMULAS: list[Case] = [
     # blocks
-    ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" defines twice x',)),
+    ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" defines x twice',)),
     ("E118", lambda: block([("x", lambda y: y, ["y"])]), ("uses but does not define y",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], states={"s": StateSpec(0.0)}), ("no rate for its state s",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], rates={"s": "x"}), ("a rate or update but no state s",)),
@@ -87,6 +87,6 @@ FORMULAS: list[Case] = [
     (
         "E139",
         lambda: with_automaton(Transition("a", "b", lambda t: t, ("time",))).replace("r", R("r", by_mode("relay", {"a": 1.0}))),
-        ('R "r": resistance by mode does not fit the automaton "relay"', "values for: a", "states: a, b"),
+        ('R "r": the values of resistance by mode do not match the automaton "relay"', "values for: a", "states: a, b"),
     ),
 ]
