@@ -105,7 +105,7 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
     why = f"not counting R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
     near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
-        "besides R and switches, connect two bonds, one with its arrow to the junction and one with its arrow away from it",
+        "in addition to R and switches, only two bonds, one with its arrow to the junction and one with its arrow away",
         "a J0, where heat flows meet at one temperature",
     )
     yield Problem("E179", title, (why, near), (element.place,), cures)

@@ -209,10 +209,12 @@ def check_ranges(model: Model) -> Iterator[Problem]:
                 value = real(number)
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):
                     continue
-                wanted = "non-negative" if most == math.inf else f"between 0 and {most:g}"
+                wanted, cure = f"between 0 and {most:g}", f"a number between 0 and {most:g}"
+                if most == math.inf:
+                    wanted, cure = "non-negative", "a non-negative number"
                 title = f'{element.kind} "{path}": {name} must be {wanted}'
                 details = (f"given: {value.tolist()}",)
-                yield Problem("E151", title, details, (element.place,), (f"for {name}, a number that is {wanted}",))
+                yield Problem("E151", title, details, (element.place,), (f"for {name}, {cure}",))
             if not parameter.not_below:
                 continue
             number, least = _number(parameters, key), _number(parameters, parameter.not_below)

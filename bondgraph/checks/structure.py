@@ -50,7 +50,7 @@ def check_blocks(model: Model) -> Iterator[Problem]:
         unclocked = set(law.updates) if law.offset is None and law.delay is None else set()
         timeless = {name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)
         for names, says, cure in (
-            (twice, "defines twice", "one equation, parameter, input or state for each name"),
+            (twice, "has several definitions of", "one equation, parameter, input or state for each name"),
             (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
             (constant, "has no rate for its state", "rates={<state>: <local name>}, or a transition that resets it"),
             (stateless, "has a rate or update but no state", "states={<state>: StateSpec(<start>)}"),

@@ -75,7 +75,7 @@ class NvidiaDevice:
         stack = int(self._call("cuFuncGetAttribute", size, kernel))
         each = int(self._call("cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel, THREADS, 0))
         if not each:
-            raise out_of_memory(self._name, f"not even one block of {THREADS} threads fits on a multiprocessor")
+            raise out_of_memory(self._name, f"a block of {THREADS} threads exceeds a multiprocessor")
         loaded = LoadedKernel(kernel, stack, THREADS, each * self._processors)
         self._kernels[text, entry] = module, loaded
         return loaded

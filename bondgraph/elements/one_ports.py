@@ -298,7 +298,7 @@ def C(
     in addition to `output` or `energy`, saves this iteration.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a keyword of another
-    domain. """
+    domain."""
     linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
     if ambiguous:
         raise _ambiguous(name, *ambiguous)

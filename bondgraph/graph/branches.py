@@ -101,7 +101,8 @@ def _name(node: Node) -> str:
 
 
 def _inner(node: Node) -> Element | Draft:
-    """Return the element at a port of nested graphs, or the graph itself if it lacks this port, which `freeze` reports."""
+    """Return the element at a port of nested graphs; if a graph lacks the port, return this graph, and `freeze` reports the
+    error."""
     while True:
         owner, port = node if isinstance(node, PortRef) else (node, "")
         if isinstance(owner, Element):

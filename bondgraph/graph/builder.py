@@ -95,7 +95,7 @@ class Graph(Draft):
         return len(self.parts)
 
     def __bool__(self) -> bool:
-        """Return True: an empty graph is a graph too."""
+        """Return True, because an empty graph is also a graph."""
         return True
 
     def __contains__(self, path: object) -> bool:
@@ -319,7 +319,7 @@ class Graph(Draft):
         return self
 
     def _check_unique(self, what: str, name: str, existing: Mapping[str, Any]) -> None:
-        """Note the problem E101 if the name is taken."""
+        """Record the problem E101 if the name is taken."""
         if name in existing:
             first = existing[name].place if isinstance(existing[name], Automaton) else None
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
@@ -329,7 +329,7 @@ class Graph(Draft):
     def freeze(self) -> Model:
         """Resolve nested graphs, ports and signals; check everything; return the frozen model.
 
-        Raises `ModelError` with all problems of the graph at once.
+        Raises one `ModelError` with all problems of the graph.
         """
         model, problems = flatten(self)
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
@@ -337,8 +337,8 @@ class Graph(Draft):
 
     def compile(self, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, Any] | None = None) -> Compiled:
         """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or
-        "auto"; `progress` shows a bar on a terminal after two seconds; `guess` selects one of several solutions of an algebraic
-        loop, {"load.effort": 72.0}."""
+        "auto"; `progress` shows a progress bar in the terminal after two seconds; `guess` selects one of several solutions of an
+        algebraic loop, {"load.effort": 72.0}."""
         from bondgraph.compile.pipeline import compile_model
 
         return compile_model(self, backend=backend, progress=progress, guess=guess)

@@ -1,5 +1,5 @@
-"""Multiport fields: storages (C-fields, I-fields) on one energy function, and dissipators (R-fields) with one formula; each port
-has its own domain."""
+"""Multiport fields: storages (C-fields, I-fields) with one energy function, and dissipators (R-fields) with one formula; each
+port has its own domain."""
 
 from __future__ import annotations
 

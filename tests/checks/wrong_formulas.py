@@ -11,7 +11,7 @@ from tests.checks.small_graphs import Case, block, loop, turned, with_automaton
 
 FORMULAS: list[Case] = [
     # blocks
-    ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" defines x twice',)),
+    ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" has several definitions of x',)),
     ("E118", lambda: block([("x", lambda y: y, ["y"])]), ("uses but does not define y",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], states={"s": StateSpec(0.0)}), ("no rate for its state s",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], rates={"s": "x"}), ("a rate or update but no state s",)),
@@ -81,7 +81,7 @@ FORMULAS: list[Case] = [
     ),
     ("E137", lambda: Ce("A", 0.0), ('Ce "A" has constant = 0.0', "positive")),
     ("E138", lambda: loop(R("r", 1.0)).replace("r", TF("t", 2.0)), ("ports of the old part: 1", "of the new part: 1, 2")),
-    ("E138", lambda: loop(R("r", 1.0)).replace("r", R("s", 1.0)), ('"r" cannot be replaced by "s"', "another name")),
+    ("E138", lambda: loop(R("r", 1.0)).replace("r", R("s", 1.0)), ('"r" cannot be replaced by "s"', "the names differ")),
     ("E138", lambda: loop(R("drag", 1.0)).replace("drg", R("r", 2.0)), ('no part "drg"', "similar names: drag")),
     ("E138", lambda: loop(R("drag", 1.0)).remove("drg"), ('no part "drg" to remove', "similar names: drag")),
     (

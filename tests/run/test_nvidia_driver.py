@@ -101,7 +101,7 @@ def use(device):
         ("E288", "NO_BINARY_FOR_GPU", {"cuModuleLoadData": Result.CUDA_ERROR_NO_BINARY_FOR_GPU}),
         ("E290", "cuMemAlloc returned CUDA_ERROR_OUT_OF_MEMORY", {"cuMemAlloc": Result.CUDA_ERROR_OUT_OF_MEMORY}),
         ("E290", "LAUNCH_OUT_OF_RESOURCES", {"cuLaunchKernel": Result.CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES}),
-        ("E290", "not one block of 64 threads", {"occupancy": True}),
+        ("E290", "a block of 64 threads exceeds", {"occupancy": True}),
         ("E292", "cuCtxSynchronize returned CUDA_ERROR_LAUNCH_TIMEOUT", {"cuCtxSynchronize": Result.CUDA_ERROR_LAUNCH_TIMEOUT}),
         ("E292", "ECC", {"cuMemcpyDtoH": Result.CUDA_ERROR_ECC_UNCORRECTABLE}),
         ("E293", "cuModuleLoadData returned CUDA_ERROR_INVALID_PTX", {"cuModuleLoadData": Result.CUDA_ERROR_INVALID_PTX}),

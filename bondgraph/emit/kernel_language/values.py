@@ -1,6 +1,6 @@
 """Values of a function under translation, and the instructions that convert, load and store them.
 
-With several lanes, a real number is a vector with a number per run, and a condition on such numbers is a vector, too.
+With several lanes, a real number is a vector with one number per run, and a condition on such numbers is also a vector.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bondgraph.emit.procedure import Procedure
 
 @dataclass(frozen=True)
 class Known:
-    """A value that is known at translation."""
+    """A value that is known at translation time."""
 
     value: Any
 
@@ -38,7 +38,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class LocalName:
-    """A name that is set several times; `varies` if each lane has its own number."""
+    """A name that is set several times; `varies` is True if each lane has its own value."""
 
     type: Any
     local: Variable
