@@ -93,7 +93,7 @@ def warm() -> Warmed:
 
 def supply(folder: Path) -> int:
     """Compile all parts, except the WebAssembly of pages, for any common processor of this operating system, write them to a
-    folder, and return the number of files. The process must be a new one, with a cache of its own or none.
+    folder, and return the number of files. Run it in a new process, with its own cache or without a cache.
 
     A package that holds these files in `bondgraph/emit/supplied` compiles none of the parts while its sources are unchanged.
 

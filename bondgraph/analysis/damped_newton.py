@@ -23,7 +23,7 @@ _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
 """Largest residual that may be rounding error; and smallest size of the terms of an equation, for unknowns at zero, which have no
-size of their own. Both are relative to the terms of the equation at |z| + nominal."""
+size of their own. Both are relative to the equation's terms at |z| + nominal."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ _LARGEST = 1e8
 _ILL_POSED = 1e-12
 """Largest size of 1 + L at infinite frequency at which the closed loop is treated as an algebraic loop without a solution."""
 
-_UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the stability limit, and others may stay beyond it"
+_UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the stability limit, and other poles may stay beyond it"
 
 
 @short_repr

@@ -162,8 +162,8 @@ def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[
 def _motion(
     compiled: Compiled, rates: _Differentiated, before: Point, period: float, n: int, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix (count, count) that maps states and inputs after the ticks to their values at the end of the period, and
-    the states at that time."""
+    """Return the matrix (count, count) that maps states and inputs after the ticks to the end of the period, and the states
+    there."""
     from scipy.linalg import expm, matrix_balance
 
     p, node = whole_parameters(compiled, before), np.sqrt(3.0) / 6.0

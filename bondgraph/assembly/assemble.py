@@ -200,7 +200,7 @@ Writer = Callable[[Assembly, str, Element], None]
 
 
 def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law], Writer] | None = None) -> System:
-    """Write all statements of a model; `writers` replace those of `ASSEMBLE` for some laws.
+    """Write all statements of a model; `writers` replace entries of `ASSEMBLE`.
 
     Raises `ModelError` E204 if a storage has derivative causality and its state is not an integral of its input, E120 if a
     transition resets a dependent state.

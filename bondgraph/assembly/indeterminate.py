@@ -23,8 +23,7 @@ class Indeterminate:
     quantities: tuple[str, ...]
     unique: bool = True
     contradicts: bool = False
-    """True if the equations of the mode have a solution only at some values of the states; a run that remains in the mode
-    ends."""
+    """True if the equations have a solution only at some values of the states; a run that remains in the mode ends."""
 
     def __str__(self) -> str:
         return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())

@@ -1,8 +1,8 @@
 """Patterns: copy the statements of identical elements from the first of them, by replacing names.
 
 Elements are identical if they differ only in names and numbers: they have the same law, formulas, units and shapes of parameters,
-and the same kinds, directions and causality of bonds. The statements of one of them are written for a stand-in whose names are
-placeholders; the result is a template for all other elements.
+and the same kinds, directions and causality of bonds. The statements of one element are written with placeholders as names, a
+template for all others.
 """
 
 from __future__ import annotations

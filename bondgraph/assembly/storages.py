@@ -42,8 +42,7 @@ def storage(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write a storage in integral causality: the rate of the state is the input (or the rate that the law gives), and the output
-    depends on the state."""
+    """Write a storage in integral causality: the input (or the law) gives the rate of the state, which determines the output."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     shape = bond.shape if law.rate is None else spec.shape
     state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
@@ -62,8 +61,8 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
 
 
 def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write a storage in derivative causality: other elements set the output, which determines the state; the rate of the state
-    is the input."""
+    """Write a storage in derivative causality: other elements set the output, which determines the state; its rate is the
+    input."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)

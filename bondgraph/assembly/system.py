@@ -90,7 +90,7 @@ class LoweredTransition:
     internal: bool
     error: str | None
     impulse: bool = False
-    """True if constraints begin to hold or bodies collide at this event, so that states jump by impulses."""
+    """True if constraints become active or bodies collide at this event, so that states jump by impulses."""
     impact: tuple[str, ...] = ()
     """Constraints whose flow this event reverses."""
     accumulates: int | None = None

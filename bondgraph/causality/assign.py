@@ -7,8 +7,8 @@ is solved for the argument of the formula.
 
 If storages cannot all be integral, their properties decide which become dependent (`first_integral`), not the order in which a
 graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is different:
-the bond that set its common variable is left without flow (effort, for an X1), and all other bonds are left without effort
-(flow). If one of several bonds may set it, opening is ambiguous, and the graph is refused (E154).
+the bond that set its common variable is left without flow (effort, for an X1), and all other bonds without effort (flow). If one
+of several bonds may set it, opening is ambiguous, and the graph is refused (E154).
 
 Messages of causal conflicts name the elements with incompatible causalities, and a cure.
 """
@@ -178,7 +178,7 @@ def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place 
 
 
 def first_integral(element: Element) -> tuple[int | bool, ...]:
-    """Return the sort key of a storage: the first storages keep their states in integral causality, the last ones become
+    """Return the sort key of a storage: the first storages keep their states in integral causality, the last storages become
     dependent.
 
     A storage whose state is not a plain integral cannot be dependent, and a configuration (IC) is less suited than a plain

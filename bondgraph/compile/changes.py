@@ -300,7 +300,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Split changes into start values of storages in derivative causality, by the name of the state, and all other changes.
 
-    Raises `ModelError` E124 if a start value of such a storage has the wrong shape.
+    Raises `ModelError` E124 for the wrong shape.
     """
     names = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}" for path in causality.derivative}
     state_of = {system.resolve(name): name for name in names}
@@ -366,8 +366,8 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
 def unusable_parameters(
     model: Model, system: System, numbers: Mapping[str, Any], prepare: Callable[..., np.ndarray], values: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report parameters from which `prepare` derives a value that is not finite (E309): those whose former value (or another
-    one, if none was changed) makes it finite.
+    """Report parameters from which `prepare` derives a value that is not finite (E309): the parameters whose former value (or
+    another value, if none was changed) makes it finite.
 
     Parameters
     ----------

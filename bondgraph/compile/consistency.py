@@ -66,8 +66,8 @@ class Motion:
 
 @dataclass(frozen=True)
 class Misfit:
-    """Misfit of start velocities: `flows` (k,) of the constraints; and three energies, J: of the smallest change of velocities
-    that removes these flows, of all motion, and of all storages."""
+    """Misfit of start velocities: `flows` (k,) of the constraints; and the energies, J, of the smallest change that removes these
+    flows, of all motion, and of all storages."""
 
     flows: np.ndarray
     energy: float
@@ -257,7 +257,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
             tuple(model.elements[path].place for path in off),
             (
                 "simulate(t_end, initial=compiled.consistent()): the nearest consistent velocities; its keep={...} gives the "
-                "rate of a joint, or the state of a part, and the others follow",
+                "rate of a joint, or the state of a part, and all others follow",
                 'closing="smooth" of the constraint or joint: the violation decays, which adds or removes energy',
             ),
         )

@@ -48,7 +48,7 @@ LONG = 300
 call."""
 
 INTERPRETED = frozenset({"closures"})
-"""Routines that are not worth compiling, because they are evaluated rarely or for many samples in one call."""
+"""Routines not worth compiling: they are evaluated rarely or for many samples in one call."""
 
 
 def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[str, Kernel]:

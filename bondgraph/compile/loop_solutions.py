@@ -79,7 +79,7 @@ def _columns(evaluate: Evaluate, at: np.ndarray) -> np.ndarray:
 
 def _between(grid: np.ndarray, residuals: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """Return finer points in the intervals that may hide roots: intervals into which the Newton steps from both ends lead without
-    a change of sign, and intervals that contain a change of sign or adjoin one that does."""
+    a change of sign, and intervals with or next to a change of sign."""
     width, ahead, back = np.diff(grid), steps[:-1], -steps[1:]
     signs = np.sign(residuals[:-1]) * np.sign(residuals[1:])
     inward = np.flatnonzero((signs > 0.0) & (ahead > 0.0) & (back > 0.0) & np.isfinite(ahead) & np.isfinite(back))
@@ -93,8 +93,8 @@ def _between(grid: np.ndarray, residuals: np.ndarray, steps: np.ndarray) -> np.n
 
 def _bisected(evaluate: Evaluate, low: np.ndarray, high: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return neighbouring numbers between which a residual changes sign, from brackets on one side of zero; `below` is its sign
-    at their lower ends. 63 bisections of the bit patterns suffice, because floats of one sign are ordered like their bits read as
-    integers."""
+    at their lower ends. 63 bisections of the bit patterns suffice, since floats of one sign are ordered like integers of the same
+    bits."""
     low, high = low.copy(), high.copy()
     for _ in range(63 if len(low) else 0):
         bits = np.abs(low).view(np.int64), np.abs(high).view(np.int64)

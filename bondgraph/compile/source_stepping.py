@@ -31,7 +31,7 @@ GROWTH, SHRINKAGE = 2.0, 0.25
 @dataclass(frozen=True)
 class CurveEnd:
     """End of source stepping: the largest fraction of the sources at which a solution was found, and x (n,) there; None if there
-    is no solution even without sources."""
+    is none even without sources."""
 
     part: float
     x: np.ndarray | None

@@ -128,8 +128,8 @@ def _largest(values: Mapping[str, Any], names: Sequence[str]) -> float:
 
 
 def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...], tuple[str, ...]]]:
-    """Yield, for each unknown of a switch or diode: the unknown, whether it is zero in the closed state, the values that
-    determine its scale, and the duals of these values."""
+    """Yield each unknown of a switch or diode, whether it is zero in the closed state, the values that determine its scale, and
+    their duals."""
     references = dict[tuple[Domain, bool], tuple[str, ...]]()
     for unknown in system.unknowns:
         if not isinstance(model.elements[unknown.element].law, IdealSwitch):

@@ -56,8 +56,8 @@ def Friction(
     normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
     `<name>.heading` is the slip direction, stored when slip begins and after each turn by more than 60 degrees.
 
-    If its effort has no influence on its flow, as with an Sf that commands the flow, it cannot hold the flow at zero: it slips in
-    the direction of the flow, and leaves "stick" as the flow leaves zero. While the commanded flow is zero, any effort below the
+    If its effort has no influence on its flow, as with an Sf that commands the flow, it cannot hold the flow: it slips in the
+    direction of the flow, and leaves "stick" as the flow leaves zero. While the commanded flow is zero, any effort below the
     limit is possible; the result is zero, marked as indeterminate. In series with a spring, with no inertia between them, it
     sticks while the spring's effort is below `stick_limit`; then it slides instantaneously until that effort equals the slip
     effort (Prandtl, Jenkin). In several directions it needs an inertia there.
@@ -119,8 +119,8 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
     """Return dry friction, and its automaton, for an effort that has no influence on the flow, as when a source commands the
     flow.
 
-    Friction then cannot hold the flow at zero. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any
-    effort below the limit is possible, and the effort is zero.
+    Friction then cannot hold the flow. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort
+    below the limit is possible, and the effort is zero.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None

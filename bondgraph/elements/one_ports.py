@@ -362,8 +362,8 @@ def _storage(
     start: tuple[Any, Any],
     port: OnePort,
 ) -> Element:
-    """Return a storage that is given by a linear coefficient or by an energy, with (start value, nominal size); E110 unless
-    exactly one of the two is given."""
+    """Return a storage given by a linear coefficient or an energy, with (start value, nominal size); E110 unless exactly one of
+    the two is given."""
     initial, nominal = start
     size = port["dimension"] = (
         port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)

@@ -206,7 +206,7 @@ def _other_writers(status: os.stat_result) -> str:
         return ""
     if status.st_uid != os.geteuid():
         return f"it belongs to user {status.st_uid}, but this process runs as user {os.geteuid()}"
-    return "others can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
+    return "other users can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def _trusted(folder: Path) -> bool:

@@ -81,8 +81,8 @@ class Kernel:
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
-        `out` is a contiguous array for the result that overlaps no block; a new array by default. Raises `KernelError` E395 for
-        blocks or an `out` of the wrong shape or type.
+        `out` is a contiguous array for the result that overlaps no block; a new array by default. Raises `KernelError` E395 for a
+        wrong shape or type.
         """
         arrays = self._arrays(blocks)
         if out is None:
@@ -116,8 +116,8 @@ class Kernel:
         """Return the outputs (samples, n_out) at many samples; no Python runs between samples.
 
         Each block is (samples, length), or (length,) if it is the same in all samples; a block of length 1 may also be (samples,)
-        or a number. `out` is a contiguous array for the result; a new array by default. Raises `KernelError` E395 for blocks of
-        the wrong shape or type, or if they differ in their number of samples.
+        or a number. `out` is a contiguous array for the result; a new array by default. Raises `KernelError` E395 for a wrong
+        shape or type, or different numbers of samples.
         """
         arrays, samples = self._samples(blocks)
         if out is None:

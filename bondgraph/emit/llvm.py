@@ -140,8 +140,8 @@ def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part
 
 
 def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
-    """Split routines into functions that share common beginnings; return the LLVM IR of the calling functions, and the programs
-    that they call."""
+    """Split routines into functions that share beginnings; return the LLVM IR of the calling functions, and the programs that
+    they call."""
     texts, straight = list[str](), list[_Straight]()
     beginnings = _beginnings(routines)
     ends = _ends(routines, beginnings)
@@ -218,8 +218,8 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Map the name of a long routine that shares its beginning to the name of the routine that computes its remaining outputs, if
-    this adds hardly any steps."""
+    """Map the name of a long routine that shares its beginning to the routine of its remaining outputs, if this adds hardly any
+    steps."""
     ends: dict[str, str] = {}
     for routine in routines:
         beginning = beginnings.get(routine.name)

@@ -58,7 +58,7 @@ class Part:
     numbers: dict[int, str] = field(default_factory=dict)
     conditions: dict[int, str] = field(default_factory=dict)
     joint: dict[int, list[int]] = field(default_factory=dict)
-    """Step of a sine or cosine -> angles of the call that computes it, with the angle of this step first."""
+    """Step of a sine or cosine -> angles of the call that computes it, this step's angle first."""
     lanes: int = 1
     """SIMD lanes."""
 

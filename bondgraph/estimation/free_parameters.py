@@ -122,8 +122,8 @@ def start_slopes(
 ) -> np.ndarray:
     """Return derivatives (n, k) of the initial state with respect to the varied numbers.
 
-    Start values that follow from others by the user's formulas, which accept only numbers, are differentiated by extrapolated
-    differences. Raises `ModelError` E371 if the differences do not converge, or if the start changes its mode."""
+    Start values that follow from other start values by the user's formulas, which accept only numbers, are differentiated by
+    extrapolated differences. Raises `ModelError` E371 if the differences do not converge, or if the start changes its mode."""
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)

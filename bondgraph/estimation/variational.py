@@ -328,7 +328,7 @@ class SensitivityWeights(ErrorWeights):
         self.table["rejections_before_test"] = after_noise if matters else min(2 * before, longest)
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the gain of the noise and measure the noise again."""
+        """Lower the noise gain, and measure again."""
         self._noise_gain = max(0.5 * self._noise_gain, 1.0)
         self._keep_noise(t, x, m, h, relative)
 

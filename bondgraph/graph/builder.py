@@ -145,8 +145,8 @@ class Graph(Draft):
         """Put parts that share one flow between two nodes, None for ground; junctions and half arrows are added.
 
         Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
-        Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus that of `start`:
-        springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`.
+        Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus the velocity of
+        `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`.
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")

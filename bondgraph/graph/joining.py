@@ -27,7 +27,7 @@ HEAT_FROM_POWER = (
 
 @dataclass(frozen=True)
 class Scope:
-    """Nested graph and the prefix of its names: the path of the graph and a dot, or "" for the outermost graph."""
+    """Nested graph and its prefix: the graph's path and a dot, or "" for the outermost graph."""
 
     graph: Draft
     prefix: str

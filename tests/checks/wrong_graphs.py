@@ -83,7 +83,7 @@ GRAPHS: list[Case] = [
     (
         "E178",
         lambda: Graph("g").between(J0("a"), J1("b"), R("r", 1.0)),
-        ('given: "a", J0, "b", J1', "J1 for those of one velocity"),
+        ('given: "a", J0, "b", J1', "J1 for nodes of one velocity"),
     ),
     ("E178", lambda: Graph("g").between(None, None, R("r", 1.0)), ("ground alone",)),
     ("E178", lambda: Graph("g").between(Graph("a"), None, R("r", 1.0)), ('"a", a graph without this port',)),

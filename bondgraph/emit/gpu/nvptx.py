@@ -44,8 +44,7 @@ def target() -> Any:
 
 
 def ptx_of(texts: Sequence[str], entry: str) -> str:
-    """Return the PTX of a kernel and everything it calls, from the LLVM IR of functions that call each other by name; the result
-    is cached on disk.
+    """Return the PTX of a kernel and everything it calls, from LLVM IR; the result is cached on disk.
 
     Raises `CompileError` E282 without the target, E285 for code that LLVM rejects.
     """

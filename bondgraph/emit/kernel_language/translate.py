@@ -306,7 +306,7 @@ class _Statements(Expressions):
         return value.value
 
     def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return an argument in the form in which it is passed; with several lanes, floats are passed by reference."""
+        """Return an argument as it is passed; with several lanes, floats are passed by reference."""
         result = self.in_memory(value, self.translation.tables.get(kind, kind), node)
         return self.address_of(result) if self.lanes > 1 and kind is float else result
 

@@ -53,8 +53,8 @@ def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool
 
 @dataclass(frozen=True)
 class ImpactPart:
-    """Contacts and friction elements of a collision that act on each other: their impact, its friction elements by their index in
-    the model, and the transitions by which its contacts bounce, fastest first."""
+    """Contacts and friction elements of a collision that act on each other: their impact, the model's friction elements in it,
+    and the transitions by which the contacts bounce, fastest first."""
 
     participants: ImpactParticipants
     impact: Impact
@@ -128,8 +128,7 @@ class CollisionJumps:
         return np.asarray(D + pushed + part.participants.table.states[:, scalars] @ (impact.push[:, None] * derivatives.slopes))
 
     def _refuse_held(self, part: ImpactPart, context: EventScales, responses: np.ndarray) -> None:
-        """Raise E374 for held contacts, without impulse in this part of the collision, that a change along a direction would pull
-        or push."""
+        """Raise E374 for held contacts outside the impact that a change along a direction would pull or push."""
         table = part.participants.table
         scale = np.where(np.isfinite(table.scale), table.scale, 0.0)
         largest = float(np.max(_scaled(scale, np.abs(table.flow)), initial=0.0))
@@ -162,12 +161,12 @@ class CollisionJumps:
 
     def refuse_after(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
         """Raise E374 for contacts that touch at zero speed after sequential collisions if a change along a direction makes them
-        approach. The contact of the last collision is exempt, because restitution determines its speed."""
+        approach, except for the last contact, whose speed restitution determines."""
         self._refuse_touching(EventScales.of(self._kernels, event, D), at, D, dt, set(range(len(at.m))) - self._slots(event))
 
     def refuse_before(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-        """Raise E374 for a triggered collision whose contact was already touching at zero speed, if a change along a direction
-        makes the contact approach or open."""
+        """Raise E374 for a triggered collision of a contact that touched at zero speed, if a change along a direction makes it
+        approach or open."""
         context = EventScales.of(self._kernels, event, D)
         refuse_opening(context, event.transition, at, D, dt)
         self._refuse_touching(context, at, D, dt, self._slots(event))

@@ -50,7 +50,7 @@ class PrecedingSegment:
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
     ticked: tuple[np.ndarray, np.ndarray] | None = None
-    """Guards (transitions,) just before a tick or break at the end of the segment, and the derivatives dt (k,) of its time."""
+    """Guards (transitions,) before a tick or break at the end of the segment, and the derivatives dt (k,) of its time."""
 
 
 @dataclass(frozen=True)
@@ -416,8 +416,8 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
-    """Return the error for a contact that closes at the same time as other contacts only by chance: a change `along` some numbers
-    separates the times."""
+    """Return the error for contacts that close simultaneously only by chance: a change `along` some numbers separates the
+    times."""
     name = kernels.bound.program.transitions[transition].name
     why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))

@@ -43,8 +43,8 @@ SERIES_LENGTH = 10
 def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
-    """Return the derivative dt of an event's time: zero at the start, that of a tick that makes the guard jump, else that of the
-    guard's zero crossing. f (n,) holds the rates before it."""
+    """Return the derivative dt of an event's time: zero at the start; the tick's dt if a tick makes the guard jump; else the dt
+    of the guard's zero crossing. f (n,) holds the rates before it."""
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
