@@ -336,8 +336,7 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
 
 
 def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list[int]]]:
-    """Return the causality that meets these demands, and the bonds that could set the common variable of each switched
-    junction."""
+    """Return the causality that meets these demands, and the bonds that could set each switched junction's common variable."""
     strokes = Strokes(model, model.bonds_by_port)
     problems: dict[str, Problem] = {}
     for path, bond, into_element in demands[CausalityPreference.MUST]:
@@ -361,8 +360,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
         tied[path] = ring
 
     def others_with(bond: int, into_head: bool) -> int | None:
-        """Count the preferred causalities that could not be met if this stroke were also required; None if the stroke is
-        impossible."""
+        """Count the preferences that this stroke would leave unmet if it were also required; None if it is impossible."""
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -426,8 +424,7 @@ class _Choice:
 
 
 def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> tuple[dict[str, tuple[str, ...]], list[int]]:
-    """Satisfy the preferences in order, with backtracking; return the elements that prevented each unmet preference, and the free
-    choices."""
+    """Satisfy the preferences in order, with backtracking; return the elements that prevented each, and the free choices."""
     forced_by: dict[str, tuple[str, ...]] = {}
     choices: list[_Choice] = []
     retractions, position = 0, 0
