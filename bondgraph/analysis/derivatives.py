@@ -129,7 +129,7 @@ def warn_of_samplers(compiled: Compiled) -> None:
     """Warn that states of sampled blocks are constant in a linear system."""
     if compiled.program.clocks:
         names = ", ".join(f'"{clock.name}"' for clock in compiled.program.clocks)
-        text = f'"{compiled.model.name}": what {names} holds between ticks is constant, so the loop is open there;'
+        text = f'"{compiled.model.name}": the values of {names} between ticks are constant, so the loop is open;'
         warnings.warn(f"{text} `linearise_sampled` closes it, over one period", OpenSamplerWarning, stacklevel=caller_depth())
 
 

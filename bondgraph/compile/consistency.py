@@ -325,7 +325,7 @@ def fitting_start(
     constrained = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
     solution = fitting(constrained, x, kept)
     if solution is None:
-        staying = f" while {', '.join(targets)} stay{'s' if len(targets) == 1 else ''}" if targets else ""
+        staying = f" with {', '.join(targets)} fixed" if targets else ""
         cures = (
             ("fewer rates in keep: one for each degree of freedom",)
             if targets

@@ -148,7 +148,7 @@ class NvidiaDevice:
 
 
 def _no_gpu(title: str, why: str) -> RunError:
-    cures = (ON_THE_CPU, 'device="auto", which takes a GPU only if there is one', "nvidia-smi, which lists what the driver sees")
+    cures = (ON_THE_CPU, 'device="auto", which uses a GPU only if there is one', "nvidia-smi, which lists what the driver sees")
     return RunError(Problem("E287", title, (why,), cures=cures))
 
 

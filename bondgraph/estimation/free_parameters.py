@@ -179,7 +179,7 @@ def _refuse_edges(
 
 def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
     title = f'the start changes its mode if "{label}" changes slightly'
-    return refusal("E371", title, "another start, away from where modes change", about=compiled.model.name, places=())
+    return refusal("E371", title, "another start, away from mode changes", about=compiled.model.name, places=())
 
 
 def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:

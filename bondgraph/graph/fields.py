@@ -100,7 +100,7 @@ def multiport(
         return Element("R", name, resistor, each, values, paths, place=caller_place(), guess=guessed)
     _refuse_others(kind, name, "an R", passive=passive, guess=guess is not None, gives=gives != "flow")
     if initial is None:
-        title, why = f'multiport "{name}" of kind "{kind}" lacks its start', "the start has a number for each port"
+        title, why = f'multiport "{name}" of kind "{kind}" lacks its start value', "the start value has a number for each port"
         raise refusal("E110", title, f"initial={[0.0] * len(ports)}", about=name, why=why)
     return _storage_field(kind, name, formula, ports, (initial, nominal), parameters, paths)
 
