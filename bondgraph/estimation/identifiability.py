@@ -25,7 +25,7 @@ UNIDENTIFIABLE = 1.0
 """Relative standard deviation above which a number or combination counts as not identifiable."""
 
 ROUNDING_RANK = 1e-9
-"""Relative size below which a column of derivatives, or a singular value, is rounding error of the runs."""
+"""Relative size below which a column of derivatives, or a singular value, counts as rounding error of the runs."""
 
 OUTLIER = 5.0
 """Ratio of a residual to sigma above which it counts as an outlier."""

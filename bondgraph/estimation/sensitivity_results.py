@@ -268,7 +268,7 @@ def run_sensitivities(
     **settings: Unpack[RunSettings],
 ) -> RunSensitivities:
     """Run a model, and differentiate the run with respect to parameters and start values: forward sensitivities S' = f_x S + f_p
-    from the tape of the model's formulas, with jump conditions at ticks, time breaks and events.
+    from the tape of the model's formulas, with jump conditions at ticks, discontinuities in time and events.
 
     Parameters
     ----------

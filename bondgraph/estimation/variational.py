@@ -178,7 +178,7 @@ class Variational:
 
     @functools.cached_property
     def break_times(self) -> Kernel | None:
-        """Kernel p -> time and period of each time break (b,), then their derivatives by columns (2 b k,)."""
+        """Kernel p -> time and period of each discontinuity in time (b,), then their derivatives by columns (2 b k,)."""
         breaks = breaks_of(self.compiled.system)
         if breaks is None:
             return None

@@ -9,7 +9,7 @@ reset and after the last, since intermediate modes may not permit motion. Where 
 Transitions that an event triggers share its time; transitions whose guards cross zero independently at the same time have their
 own times; events that accumulate (Zeno) have the time of their limit.
 
-Clock ticks and time breaks have jump conditions too: S afterwards, and the derivative dt/dp of the time.
+Clock ticks and discontinuities in time have jump conditions too: S afterwards, and the derivative dt/dp of the time.
 """
 
 from __future__ import annotations
