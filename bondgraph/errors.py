@@ -168,7 +168,7 @@ class ExtraError(_InOneLine, ImportError):
 
 
 class RunEndedWarning(UserWarning):
-    """Warning that a run ended early; its `Result` has the reason (`failure`) and is valid up to its last time."""
+    """Warning that a run ended early; its `Result` has the reason (`failure`) and is valid up to the last time."""
 
 
 class RoundingWarning(UserWarning):

@@ -28,7 +28,7 @@ class StartValues(Mapping[str, Any]):
 
     values_by_name: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters by name that were solved for together with the start values, as in an operating point."""
+    """Parameters by name that were solved for together with the start values, for example in an operating point."""
 
     def __getitem__(self, name: str) -> Any:
         return self.values_by_name[name]

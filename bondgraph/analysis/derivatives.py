@@ -35,8 +35,8 @@ SPARSE = 400
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Derivatives:
-    """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. Call it with a
-    `Point` for the `Linear` system there.
+    """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. A call with a
+    `Point` returns the `Linear` system at this point.
     """
 
     compiled: Compiled

@@ -90,7 +90,7 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _tied(draft: Assembly, path: str, term: Term) -> str:
-    """Return the name of a term of a sum, without its sign, and add statements for the products with its ratios."""
+    """Return the name of a term of a sum, without its sign, and add statements for the products with the ratios."""
     name = f"{term.bond}:{term.variable}"
     for ratio, exponent in term.ratios:
         law = draft.model.elements[ratio].law_as(Ratio)

@@ -175,7 +175,8 @@ def position_slope(position: ops.Op, index: int, count: int) -> ops.Op:
 
 
 def switch(draft: Assembly, path: str, element: Element) -> None:
-    """Write a switch: its effort is zero if closed, its flow if open; causality decides which of the two is the unknown."""
+    """Write a switch: its effort is zero if closed, and its flow if open; causality determines which of the two is the
+    unknown."""
     law, bond = element.law_as(IdealSwitch), draft.bond_at(path)
     sign = into(bond, path)
     inward = signed(draft, path, flow(bond), sign)

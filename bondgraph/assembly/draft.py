@@ -102,7 +102,7 @@ def into(bond: Bond, path: str) -> int:
 
 
 def law_arguments(path: str, element: Element) -> tuple[str, ...]:
-    """Return the names of an element's parameters, then of its signals: the arguments of its formulas."""
+    """Return the arguments of an element's formulas: the names of its parameters, then of its signals."""
     return (*(f"{path}.{name}" for name in element.parameters), *element.signals)
 
 

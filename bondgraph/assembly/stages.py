@@ -1,6 +1,5 @@
-"""Stages of a sorted system: the statements to evaluate before all time derivatives, and those that depend on derivatives.
-
-Tracing on a tape (`bondgraph.tracing`) and with symbols (`bondgraph.export`) follows these stages.
+"""Stages of a sorted system: the statements to evaluate before all time derivatives, and the statements that depend on
+derivatives. Tracing on a tape (`bondgraph.tracing`) and with symbols (`bondgraph.export`) follows these stages.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Stages:
 def stages_of(system: System, targets: Iterable[str] | None = None, inputs: Container[str] = ()) -> Stages:
     """Return the stages of the statements that the targets depend on, by default of all statements.
 
-    Values in `inputs`, such as those from outside a part, depend on nothing.
+    Values in `inputs`, such as values from outside a part, depend on nothing.
     """
     producer = {out: index for index, s in enumerate(system.statements) for out in s.outs if out not in inputs}
     derivatives = {index for index, s in enumerate(system.statements) if s.op is TIME_DERIVATIVE}

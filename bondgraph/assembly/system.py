@@ -237,7 +237,7 @@ class System:
     """Pairs of names for the same value, until aliases are removed."""
     closing: Closing | None = None
     conversions: Mapping[str, Conversion] = field(default_factory=dict)
-    """Conversions of parameters from their declared units to the units in which statements read them."""
+    """Conversions of parameters from declared units to the units that statements use."""
     indeterminate: tuple[Indeterminate | IndeterminateCircuits, ...] = ()
     """Statically indeterminate modes, some of them found by tracing."""
     boxes: tuple[BoxLayout, ...] = ()
@@ -259,7 +259,7 @@ class System:
         return _indices({state.name: state.initial for state in self.states})
 
     def read_by_statements(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return parameters by name as statements read them, from their values in declared units."""
+        """Return parameters by name in the units that statements use, from values in declared units."""
         if not self.conversions:
             return parameters
         return {name: self.conversions[name](value) if name in self.conversions else value for name, value in parameters.items()}

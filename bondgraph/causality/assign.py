@@ -169,7 +169,7 @@ def _bonds(model: Model, clash: Clash) -> str:
 
 
 def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place | None, ...]:
-    """Return the source lines of the culprits, of the node if there are none, and of the bond if there is no node."""
+    """Return the source lines of the culprits, else of the node, else of the bond."""
     lines = [model.elements[path].place for path in culprits if path in model.elements]
     if not lines and clash.node:
         lines = [model.elements[clash.node.path].place]

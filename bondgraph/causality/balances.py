@@ -74,7 +74,8 @@ def _may_balance(model: Model, path: str) -> bool:
 
 
 def _chain(strokes: Strokes, clash: Clash) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield the causes of conflicting strokes, the nearest first: an element, and the bonds whose strokes it passes on."""
+    """Yield the causes of conflicting strokes, the nearest first: an element, and the bonds whose strokes propagate through
+    it."""
     groups = [group for group in clash.groups if not isinstance(group, str)]
     waiting, seen = [clash.bond, *(bond for group in groups for bond in group)], set[int]()
     if clash.node is not None and clash.case == "none":

@@ -317,7 +317,7 @@ def _bisected(function: Callable[[float], float], begin: float, end: float) -> f
 
 
 def _active_sample(formula: Any, values: list[Any], dimension: int) -> tuple[Any, float] | None:
-    """Return a sample at which the relation supplies power, and the power; None if there is none."""
+    """Return a sample at which the relation supplies power, and the power; None without such a sample."""
     for sample in _samples(dimension):
         with np.errstate(all="ignore"):
             result = np.asarray(formula(sample, *values), dtype=float)

@@ -1,6 +1,6 @@
 """Changes of parameters, start values and modes for a run: check them by name and arrange them in the model's order.
 
-A start value given as an effort or flow sets the one state that determines it, by the inverse of the law.
+A start value given as an effort or flow sets the only state that determines this value, by the inverse of the law.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
 
 
 def _by_one_state(system: System, root: str) -> ConvertedStart | None:
-    """Return the only state on which an effort or flow depends, as behind a transformer."""
+    """Return the only state on which an effort or flow depends, for example behind a transformer."""
     if root.rpartition(".")[2] not in ("effort", "flow"):
         return None
     inputs, left = dict[str, None](), [root]

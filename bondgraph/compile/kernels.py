@@ -75,8 +75,8 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 
 
 def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
-    """Return kernels of routines that are compiled together, without an optimiser, when one of them is first used: they run only
-    at events and samples."""
+    """Return kernels of routines that are compiled together, without an optimiser, when one of them is first used, because they
+    run only at events and samples."""
     quick = 0 if group[0].name in UNFUSED else QUICK
     library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, level=0)))
 
@@ -193,11 +193,11 @@ def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
 
 STEP_ROUTINES = ("rates", "powers", "rates_and_powers")
 SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
-"""Routines that SIMD lanes of runs need for steps, and those for samples, which share one kernel because they have much in
+"""Routines that SIMD lanes of runs need for steps, and routines for samples, which share one kernel because they have much in
 common."""
 
 MAX_LANE_STEPS = 20_000
-"""Maximum number of steps of these routines for which lane kernels are compiled: more take seconds to compile."""
+"""Maximum number of steps of these routines for which SIMD kernels are compiled; longer routines take seconds to compile."""
 
 
 def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
@@ -330,9 +330,9 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
 
 
 def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, constant: Collection[str] = ()) -> int:
-    """Count the distinct operations of a formula, without those that depend only on `constant` arguments.
+    """Count the distinct operations of a formula, without operations that depend only on `constant` arguments.
 
-    Arguments are as in `compile_formula`; each argument that it reads counts as one.
+    Arguments are as in `compile_formula`; each argument that the formula reads counts as one operation.
     """
     tape, results = _traced(formula, arguments)
     roots = [tape.scalar(scalar).index for result in results.values() for scalar in np.asarray(result, dtype=object).flat]

@@ -41,7 +41,7 @@ CONVERGED = 1e-9
 """Largest relative Newton step at a solution."""
 
 SENSED = 1e-6
-"""Relative change of an unknown that must change the residuals at a solution by far more than their size there."""
+"""Relative change of an unknown that must change the residuals at a solution by far more than the size of the residuals."""
 
 MAX_SOLUTIONS = 8
 """Maximum number of solutions sought for one loop."""
@@ -149,11 +149,10 @@ def _multiples(root: np.ndarray) -> np.ndarray:
 
 
 def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
-    """Return the final iterates (rows, k) of Newton's method from many starting points (rows, k); NaN if one fails.
-
-    Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
-    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
-    residuals are divided by the distances from them, so that no iteration ends there.
+    """Return the final iterates (rows, k) of Newton's method from many starting points (rows, k); NaN if an iteration fails. Each
+    step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped steps end in
+    a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the residuals are
+    divided by the distances from them, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))

@@ -57,7 +57,7 @@ def contradicting_starts(
 ) -> list[Problem]:
     """Report storages in derivative causality whose `starts`, by the name of the state, differ from the computed values (E213).
 
-    `evaluate` returns all values at the start; it is called only if there are such starts.
+    `evaluate` returns all values at the start; it is called only if there are such start values.
     """
     if not starts:
         return []

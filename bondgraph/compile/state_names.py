@@ -23,7 +23,7 @@ _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
     """Return the independent states of the model, their indices in x, and a label for each of these.
 
-    States that track the unknowns of a nonlinear algebraic loop lie in x too, but depend on other states.
+    States that track the unknowns of a nonlinear algebraic loop are also in x, but depend on other states.
     """
     followers = system.guesses
     return _described(system, [state for state in system.states if state.name not in followers])

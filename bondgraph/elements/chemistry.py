@@ -59,7 +59,7 @@ def Ce(
 
 
 def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str] | None = None) -> Element:
-    """Return a chemical reaction from the species at port 1 to those at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
+    """Return a chemical reaction from the species at port 1 to the species at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
 
     A_f and A_r are the efforts of ports 1 and 2; the same v flows in at port 1 and out at port 2 (mass action if the species are
     Ce). Several species of one side meet at a 1-junction; a TF of ratio n between reaction and species gives the species the

@@ -29,14 +29,15 @@ OUTSIDE = ("hold", "extend", "periodic")
 
 @dataclass(frozen=True, eq=False)
 class TableAxis:
-    """Ascending points (n,) and their n + 1 intervals: before the first, between them, after the last."""
+    """Ascending points (n,) and their n + 1 intervals: before the first point, between points, and after the last point."""
 
     points: np.ndarray
     is_periodic: bool
 
     @cached_property
     def origins(self) -> np.ndarray:
-        """Origin (n + 1,) of the local coordinate of each interval: the point before it, or after it for the first."""
+        """Origin (n + 1,) of the local coordinate of each interval: the point before the interval, or after it for the first
+        interval."""
         return np.concatenate([self.points[:1], self.points])
 
     def locate(self, u: Any) -> tuple[Any, Any, Any]:

@@ -230,7 +230,7 @@ class _Search:
 
 
 def _variation(y: np.ndarray) -> float:
-    """Return the standard deviation of a time series, its size if it is constant, or one if it is zero."""
+    """Return the standard deviation of a time series, the size of a constant series, or one for a series of zeros."""
     with np.errstate(over="ignore"):  # `refuse_sizes` refuses overflow
         return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 

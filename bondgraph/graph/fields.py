@@ -67,9 +67,9 @@ def multiport(
     """Return a C-field or I-field, a graph with one scalar port for each state of one energy function; or an R-field, an element
     with several ports and one formula for all of them.
 
-    The efforts of a C-field are the energy's derivatives with respect to its displacements, the flows of an I-field those with
-    respect to its momenta, so that the field is conservative and reciprocal for any formula. The power of an R-field, the sum of
-    effort times flow of its ports, is dissipated.
+    The efforts of a C-field are the energy's derivatives with respect to its displacements, the flows of an I-field its
+    derivatives with respect to the momenta, so that the field is conservative and reciprocal for any formula. The power of an
+    R-field, the sum of effort times flow of its ports, is dissipated.
 
     Parameters
     ----------

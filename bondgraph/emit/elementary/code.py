@@ -73,8 +73,8 @@ def symbol(name: str, lanes: int) -> str:
 def _entry(name: str, function: Callable[..., float], lanes: int, width: int) -> str:
     """Return the LLVM IR of the function that kernels call, with vectors in registers.
 
-    A single number is computed as a vector, too: LLVM blends vectors to choose between numbers, but branches on single numbers.
-    """
+    A single number is computed as a vector, too: LLVM selects between vectors by blending, but between single numbers by
+    branching."""
     letters = "xy"[: 1 + (function in functions.OF_TWO)]
     kind, vector = "double" if lanes == 1 else f"<{lanes} x double>", f"<{width} x double>"
     lines = ["entry:", *(f"%{letter}.at = alloca {vector}" for letter in f"{letters}r")]

@@ -216,7 +216,7 @@ class _Statements(Expressions):
             self.assigned = set.intersection(*ends) if ends else before
 
     def _if_lanes(self, condition: Term, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
-        """Execute each branch for the lanes that take it; skip it if no lane does."""
+        """Execute each branch for the lanes that take it; skip a branch that no lane takes."""
         outer, before = self.mask, set(self.assigned)
         for each, block in ((condition, body), (self.step("not", condition), orelse)):
             if block:

@@ -90,7 +90,7 @@ class Emitter:
         return self.condition(number) if kind is bool else Computed(kind, number)
 
     def converted(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return a value converted to this type; a bool becomes a condition. With None, it keeps its type."""
+        """Return a value converted to this type; a bool becomes a condition. With None, the value keeps its type."""
         if isinstance(value, Known):
             return self._literal(value, kind, node)
         now = value.type

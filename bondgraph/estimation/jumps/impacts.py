@@ -1,6 +1,6 @@
-"""Jump conditions of sensitivities at a collision: D = S + f dt after it, from the derivatives of its impulses.
+"""Jump conditions of sensitivities at a collision: D = S + f dt after the collision, from the derivatives of its impulses.
 
-Contacts that do not act on each other belong to separate parts: each part has its own time, at which all its contacts must be
+Contacts that do not act on each other belong to separate parts, each with its own time, at which all contacts of the part must be
 closed.
 """
 

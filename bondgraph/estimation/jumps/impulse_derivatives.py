@@ -296,7 +296,7 @@ class ImpulseDerivatives:
 
     def _energy(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Return derivatives of the energy that impulses add, with respect to the impulses (c,) and along the directions (k,),
-        and its distance from zero, relative to its terms."""
+        and the distance of the energy from zero, relative to its terms."""
         z, A = self._z, self._unit.response
         by_z, energy = self._flow + 0.5 * (A + A.T) @ z, float(z @ (self._flow + 0.5 * A @ z))
         terms = float(np.abs(z) @ (np.abs(self._flow) + 0.5 * np.abs(A) @ np.abs(z)))
@@ -323,8 +323,8 @@ class ImpulseDerivatives:
 
 
 def _redistributed(unit: Cones, z: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Redistribute redundant friction impulses in proportion to their limits, so that one impulse is at its limit only if all
-    are."""
+    """Redistribute redundant friction impulses in proportion to their limits, so that one impulse reaches its limit only if all
+    impulses do."""
     a, b = unit.response @ z + offset, unit.bounds @ z
     stopped = [
         (group, b[g])

@@ -98,7 +98,7 @@ def _crossing(
 
 
 def _largest(kernels: RunKernels, at: SensitivityState, transition: int, before: PrecedingSegment, f: np.ndarray) -> float:
-    """Return the largest |guard| of the segment, from its start and the middle of the cubic through its ends."""
+    """Return the largest |guard| of the segment, from its start and the middle of the cubic through both ends."""
     bound = kernels.bound
     begin = bound.rates(at.t - before.length, before.x, at.m)
     middle = (before.x + at.x) / 2.0 + before.length / 8.0 * (begin - f)
