@@ -170,8 +170,8 @@ def Constraint(
     holds : "position", h = 0 (in a switched constraint h is a gap, measured even while the constraint is off), or "velocity":
         then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
     automaton, active : a switched constraint is active while the automaton is in one of the `active` states; else its effort is
-    0. closing : "impulse": when the constraint becomes active, the flow jumps to zero and momentum is conserved (a plastic
-    impact);
+        zero.
+    closing : "impulse": when the constraint becomes active, the flow jumps to zero and momentum is conserved (a plastic impact);
         "smooth": the flow decays by alpha1 and alpha0, without an impact.
     restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
     measured : True if the rates of the signals of `position` include a drift correction, as for contact coordinates: then h' is

@@ -163,8 +163,9 @@ class Estimate:
     residuals : (model - data) / sigma (samples, numbers) of each experiment, by the name of the channel.
     sigma : standard deviations of the noise, likewise; estimated_sigmas : channels whose noise is estimated from the residuals.
     chi2, degrees_of_freedom : sum of all squared residuals, and its degrees of freedom.
-    findings : remarks on numbers that are not identifiable or at their bounds, and warnings. results : a run for each experiment
-    at the estimate. message : why the search ended. failures : counts of failed runs by reason.
+    findings : remarks on numbers that are not identifiable or at their bounds, and warnings.
+    results : a run for each experiment at the estimate. message : why the search ended. failures : counts of failed runs by
+        reason.
     """
 
     labels: tuple[str, ...]
