@@ -119,7 +119,7 @@ def operating_point(
     tolerance : size of the last step relative to |x| + nominal.
 
     Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for a singular
-    system that is too large, E261 for unknown or contradictory names; and the errors of `linearise`."""
+    system that is too large, E261 for invalid names; and the errors of `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))

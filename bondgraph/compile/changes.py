@@ -147,8 +147,8 @@ _MOST_LISTED = 12
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the changed parameters by the names under which they are computed.
 
-    Raises `ModelError` E121 for an unknown name, E124 for values of the wrong shape or a value set by two names, E119 for a
-    negative resistance or similar, E151 for a value outside the range of friction or constraints.
+    Raises `ModelError` E121 for an unknown name, E124 for an invalid value or a value set by two names, E119 for a negative
+    resistance or similar, E151 for a value outside the range of friction or constraints.
     """
     defaults, checked = system.parameters, dict[str, np.ndarray]()
     changed: dict[str, Element] = {}
@@ -190,8 +190,8 @@ def changed_start(
     the name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
     calls are not called again.
 
-    Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for values of the wrong shape or a value set by
-    two names, E171 for two start functions that disagree, E214 for friction with a mode that contradicts its motion.
+    Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for an invalid value or a value set by two names,
+    E171 for two start functions that disagree, E214 for friction with a mode that contradicts its motion.
     """
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -300,7 +300,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Split changes into start values of storages in derivative causality, by the name of the state, and all other changes.
 
-    Raises `ModelError` E124 for the wrong shape.
+    Raises `ModelError` E124 for an invalid value of the former.
     """
     names = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}" for path in causality.derivative}
     state_of = {system.resolve(name): name for name in names}

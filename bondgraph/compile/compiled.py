@@ -121,8 +121,8 @@ class Compiled(Frozen):
         operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
         on them. A storage in derivative causality may also be named, with the value that follows from the other storages.
 
-        Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for values of the
-        wrong shape; E213 for contradictions.
+        Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for invalid values;
+        E213 for contradictions.
         """
         x, m, _ = self.starting_point(changes, parameters)
         return x, m

@@ -29,7 +29,7 @@ def bound(about: str, formula: Formula, count: int, parameters: Mapping[str, Any
     the remaining parameters and signals, or the signals alone, in their order. A formula without such an argument is returned
     unchanged, and so is an `Op`.
 
-    Raises `ModelError` E567 if the number of remaining arguments is wrong.
+    Raises `ModelError` E567 if the remaining arguments are ambiguous.
     """
     if formula is None or isinstance(formula, Op):
         return formula
