@@ -23,7 +23,7 @@ FORMULAS: list[Case] = [
     ("E144", lambda: signals.transfer_function("h", "c.q", [1.0, 0.0], [2.0]), ('"h" is not proper', "degree 1")),
     ("E145", lambda: signals.transfer_function("h", "c.q", [1.0], [0.0]), ("den is zero",)),
     ("E146", lambda: signals.table("f", "c.q", [1.0, 0.0], [1.0, 2.0]), ("finite and ascending", "1 is followed by 0")),
-    ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0]), ("do not fit", "(2,)", "(1,)")),
+    ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0]), ("do not form a table", "(2,)", "(1,)")),
     ("E148", lambda: signals.limiter("limit", "c.q", 2.0, 1.0), ("lowest is above highest",)),
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("'xor'", "and, or, not")),
     ("E180", lambda: loop(Se("u", 1.0), I("m", 1.0), R("r", flow=signals.curve([0, 1], [0, 1]))), ('R "r"', "beyond 0 and 1")),
