@@ -1,6 +1,6 @@
 """Errors and warnings: problems with code, title, details, the user's source lines, and cures.
 
-A stage of the compiler collects all its problems and raises them at once as one `ModelError`.
+A stage of the compiler collects all its problems and raises them together as one `ModelError`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def caller_place() -> Place | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _place(file: str, line: int) -> Place:
-    """Return the place of a line; cached, since loops create many objects on one line."""
+    """Return the `Place` of a line; cached, since loops create many objects on one line."""
     return Place(file, line)
 
 
@@ -114,7 +114,8 @@ class Problem:
 
 
 def _in_one_line(text: str) -> str:
-    """Return a text on one line, shortened in the middle if too long, because titles may hold the `repr` of any value."""
+    """Return a string on one line, shortened in the middle if it is too long, because titles may contain the `repr` of any
+    value."""
     line = " ".join(str(text).split()) if "\n" in str(text) else str(text)
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE // 2]} ... {line[-MAX_TITLE // 4 :]}"
 
@@ -163,11 +164,11 @@ class FileError(_InOneLine, OSError):
 
 
 class ExtraError(_InOneLine, ImportError):
-    """Error of a function whose optional package is not installed."""
+    """Error raised by a function whose optional package is not installed."""
 
 
 class RunEndedWarning(UserWarning):
-    """Warning that a run ended early; its `Result` has the reason (`failure`) and is valid up to its last time."""
+    """Warning that a run ended early; its `Result` has the reason (`failure`) and is valid up to the last time."""
 
 
 class RoundingWarning(UserWarning):

@@ -17,7 +17,7 @@ class MethodEntry:
     ----------
     name : for `simulate(method=...)`.
     order, dense : orders of its solution and of its dense output, 0 if rtol determines them.
-    meaning, use : what it is and when to use it, one line each.
+    meaning, use : what the method is and when to use it, one line each.
     load : function that imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
     safety : tolerance per step divided by the user's rtol, which bounds the energy residual of a run; least : smallest tolerance
         per step that the method can meet.
@@ -43,7 +43,7 @@ class MethodEntry:
 
     @property
     def orders(self) -> tuple[str, str]:
-        """Orders of the solution and of its dense output, in words."""
+        """Description of the orders of the solution and of its dense output."""
         return (str(self.order), str(self.dense)) if self.order else ("by rtol", "the same")
 
 
@@ -123,7 +123,7 @@ RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "d
 
 
 def names() -> tuple[str, ...]:
-    """Return the words that `method=` accepts."""
+    """Return the values that `method=` accepts."""
     return (AUTO, *METHODS)
 
 

@@ -28,7 +28,7 @@ class StartValues(Mapping[str, Any]):
 
     values_by_name: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters by name that were solved for together with the start values, as in an operating point."""
+    """Parameters by name that were solved for together with the start values, for example in an operating point."""
 
     def __getitem__(self, name: str) -> Any:
         return self.values_by_name[name]
@@ -66,7 +66,7 @@ Initial = Mapping[str, Any] | Startable
 
 @dataclass(frozen=True)
 class KeptQuantity:
-    """Quantity kept from a run: its name, its unit, the shape of its value at one sample."""
+    """Quantity kept from a run: its name, its unit and the shape of its value at one sample."""
 
     name: str
     unit: str
@@ -84,8 +84,8 @@ class Sink(Protocol):
         """Take the next samples: times (k,), s, and values (k, *shape) by name, which the sink may keep."""
 
     def end(self, wrong: str, valid: int) -> None:
-        """End the run; `wrong` is the reason why it ended early or cannot be trusted, "" if it is ok; the first `valid` samples
-        are valid."""
+        """End the run; `wrong` is the reason why it ended early or cannot be trusted, "" if the run is ok; the first `valid`
+        samples are valid."""
 
     def abandon(self) -> None:
         """Discard an interrupted or failed run."""
@@ -97,7 +97,7 @@ Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np
 
 @runtime_checkable
 class NamedMeasure(Protocol):
-    """Measure of a run, with the name `what`, `of` a quantity or an event."""
+    """Measure of a run: `what` is its name, and `of` the quantity or event that it measures."""
 
     @property
     def what(self) -> str:
@@ -114,7 +114,7 @@ KeepNamed = str | Sequence[str] | Mapping[str, str | NamedMeasure]
 
 @dataclass(frozen=True)
 class KeepOptions:
-    """Quantities to keep from a run, and their destination: by default all, in the result."""
+    """Quantities to keep from a run and their destination; by default, all are kept in the result."""
 
     keep: KeepNamed | None = None
     sink: Sinkable | None = None
@@ -145,7 +145,7 @@ class RunSettings(TypedDict, total=False):
         float,
         Setting(
             1e-7,
-            "bound on the error of the run relative to the energy in play, 1e-13 to 1e-1; the integrators work with a smaller"
+            "bound on the error of the run relative to the energy scale, 1e-13 to 1e-1; the integrators work with a smaller"
             " tolerance per step.",
         ),
     ]
@@ -179,7 +179,7 @@ class RunSettings(TypedDict, total=False):
             ' continuous velocities, "keep".',
         ),
     ]
-    progress: Annotated[bool, Setting(True, "show a bar on a terminal when a run takes longer than two seconds.")]
+    progress: Annotated[bool, Setting(True, "show a progress bar in the terminal when a run takes longer than two seconds.")]
     strict: Annotated[bool, Setting(False, "raise an error if the result would not be `ok`.")]
 
 

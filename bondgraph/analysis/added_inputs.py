@@ -21,8 +21,8 @@ _TORN = ":computed"
 
 
 def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
-    """Return the system with a parameter added to each named source or block signal; the names, with those of the added
-    parameters instead of the signals; and the signal of each added parameter."""
+    """Return the system with a parameter added to each named source or block signal; the names, with added parameters instead of
+    the signals; and the signal of each added parameter."""
     named, signals = [], {}
     for name in names_of(names, "inputs"):
         signal, bracket, index = name.partition("[")
@@ -72,5 +72,5 @@ def _with_addend(system: System, statement: Statement, computed: str, added: str
 
 
 def with_zeros(kernel: Kernel, p: np.ndarray) -> np.ndarray:
-    """Return the parameters of a kernel (t, x, p, m): those of the model, and zeros for added inputs."""
+    """Return the parameters of a kernel (t, x, p, m): the model's parameters, and zeros for added inputs."""
     return np.concatenate([p, np.zeros(kernel.sizes[2] - len(p))])

@@ -22,8 +22,8 @@ _RANK = 1e-10
 _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
-"""Largest residual that may be rounding; and smallest size of the terms of an equation, for unknowns at zero, which have no size
-of their own; both relative to its terms at |z| + nominal."""
+"""Largest residual that may be rounding error; and smallest size of the terms of an equation, for unknowns at zero, which have no
+size of their own. Both are relative to the equation's terms at |z| + nominal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class _Solver:
 
 
 def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
-    """Return a solver of J dz = -r: sparse LU if J is sparse, square and regular, else singular values."""
+    """Return a solver of J dz = -r: sparse LU if J is sparse, square and regular, else singular value decomposition."""
     rows, columns = jacobian.shape
     none = np.zeros((columns, 0))
     if hasattr(jacobian, "toarray") and rows == columns:
@@ -114,7 +114,7 @@ def newton(
     iterations: int,
     conserve: bool = False,
 ) -> NewtonResult:
-    """Solve equations(z) = 0, where equations returns the residual (k,) and the Jacobian (k, n), dense or sparse.
+    """Solve equations(z) = 0, where `equations` returns the residual (k,) and the Jacobian (k, n), dense or sparse.
 
     With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically are conserved.
     Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular.
@@ -203,7 +203,7 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (n, k) such that matrix @ X = -right, keeping conserved quantities; and True for each column that solves its
+    """Return X (n, k) such that matrix @ X = -right, keeping conserved quantities; and True for each column of X that solves its
     equation."""
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]

@@ -35,8 +35,8 @@ SPARSE = 400
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Derivatives:
-    """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. Call it with a
-    `Point` for the `Linear` system there.
+    """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. A call with a
+    `Point` returns the `Linear` system at this point.
     """
 
     compiled: Compiled
@@ -129,7 +129,7 @@ def warn_of_samplers(compiled: Compiled) -> None:
     """Warn that states of sampled blocks are constant in a linear system."""
     if compiled.program.clocks:
         names = ", ".join(f'"{clock.name}"' for clock in compiled.program.clocks)
-        text = f'"{compiled.model.name}": what {names} holds between ticks is constant, so the loop is open there;'
+        text = f'"{compiled.model.name}": the values of {names} between ticks are constant, so the loop is open;'
         warnings.warn(f"{text} `linearise_sampled` closes it, over one period", OpenSamplerWarning, stacklevel=caller_depth())
 
 
@@ -162,8 +162,8 @@ def linearise(
     parameters : changes of parameters by name.
     modes : names of automata and of their states.
 
-    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state
-    that does not fit, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""
+    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state of
+    the wrong shape, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

@@ -31,7 +31,7 @@ SHOWN = 12
 DENSE = 4000
 """Largest number of states for dense algebra, such as all eigenvalues."""
 _SHOWN = 16
-"""Largest number of states whose matrices and poles notebooks show."""
+"""Largest number of states for which notebooks show matrices and poles."""
 
 
 @answer_old_names
@@ -44,7 +44,7 @@ class Linear:
 
     Parameters
     ----------
-    A, B, C, D : (n, n), (n, inputs), (outputs, n), (outputs, inputs); NumPy arrays, or SciPy's sparse ones if n is large.
+    A, B, C, D : (n, n), (n, inputs), (outputs, n), (outputs, inputs); NumPy arrays, or SciPy's sparse arrays if n is large.
     states, inputs, outputs : a name for every row and column.
     rates : x' at the point, (n,); zero at an operating point.
     values : outputs at the point.
@@ -131,7 +131,7 @@ class Linear:
         return replace(transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance), period=self.period)
 
     def part(self, inputs: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Linear:
-        """Return the system with some of its inputs and outputs, in the given order; E255 for an unknown one."""
+        """Return the system with some of its inputs and outputs, in the given order; E255 for an unknown name."""
         columns, rows = _indices(self, "input", inputs, self.inputs), _indices(self, "output", outputs, self.outputs)
         return replace(
             self,
@@ -155,7 +155,7 @@ class Linear:
         return replace(self, A=left @ a @ right, B=left @ b, C=c @ right, D=d, states=names, rates=left @ self.rates, point=None)
 
     def balance(self) -> Linear:
-        """Return the system in scaled states, so that entries of rows and columns have similar sizes."""
+        """Return the system in scaled states, so that rows and columns have entries of similar size."""
         (a, _, _, _), scale = balanced(self.dense())
         _, b, c, d = self.dense()
         return replace(self, A=a, B=b / scale[:, None], C=c * scale, D=d, rates=self.rates / scale, point=None)
@@ -209,14 +209,14 @@ class Linear:
         margins: bool = False,
         axes: Any = None,
     ) -> np.ndarray:
-        """Plot magnitude in dB and phase in degrees over frequency with python-control; return Matplotlib axes, (2,).
+        """Plot magnitude in dB and phase in degrees against frequency with python-control; return Matplotlib axes, (2,).
 
         Parameters
         ----------
         input, output : names; may be left out if there is only one.
         omega : frequencies, rad/s; by default those around poles and zeros.
         margins : True to show gain and phase margins, if there is a crossing.
-        axes : two axes of your own.
+        axes : two existing Matplotlib axes to draw on.
 
         Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
         """
@@ -242,7 +242,7 @@ class Linear:
     def nichols(
         self, input: str | None = None, output: str | None = None, *, omega: Frequencies = None, axes: Any = None
     ) -> np.ndarray:
-        """Plot the Nichols chart of a loop, gain in dB over phase in degrees, with python-control; return Matplotlib axes,
+        """Plot the Nichols chart of a loop, gain in dB against phase in degrees, with python-control; return Matplotlib axes,
         (1,). Names and errors are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         with styled():
@@ -250,8 +250,8 @@ class Linear:
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
 
     def margins(self, input: str | None = None, output: str | None = None) -> Margins:
-        """Return gain, phase and delay margins, which print in words, of a loop with unity negative feedback, with
-        python-control. Names and errors are those of `bode`."""
+        """Return the gain, phase and delay margins of a loop with unity negative feedback, computed by python-control; they print
+        as sentences. Names and errors are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         return margins_of(control, part.to_control(), part.dense(), part.period)
 

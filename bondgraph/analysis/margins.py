@@ -1,4 +1,4 @@
-"""Stability margins of a loop: gain, phase and delay margin, in words."""
+"""Stability margins of a loop: gain, phase and delay margins, with a printed description."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from bondgraph.analysis.transfer import Matrices
 from bondgraph.output.short_repr import short_repr
 
 _LARGEST = 1e8
-"""Factor of the loop gain beyond which a crossing is rounding."""
+"""Factor of the loop gain beyond which a crossing is attributed to rounding errors."""
 
 _ILL_POSED = 1e-12
-"""Size of 1 + L at infinite frequency up to which the closed loop is an algebraic loop without a solution."""
+"""Largest size of 1 + L at infinite frequency at which the closed loop is treated as an algebraic loop without a solution."""
 
-_UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the stability limit, and others may stay beyond it"
+_UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the stability limit, and other poles may stay beyond it"
 
 
 @short_repr
 @dataclass(frozen=True)
 class Margins:
     """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite if there is no crossing. For an unstable loop they
-    are crossings of the stability limit, at which it need not become stable.
+    are crossings of the stability limit, at which the loop need not become stable.
 
     Parameters
     ----------
-    stable : True if the closed loop is stable; False also if L is -1 at infinite frequency: an algebraic loop.
-    gain : smallest factor above 1 of the loop gain that reaches the stability limit, at `gain_at`, rad/s.
+    stable : True if the closed loop is stable; False also if L is -1 at infinite frequency (an algebraic loop).
+    gain : smallest factor above 1 by which the loop gain reaches the stability limit, at `gain_at`, rad/s.
     least_gain : largest such factor below 1, at `least_gain_at`; 0 for none.
     phase : phase margin at `phase_at`, rad/s: the smallest shift, degrees, that reaches the limit, negative for a lead.
     delay : shortest delay that reaches the limit, s; 0 if the closed loop is unstable, or L is 1 or more at infinite frequency.

@@ -31,7 +31,7 @@ class Passivity:
     strict : True if power is lost at every frequency; None if D + D^T is singular, so that the test does not apply.
     margin : smallest eigenvalue of G + G^H over the size of G; frequency : where it occurs, rad/s.
     method : "hamiltonian" (all frequencies are covered) or "grid".
-    reason : why it is not passive; empty if it is.
+    reason : why the system is not passive; empty if it is.
     """
 
     passive: bool
@@ -48,16 +48,16 @@ class Passivity:
 def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) -> Passivity:
     """Test whether a system is passive (positive real); input k and output k are the effort and flow of one port, power inward.
 
-    G is evaluated along a line just right of the imaginary axis, so that poles on the axis are judged by their residues: at the
+    G is evaluated along a line just right of the imaginary axis, so that poles on the axis are tested by their residues: at the
     frequencies of all poles and zeros, on a logarithmic grid, and - if D + D^T is positive definite - between all frequencies
     where an eigenvalue of G + G^H can change sign, which are eigenvalues of a Hamiltonian matrix.
 
     Parameters
     ----------
     frequencies : further frequencies to test, rad/s.
-    tolerance : amount by which rounding may bring a margin below zero.
+    tolerance : amount by which rounding errors may lower a margin below zero.
 
-    Raises `ModelError` E257 if there are not as many inputs as outputs, or none; E100 for anything but a `Linear`.
+    Raises `ModelError` E257 if the numbers of inputs and outputs differ or are zero; E100 for anything but a `Linear`.
     """
     if not isinstance(linear, Linear):
         title = f"passivity takes a linear system, not {type(linear).__name__}"
@@ -98,7 +98,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     margin, frequency = float(margins[worst_at]), float(grid[worst_at])
     passive = margin >= -tolerance
     strict = bool(passive and not len(crossings) and margin > tolerance) if covered else None
-    reason = "" if passive else f"power comes out at {frequency:.6g} rad/s"
+    reason = "" if passive else f"the system delivers power at {frequency:.6g} rad/s"
     return Passivity(passive, strict, margin, frequency, "hamiltonian" if covered else "grid", reason)
 
 

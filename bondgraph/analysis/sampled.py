@@ -23,7 +23,7 @@ from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 
 TOLERANCE = 1e-9
-"""Relative change of the matrix of the motion below which its step size is small enough."""
+"""Relative change of the matrix of the motion below which the step size is small enough."""
 MAX_STEPS = 4096
 SAME_TICK = 1e-9
 """Difference of periods and offsets, relative to the period, up to which clocks tick together."""
@@ -49,8 +49,8 @@ def linearise_sampled(
     first tick only, such as a missing difference, take their values after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
-    or offsets, for an event within the period, and for ticks that are not all alike (`filter_period`); the errors of `linearise`;
-    `RunError` E323 if the run is not ok.
+    or offsets, for an event within the period, and for ticks that differ from each other (`filter_period`); the errors of
+    `linearise`; `RunError` E323 if the run is not ok.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).
     """
@@ -106,7 +106,8 @@ def linearise_sampled(
 def _ticked(
     compiled: Compiled, clocks: Sequence[_Differentiated], before: Point, indices: Sequence[int], count: int
 ) -> tuple[Point, np.ndarray]:
-    """Return the point after the ticks of all clocks, in their order, and their matrix on states and inputs, (count, count)."""
+    """Return the point after the ticks of all clocks, in their order, and the Jacobian of these ticks by states and inputs,
+    (count, count)."""
     point, matrix, n = before, np.eye(count), len(indices)
     for clock in clocks:
         after, tick = clock(point)
@@ -161,7 +162,7 @@ def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[
 def _motion(
     compiled: Compiled, rates: _Differentiated, before: Point, period: float, n: int, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix (count, count) from states and inputs after the ticks to those at the end of the period, and the states
+    """Return the matrix (count, count) that maps states and inputs after the ticks to the end of the period, and the states
     there."""
     from scipy.linalg import expm, matrix_balance
 

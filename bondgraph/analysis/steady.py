@@ -27,7 +27,7 @@ from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
 _NUDGE = 2.0**-50
-"""Relative change of all numbers with which the size of the terms of an equation is measured."""
+"""Relative change applied to all numbers to measure the size of an equation's terms."""
 
 
 @short_repr
@@ -119,7 +119,7 @@ def operating_point(
     tolerance : size of the last step relative to |x| + nominal.
 
     Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for a singular
-    system that is too large, E261 for names that do not fit; and the errors of `linearise`."""
+    system that is too large, E261 for invalid names; and the errors of `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))
@@ -236,7 +236,7 @@ def _failed(
         "E254",
         "the rates cannot all vanish near the guess",
         "moving=[...] for states that change in steady motion",
-        "free=[...] for parameters that may adjust",
+        "free=[...] for parameters that may be adjusted",
         "another guess, if the equations are nonlinear",
     )
 
@@ -249,7 +249,7 @@ class Sensitivities:
     Parameters
     ----------
     rates : d x' / d p at fixed state, (n, k); direct : d y / d p at fixed state, (outputs, k).
-    steady_states, steady_outputs : d x / d p and d y / d p if the state follows so that the rates do not change.
+    steady_states, steady_outputs : d x / d p and d y / d p if the steady state moves with the parameters.
     values : outputs at the point; parameter_values : parameters there.
     """
 
@@ -295,7 +295,7 @@ def sensitivities(
     parameters : names of parameters, components allowed.
     at : an operating point; the start values by default, which should then be a steady state.
 
-    Raises `ModelError` E259 if no steady state follows a change of a parameter; E250, E251, E260 as in `linearise`.
+    Raises `ModelError` E259 if there is no steady state after a small change of a parameter; E250, E251, E260 as in `linearise`.
     """
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
@@ -309,9 +309,9 @@ def sensitivities(
     steady, solved = least_change(a, b, scale)
     if not np.all(solved):
         unsolved = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
-        title = f"no steady state follows a change of {', '.join(unsolved)}"
-        why = "A is singular, and this parameter pushes a state that nothing holds"
-        cures = ("leave it out", "a spring or resistor that holds the state, or a conserved amount that follows")
+        title = f"there is no steady state after a small change of {', '.join(unsolved)}"
+        why = "A is singular, and this parameter drives a state without a restoring force"
+        cures = ("leave it out", "a spring or resistor that acts on the state")
         raise refusal("E259", title, *cures, about=compiled.model.name, why=why, places=())
     return Sensitivities(
         linear.states,

@@ -24,7 +24,7 @@ from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 @dataclass(frozen=True)
 class Reciprocity:
-    """Result of the checks of one element: the worst values at any point.
+    """Result of the checks of one element, with the worst values over all points.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def reciprocity(
     """Check every storage and every resistor that is not an implicit relation at random points around the start values.
 
     A multiport storage is conservative only if the Jacobian of its output is symmetric (Maxwell's reciprocity) and the output is
-    the gradient of its energy; both are checked, the second by a balance of power, which also holds for storages on poses. A
+    the gradient of its energy; both are checked, the second by a balance of power, which also applies to storages on poses. A
     resistor need not be reciprocal; the check reveals a gyrator hidden in it.
 
     Parameters
@@ -115,7 +115,7 @@ finite."""
 
 
 def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[int, ...], arguments: list[Any]) -> Check:
-    """Return the check of a storage, at a state and an input."""
+    """Check a storage at a given state and input."""
     tape = Tape()
     x, u = tape.inputs("x", math.prod(state_shape)), tape.inputs("u", math.prod(port_shape))
     state, given_input = shaped(x, state_shape), shaped(u, port_shape)
@@ -146,7 +146,7 @@ def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[in
 
 
 def _of_resistor(law: Resistor, shape: tuple[int, ...], arguments: list[Any]) -> Check:
-    """Return the check of a resistor, at an input."""
+    """Check a resistor at a given input."""
     relation = law.effort or law.flow
     assert relation is not None
     tape, n = Tape(), math.prod(shape)

@@ -70,8 +70,8 @@ def _rows(matrix: np.ndarray, small: float) -> tuple[np.ndarray, int]:
 def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.ndarray:
     """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
 
-    Infinite zeros are deflated by orthogonal compressions first, so that none appears as a large number (Emami-Naeini and Van
-    Dooren 1982)."""
+    Infinite zeros are deflated by orthogonal compressions first, so that no infinite zero appears as a large number (Emami-Naeini
+    and Van Dooren 1982)."""
     from scipy.linalg import eigvals
 
     (a, b, c, d), _ = balanced(matrices)
@@ -196,7 +196,8 @@ class TransferFunction:
         return typeset(self.latex())
 
     def __call__(self, s: Any) -> Any:
-        """Return the value at complex frequencies s, rad/s; from the factors, which remain accurate when polynomials do not."""
+        """Return the value at complex frequencies s, rad/s, computed from the factors, which remain accurate when polynomials do
+        not."""
         s = np.asarray(s, dtype=complex)
         value = np.full(s.shape, self.gain, dtype=complex)
         for k in range(max(len(self.zeros), len(self.poles))):
@@ -229,7 +230,7 @@ _DIGITS = 5
 
 
 def _powers(coefficients: np.ndarray) -> str:
-    """Format a polynomial in s, without terms of zero."""
+    """Format a polynomial in s, omitting zero terms."""
     top, terms = len(coefficients) - 1, []
     for k, value in enumerate(coefficients):
         power = {0: "", 1: "s"}.get(top - k, f"s^{{{top - k}}}")

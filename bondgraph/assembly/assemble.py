@@ -90,7 +90,7 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _tied(draft: Assembly, path: str, term: Term) -> str:
-    """Return the name of a term of a sum, without its sign, and write the products with its ratios."""
+    """Return the name of a term of a sum, without its sign, and add statements for the products with the ratios."""
     name = f"{term.bond}:{term.variable}"
     for ratio, exponent in term.ratios:
         law = draft.model.elements[ratio].law_as(Ratio)
@@ -116,7 +116,7 @@ def transformer(draft: Assembly, path: str, element: Element) -> None:
 
 
 def gyrator(draft: Assembly, path: str, element: Element) -> None:
-    """Write the efforts of a gyrator from its flows, or its flows from its efforts."""
+    """Write the efforts of a gyrator in terms of its flows, or the reverse."""
     one, two, ratio = _two_port(draft, path, element)
     s1, s2 = into(one, path), -into(two, path)
     if not draft.causality.effort_into(one, path):
@@ -155,7 +155,7 @@ def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
 
 
 def reaction(draft: Assembly, path: str, element: Element) -> None:
-    """Write the rate v of a reaction, the flows of both bonds with their arrows' signs, and the power (e1 - e2) v."""
+    """Write the rate v of a reaction, the flows of both bonds with the signs of their arrows, and the power (e1 - e2) v."""
     law = element.law_as(Reaction)
     one, two = draft.model.bonds_by_port(path)
     through = draft.declare(f"{path}.flow", (), one.domain.flow_unit, element.symbols.get("flow", ""))
@@ -169,8 +169,8 @@ def reaction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def heat_flow(draft: Assembly, path: str, element: Element) -> None:
-    """Write the heat in at port 1 and out at port 2, or out at the only port, the flows of the bonds, and the entropy produced
-    between two true bonds."""
+    """Write the heat that enters at port 1 and leaves at port 2 (or leaves at the only port), the flows of the bonds, and the
+    entropy produced between two true bonds."""
     law, bonds = element.law_as(HeatFlow), draft.model.bonds_by_port(path)
     heat = draft.declare(f"{path}.power", (), "W", element.symbols.get("power", r"\dot Q"))
     if law.heat is None:
@@ -200,7 +200,7 @@ Writer = Callable[[Assembly, str, Element], None]
 
 
 def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law], Writer] | None = None) -> System:
-    """Write all statements of a model; `writers` replace those of `ASSEMBLE` for some laws.
+    """Write all statements of a model; `writers` replace entries of `ASSEMBLE`.
 
     Raises `ModelError` E204 if a storage has derivative causality and its state is not an integral of its input, E120 if a
     transition resets a dependent state.
@@ -305,7 +305,7 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _resistor_field(draft: Assembly, path: str, element: Element) -> None:
-    """Write all flows from all efforts, or the reverse; at a port with the other causality, solve for the argument of the
+    """Write all flows in terms of all efforts, or the reverse; at a port with the other causality, solve for the argument of the
     formula."""
     law, ports = element.law_as(ResistorField), element.ports
     efforts, flows, solved = list[str](), list[str](), list[bool]()
@@ -391,4 +391,4 @@ ASSEMBLE: dict[type[laws.Law], Writer] = {
     laws.Junction: junction,
     laws.SignalBlock: _block,
 }
-"""Writer of the statements of each kind of law; a law of your own is one more entry."""
+"""Writer of the statements of each kind of law; a user-defined law is one more entry."""

@@ -1,4 +1,4 @@
-"""Statements of ideal elements: constraints (by index reduction) and switches, whose unknown effort or flow keeps a value at
+"""Statements of ideal elements: constraints (by index reduction) and switches, whose unknown effort or flow holds a value at
 zero."""
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ NOT_IN_POSITION = (*STABILISERS, "restitution")
 
 
 def constraint(draft: Assembly, path: str, element: Element) -> None:
-    """Write a constraint by index reduction: the unknown effort makes the stabilised second derivative of the position zero."""
+    """Write the statements of a constraint after index reduction: the unknown effort makes the stabilised second derivative of
+    the position zero."""
     law = element.law_as(IdealConstraint)
     read = (*(f"{path}.{name}" for name in element.parameters if name not in NOT_IN_POSITION), *element.signals)
     if law.coordinates:
@@ -81,7 +82,7 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _without_influence(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
-    """Write friction whose effort has no influence on its flow: it has the released effort in every state."""
+    """Write friction whose effort has no influence on its flow: the effort is the released effort in every state."""
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None
     if law.noted:
@@ -95,9 +96,8 @@ def _without_influence(draft: Assembly, path: str, element: Element, force: str,
 
 
 def _giving_flow(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
-    """Write dry friction between springs without inertia, which set its effort: its flow is the unknown.
-
-    The flow is zero while it sticks. While it slips, index reduction keeps the effort at its released value.
+    """Write dry friction between springs, without inertia: the springs set the effort, and the flow is the unknown. The flow is
+    zero in stick. During slip, index reduction keeps the effort at its released value.
     """
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None
@@ -175,7 +175,8 @@ def position_slope(position: ops.Op, index: int, count: int) -> ops.Op:
 
 
 def switch(draft: Assembly, path: str, element: Element) -> None:
-    """Write a switch: its effort is zero if closed, its flow if open; causality decides which of the two is the unknown."""
+    """Write a switch: its effort is zero if closed, and its flow if open; causality determines which of the two is the
+    unknown."""
     law, bond = element.law_as(IdealSwitch), draft.bond_at(path)
     sign = into(bond, path)
     inward = signed(draft, path, flow(bond), sign)
@@ -197,7 +198,7 @@ def switch(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _while_active(draft: Assembly, law: Switched, active: Collection[str], unknown: Unknown, off: str) -> Unknown:
-    """Return the unknown with a residual that holds in the active states only; in the others `off` is zero, and no impulse
+    """Return the unknown with a residual that applies in the active states only; in all other states `off` is zero and no impulse
     acts."""
     path, shape = unknown.element, draft.values[unknown.value].shape
     states = draft.places(law, active)

@@ -37,7 +37,7 @@ class Assembly:
     unknowns: list[Unknown] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
     heat_shares: Mapping[str, float] | None = None
-    """Heat shares for a stand-in of an element; None for the shares of the model."""
+    """Heat shares of a stand-in for an element; None for the shares of the model."""
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")
@@ -102,12 +102,12 @@ def into(bond: Bond, path: str) -> int:
 
 
 def law_arguments(path: str, element: Element) -> tuple[str, ...]:
-    """Return the names of an element's parameters, then of its signals: the arguments of its formulas."""
+    """Return the arguments of an element's formulas: the names of its parameters, then of its signals."""
     return (*(f"{path}.{name}" for name in element.parameters), *element.signals)
 
 
 def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
-    """Return the name of a value, or for sign -1 of its negative, which the element `path` computes."""
+    """Return the name of a value, or for sign -1 of its negative, computed by a statement of the element `path`."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)

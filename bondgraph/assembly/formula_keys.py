@@ -17,10 +17,10 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 
 
 def formula_key(op: Op) -> Hashable:
-    """Return a key that is equal for operations with the same code over equal numbers and the same objects.
+    """Return a key that is equal for operations with the same code, equal numbers and the same objects.
 
-    Lambdas written once in a loop share their code; their closures are compared by value if they are numbers, texts, tuples,
-    arrays or frozen records of these, else by identity. The key is valid as long as the operation exists.
+    Lambdas written once in a loop share their code; their closures are compared by value if they are numbers, strings, tuples,
+    arrays or frozen records of such values, else by identity. The key is valid as long as the operation exists.
     """
     return _key(op.function, _DEPTH)
 

@@ -13,8 +13,8 @@ NULL_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Indeterminate:
-    """A statically indeterminate mode: the motion is unique, but not the shares of ideal elements in an effort or flow; the
-    shares of least norm are taken. If `unique` is false, the motion is not determined either, which ends a run."""
+    """A statically indeterminate mode: the motion is unique, but not the distribution of an effort or flow over ideal elements;
+    the distribution of least norm is taken. If `unique` is false, the motion is not determined either, which ends a run."""
 
     mode: Mapping[str, str]
     """State of each automaton."""
@@ -23,13 +23,13 @@ class Indeterminate:
     quantities: tuple[str, ...]
     unique: bool = True
     contradicts: bool = False
-    """True if its equations have a solution only in some states, so that a run that stays there ends."""
+    """True if the equations have a solution only at some values of the states; a run that remains in the mode ends."""
 
     def __str__(self) -> str:
         return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return, for each quantity, a mask (k,) of the samples, in the modes (k, slots), at which it is shared."""
+        """Return, for each quantity, a mask (k,) of the samples, with modes (k, slots), at which it is indeterminate."""
         here = np.asarray(np.all([modes[:, slot] == state for slot, state in self.slots.items()], axis=0))
         return dict.fromkeys(self.quantities, here)
 
@@ -39,24 +39,24 @@ class IndeterminateCircuits:
     """Statically indeterminate modes (states of self-stress) with too many circuits of elements to list."""
 
     basis: np.ndarray = field(compare=False)
-    """Null vectors (n, k) of the equations of the elements while all elements hold."""
+    """Null vectors (n, k) of the equations of the elements while all elements are active."""
     gates: tuple[tuple[int, tuple[int, ...]] | None, ...]
-    """Slot and states in which each element holds; None if it always does."""
+    """Slot and states in which each element is active; None if it always is."""
     names: tuple[str, ...]
-    """Shared quantity of each row; empty if it belongs to no element."""
+    """Indeterminate quantity of each row; empty if the row belongs to no element."""
     unique: bool = True
     contradicts: bool = False
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names of all quantities that are shared in some mode."""
+        """Names of all quantities that are indeterminate in some mode."""
         return tuple(dict.fromkeys(name for name in self.names if name))
 
     def __str__(self) -> str:
-        return "circuits of elements that hold"
+        return "circuits of active ideal elements"
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return, for each quantity, a mask (k,) of the samples, in the modes (k, slots), at which it is shared."""
+        """Return, for each quantity, a mask (k,) of the samples, with modes (k, slots), at which it is indeterminate."""
         always = np.ones(len(modes), dtype=bool)
         holds = np.array([always if gate is None else np.isin(modes[:, gate[0]], gate[1]) for gate in self.gates]).T
         patterns, of_sample = np.unique(holds, axis=0, return_inverse=True)
@@ -69,8 +69,8 @@ class IndeterminateCircuits:
 
 
 def _open_rows(basis: np.ndarray, holds: np.ndarray) -> np.ndarray:
-    """Return True for the rows (n,) that are nonzero in some combination of a basis (n, k) that vanishes where nothing
-    `holds`."""
+    """Return True for each row (n,) that is nonzero in some combination of a basis (n, k) whose entries vanish wherever `holds`
+    is False."""
     _, values, right = np.linalg.svd(basis[~holds])
     space = basis @ right[int(np.sum(values > NULL_TOLERANCE * np.linalg.norm(basis, 2))) :].T
     return np.asarray(np.abs(space).max(axis=1, initial=0.0) > NULL_TOLERANCE)

@@ -1,8 +1,8 @@
 """Patterns: copy the statements of identical elements from the first of them, by replacing names.
 
 Elements are identical if they differ only in names and numbers: they have the same law, formulas, units and shapes of parameters,
-and the same kinds, directions and causality of bonds. One of them is written for a stand-in, whose names are placeholders; the
-result is a template for all others.
+and the same kinds, directions and causality of bonds. The statements of one element are written with placeholders as names, a
+template for all others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pattern:
     texts: tuple[str, ...]
     """The new names, each with one `%s`."""
     marks: tuple[int, ...]
-    """Index into (path, *bonds) of the text for each `%s`."""
+    """Index into (path, *bonds) of the name for each `%s`."""
     values: tuple[Value, ...]
     statements: tuple[tuple[tuple[int, ...], Op, tuple[int, ...]], ...]
     equal: tuple[tuple[int, int], ...]
@@ -73,8 +73,8 @@ class Pattern:
 
     @cached_property
     def _writers(self) -> tuple[str, Callable[[Names], Any], list[tuple[Pick, Op, Pick]], list[Pick]]:
-        """All new names as one text, a function that picks its arguments, and functions that pick names for statements and
-        pairs."""
+        """Template of all new names, one per line; a function that selects its arguments; and functions that select the names of
+        statements and pairs."""
         statements = [(_picking(outs), op, _picking(args)) for outs, op, args in self.statements]
         return "\n".join(self.texts), itemgetter(*self.marks), statements, [_picking(pair) for pair in self.equal]
 
@@ -100,7 +100,7 @@ class Patterns:
     ops: dict[int, int] = field(default_factory=dict)
     formulas: dict[Hashable, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
-    """Number of each bond's kind: bonds of one kind differ only in name and ends."""
+    """Index of each bond's kind; bonds of one kind differ only in name and ends."""
 
     def __post_init__(self) -> None:
         kinds: dict[Hashable, int] = {}
@@ -110,7 +110,7 @@ class Patterns:
             self.kinds[bond.name] = 2 * kinds.setdefault(kind, len(kinds))
 
     def write(self, draft: Assembly, path: str, element: Element, write: Write) -> None:
-        """Add the element at a path to the draft, by its pattern if an identical element was written before."""
+        """Add the element at a path to the draft, from its pattern if an identical element was written before."""
         bonds = self.model.bonds_at(path)
         key = self.key(path, element, bonds)
         if key is None or key not in self.patterns:
@@ -185,7 +185,7 @@ class Patterns:
         return kind, self._op(law.matrix), law.invertible, products
 
     def _op(self, op: Op | None) -> int:
-        """Return a number that is equal for operations of the same formula and notation."""
+        """Return an index that is equal for operations of the same formula and notation."""
         number = self.ops.get(id(op))
         if number is None:
             key = None if op is None else (type(op), op.name, op.latex, op.source, op.note, formula_key(op))
@@ -194,7 +194,7 @@ class Patterns:
 
 
 def pattern_of(model: Model, causality: Causality, path: str, element: Element, write: Write) -> Pattern:
-    """Return the pattern of an element, which is written once more for a stand-in with placeholders as names."""
+    """Return the pattern of an element, from the statements of a stand-in whose names are placeholders."""
     bonds = model.bonds_at(path)
     marks = [f"⟦{k}⟧" for k in range(1 + len(bonds) + len(element.signals))]
     path_mark, bond_marks, signal_marks = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])

@@ -1,6 +1,5 @@
-"""Stages of a sorted system: the statements to evaluate before all time derivatives, and those that depend on derivatives.
-
-Tracing on a tape (`bondgraph.tracing`) and with symbols (`bondgraph.export`) follows these stages.
+"""Stages of a sorted system: the statements to evaluate before all time derivatives, and the statements that depend on
+derivatives. Tracing on a tape (`bondgraph.tracing`) and with symbols (`bondgraph.export`) follows these stages.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE, Choice
 
 @dataclass(frozen=True)
 class Step:
-    """Statements that are evaluated together, in order: a single one, or all of an algebraic loop."""
+    """Statements that are evaluated together, in order: a single statement, or all statements of an algebraic loop."""
 
     statements: tuple[int, ...]
     loop: Loop | None
@@ -31,17 +30,17 @@ class Stages:
     late: tuple[int, ...]
     """Time derivatives, and the statements that need one."""
     yielding: frozenset[str]
-    """Elements whose vanishing quantity depends on the unknowns themselves, and is not differentiated if an unknown acts on
-    it."""
+    """Elements whose vanishing quantity depends on the unknowns themselves; it is not differentiated while such an unknown is
+    active."""
     gates: Mapping[str, Statement]
-    """Statement that selects each residual by a mode: (mode, value while it holds, value while it does not)."""
+    """Statement that selects each residual by a mode: (mode, value in active modes, value in all other modes)."""
 
     @property
     def statements(self) -> frozenset[int]:
         return frozenset(index for step in self.early for index in step.statements) | set(self.late)
 
     def acts(self, unknown: Unknown, values: Mapping[str, Any]) -> Any:
-        """Return 1 if an unknown acts, 0 in modes that make it zero, as an expression of the modes."""
+        """Return 1 if an unknown is active and 0 in modes that make it zero, as an expression of the modes."""
         gate = self.gates.get(unknown.residual)
         zero_else = gate is not None and gate.args[2] == unknown.value
         return gate.op(values[gate.args[0]], 1.0, 0.0) if gate is not None and zero_else else 1.0
@@ -50,7 +49,7 @@ class Stages:
 def stages_of(system: System, targets: Iterable[str] | None = None, inputs: Container[str] = ()) -> Stages:
     """Return the stages of the statements that the targets depend on, by default of all statements.
 
-    Values in `inputs`, such as those from outside a part, depend on nothing.
+    Values in `inputs`, such as values from outside a part, depend on nothing.
     """
     producer = {out: index for index, s in enumerate(system.statements) for out in s.outs if out not in inputs}
     derivatives = {index for index, s in enumerate(system.statements) if s.op is TIME_DERIVATIVE}
@@ -70,7 +69,7 @@ def stages_of(system: System, targets: Iterable[str] | None = None, inputs: Cont
 
 
 def _dependents(needs: Sequence[Sequence[int]], seeds: Iterable[int]) -> set[int]:
-    """Return the seeds, and all statements that need one of them."""
+    """Return the seeds and all statements that depend on them."""
     dependents = set(seeds)
     for index, before in enumerate(needs):
         if not dependents.isdisjoint(before):
@@ -81,7 +80,8 @@ def _dependents(needs: Sequence[Sequence[int]], seeds: Iterable[int]) -> set[int
 def _needed(
     system: System, targets: Iterable[str], producer: Mapping[str, int], derivatives: Collection[int], inputs: Container[str]
 ) -> set[int]:
-    """Return the statements that targets depend on: an unknown needs all unknowns of its set, a time derivative all rates."""
+    """Return the statements that targets depend on: an unknown needs all unknowns of its set, and a time derivative needs all
+    rates."""
     all_sets = [system.unknowns, *(loop.unknowns for loop in system.loops)]
     open_sets = [[u for u in unknowns if u.value not in inputs] for unknowns in all_sets]
     sets = {u.value: unknowns for unknowns in open_sets for u in unknowns}

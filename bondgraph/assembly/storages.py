@@ -29,7 +29,7 @@ from bondgraph.model.units import per_second
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
-    """Write a storage: its input determines the rate of its state, which determines the output; or the reverse."""
+    """Write a storage: the input determines the rate of the state, and the state the output; or the reverse."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
     symbol = element.symbols.get(law.state, law.spec.symbol)
@@ -42,7 +42,7 @@ def storage(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write integral causality: the rate of the state is the input (or the law's own), the output depends on the state."""
+    """Write a storage in integral causality: the input (or the law) gives the rate of the state, which determines the output."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     shape = bond.shape if law.rate is None else spec.shape
     state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
@@ -61,7 +61,8 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
 
 
 def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write derivative causality: the state depends on the output that other elements set; its rate is the input."""
+    """Write a storage in derivative causality: other elements set the output, which determines the state; its rate is the
+    input."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)
@@ -109,7 +110,7 @@ def inertial_field(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write integral causality: v or p is a state, and sets the flow."""
+    """Write an IC in integral causality: v or p is a state and sets the flow."""
     law = element.law_as(InertialField)
     q, motion, arguments = f"{path}.q", f"{path}.{law.motion}", law_arguments(path, element)
     unit = bond.domain.flow_unit if law.motion == "v" else bond.domain.momentum_unit
@@ -124,7 +125,7 @@ def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bon
 
 
 def _dependent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write derivative causality: other elements set the flow, and the effort is p' - dT/dq + dV/dq."""
+    """Write an IC in derivative causality: other elements set the flow, and the effort is p' - dT/dq + dV/dq."""
     law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
     state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
     draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))

@@ -32,12 +32,13 @@ class Value:
     symbol: str = ""
     frame: str | None = None
     near: float | np.ndarray | None = None
-    """Guess by its element, if any: a search for the value starts there, and so finds the nearest of several solutions."""
+    """Initial guess given by the element, if any; the search for the value starts from it and so finds the nearest of several
+    solutions."""
 
 
 @short_repr
 class Statement(NamedTuple):
-    """outs = op(args); `element` is the path of the element that it comes from."""
+    """outs = op(args); `element` is the path of the element to which the statement belongs."""
 
     outs: tuple[str, ...]
     op: Op
@@ -61,9 +62,9 @@ class State:
     nominal: Any
     rate: str
     spread: Any = None
-    """Distance of random samples from its start, if its nominal size is unknown."""
+    """Distance of random samples from the start value, if the nominal size is unknown."""
     held: bool = False
-    """True if only ticks and resets change it: its rate is zero."""
+    """True if only ticks and resets change the state; its rate is then zero."""
 
     @property
     def typical(self) -> np.ndarray:
@@ -89,33 +90,34 @@ class LoweredTransition:
     internal: bool
     error: str | None
     impulse: bool = False
-    """True if constraints begin to hold or bodies collide at this event, so that states jump by impulses."""
+    """True if constraints become active or bodies collide at this event, so that states jump by impulses."""
     impact: tuple[str, ...] = ()
     """Constraints whose flow this event reverses."""
     accumulates: int | None = None
     """State of the automaton once this event accumulates (Zeno)."""
     passes: int | None = None
-    """State of the automaton if the quantity that this event would stop passes through zero by itself."""
+    """State of the automaton if the quantity that this event would stop crosses zero without it."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
-    """Elements whose equations may contradict each other in a mode, and the text of the mode; a contradiction ends the run."""
+    """Elements whose equations may contradict each other in a mode, and a description of the mode; a contradiction ends the
+    run."""
     paradox: tuple[str, ...] = ()
-    """Friction and normal constraints that may have no solution, or several (Painlevé paradox), which ends the run."""
+    """Friction and normal constraints that may have no solution, or several (Painlevé paradox); such a case ends the run."""
 
     @property
     def found(self) -> bool:
-        """True if it is not a transition of the model, but one that tracing added to end the run."""
+        """True for a transition that is not part of the model but was added by tracing to end the run."""
         return self.contradicting is not None or bool(self.paradox)
 
     @property
     def stays(self) -> bool:
-        """True if it leads back to its own state."""
+        """True if the transition leads back to the state that it leaves."""
         return self.source == self.target
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Ticks at offset + n period: states that take new values there. Without a period, times at which signals jump."""
+    """Ticks at offset + n period, at which states take new values; without a period, a time at which signals jump."""
 
     element: str
     offset: str
@@ -123,7 +125,7 @@ class Clock:
     updates: tuple[tuple[str, str], ...] = ()
     """(state, value after the tick)."""
     delay: str = ""
-    """Parameter that is a delay: the states take these values after this time, and not at ticks."""
+    """Parameter that is a delay: the states take their new values after this delay, not at ticks."""
     history: Callable[[float], float] | float | None = None
     """Values before the start, as in `laws.SignalBlock`."""
     library: ForeignLibrary | None = None
@@ -132,8 +134,8 @@ class Clock:
 
 
 class Power(NamedTuple):
-    """A power that the energy ledger integrates: its value, and its role: dissipated, supplied, injected, or at a heat port
-    converted by the dissipator and received as heat."""
+    """A power that the energy ledger integrates, with its role: dissipated, supplied or injected; at a heat port, converted by
+    the dissipator or received as heat."""
 
     element: str
     value: str
@@ -142,9 +144,9 @@ class Power(NamedTuple):
 
 @dataclass(frozen=True)
 class BoxLayout:
-    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and for each row:
-    whether a mode switches it, the slot of its friction (-1 without friction), and the modes in which the friction sticks, and
-    slips with its lower and upper effort."""
+    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and for each row,
+    whether a mode switches it, the slot of its friction (-1 without friction), and the modes in which the friction sticks, slips
+    with its lower effort, and slips with its upper effort."""
 
     count: int
     entries: tuple[tuple[int, int], ...]
@@ -157,7 +159,7 @@ class BoxLayout:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A value without a statement; it solves `residual` = 0, a value of the same shape."""
+    """A value without a statement: the solution of `residual` = 0, which has the same shape."""
 
     value: str
     residual: str
@@ -165,11 +167,12 @@ class Unknown:
     reason: str
     """"derivative causality", "constraint", "switch", "friction" (whose unknown is its flow) or "algebraic loop"."""
     held: str = ""
-    """Residual of a constraint or switch while it holds."""
+    """Residual of a constraint or switch while it is active."""
     vanishing: str = ""
-    """Flow (or effort) of a constraint or switch that is zero while it holds."""
+    """Flow (or effort) that is zero while the constraint or switch is active."""
     stopped: str = ""
-    """Value of `vanishing` that an impulse may bring to zero, 0 in modes in which it does not hold; "" if it decays."""
+    """Value of `vanishing` that an impulse may bring to zero, 0 in modes in which the element is not active; "" if `vanishing`
+    decays gradually."""
     algebraic: bool = False
     """True if `vanishing` depends on the unknowns themselves, so that its time derivative is not needed."""
     sense: int = 1
@@ -178,7 +181,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Closing:
-    """Constraint (Delassus) matrix A = J M^-1 J^T of the constraints that always hold positions, built by tracing."""
+    """Constraint (Delassus) matrix A = J M^-1 J^T of the position constraints that are always active, built by tracing."""
 
     flows: tuple[str, ...]
     """The element of each scalar flow that a constraint makes zero."""
@@ -187,7 +190,7 @@ class Closing:
     pattern: tuple[tuple[int, int], ...]
     """(row, column) of the structurally nonzero entries."""
     repeating: tuple[int, ...] = ()
-    """Rows among which some are redundant."""
+    """Sets of rows that contain redundant rows."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class Loop:
     sizes: tuple[float, ...] = ()
     """Natural size of each scalar unknown of a nonlinear loop."""
     weights: tuple[float, ...] = ()
-    """Factors that bring its residuals to comparable sizes."""
+    """Factors that scale the residuals of the loop to comparable sizes."""
 
 
 @short_repr
@@ -225,7 +228,7 @@ class System:
     aliases: Mapping[str, str]
     """Name under which each alias is computed."""
     unknowns: tuple[Unknown, ...] = ()
-    """Unknowns whose residuals hold time derivatives: flows and efforts of dependent storages, constraint efforts."""
+    """Unknowns whose residuals contain time derivatives: flows and efforts of dependent storages, constraint efforts."""
     loops: tuple[Loop, ...] = ()
     """Algebraic loops, once the statements are sorted; they do not overlap."""
     clocks: tuple[Clock, ...] = ()
@@ -234,7 +237,7 @@ class System:
     """Pairs of names for the same value, until aliases are removed."""
     closing: Closing | None = None
     conversions: Mapping[str, Conversion] = field(default_factory=dict)
-    """Conversions of parameters from their declared units to the units in which statements read them."""
+    """Conversions of parameters from declared units to the units that statements use."""
     indeterminate: tuple[Indeterminate | IndeterminateCircuits, ...] = ()
     """Statically indeterminate modes, some of them found by tracing."""
     boxes: tuple[BoxLayout, ...] = ()
@@ -256,7 +259,7 @@ class System:
         return _indices({state.name: state.initial for state in self.states})
 
     def read_by_statements(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return parameters by name as statements read them, from their values in declared units."""
+        """Return parameters by name in the units that statements use, from values in declared units."""
         if not self.conversions:
             return parameters
         return {name: self.conversions[name](value) if name in self.conversions else value for name, value in parameters.items()}
@@ -279,7 +282,7 @@ class System:
 
     @property
     def implicit(self) -> tuple[Unknown, ...]:
-        """Unknowns whose residuals hold time derivatives, and those of ideal elements in nonlinear loops."""
+        """Unknowns whose residuals contain time derivatives, and unknowns of ideal elements in nonlinear loops."""
         return (*self.unknowns, *(u for loop in self.loops for u in loop.unknowns if u.held))
 
     @property
@@ -337,7 +340,8 @@ def evaluate_statements(
 
 
 def computed(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
-    """Evaluate one value from the `inputs` (states, parameters, modes) by the statements that it needs, with floats."""
+    """Evaluate one value in floats from the `inputs` (states, parameters, modes), executing only the statements on which it
+    depends."""
     producers = system.producers
     env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first mapping
 

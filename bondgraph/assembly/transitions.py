@@ -1,5 +1,4 @@
-"""Lowered transitions of automata (events): guards, resets, and impulses when constraints begin to hold; and their
-descriptions."""
+"""Lowered transitions of automata (events): guards, resets, impulses when constraints become active, and descriptions."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def _edges(automaton: Automaton) -> tuple[Transition, ...]:
 
 
 def _switched(model: Model) -> dict[str, list[Switched]]:
-    """Return, for each automaton, the laws that hold in some of its states only."""
+    """Return, for each automaton, the laws that apply in only some of its states."""
     switched: dict[str, list[Switched]] = {}
     for element in model.elements.values():
         if isinstance(element.law, Switched) and element.law.automaton is not None:

@@ -2,15 +2,15 @@
 
 All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral causality,
 then resistors with one formula in the causality of that formula, then other resistors, then the remaining bonds; each choice is
-propagated before the next, and taken back if it leads to a dead end, as in a ring of junctions. A resistor used against its
-formula is solved for the argument of the formula.
+propagated before the next, and undone if it leads to a dead end, as in a ring of junctions. A resistor used against its formula
+is solved for the argument of the formula.
 
 If storages cannot all be integral, their properties decide which become dependent (`first_integral`), not the order in which a
 graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is different:
-the bond that set its common variable is left without flow (effort, for an X1), all others without effort (flow). If one of
-several bonds may set it, opening is ambiguous, and the graph is refused (E154).
+the bond that set its common variable is left without flow (effort, for an X1), and all other bonds without effort (flow). If one
+of several bonds may set it, opening is ambiguous, and the graph is refused (E154).
 
-Messages of causal conflicts name the elements whose demands exclude each other, and a cure.
+Messages of causal conflicts name the elements with incompatible causalities, and a cure.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _against_its_matrix(model: Model, clash: Clash, path: str, culprits: Sequenc
     name, others = _name(model, path), [each for each in culprits if each != path]
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     details = (
-        f"{name} has a matrix: it takes the flow at its port 1 and gives it at port 2",
+        f"{name} has a matrix: its flow is an input at port 1 and an output at port 2",
         f"{_all(model, others)} would need its inverse",
         _bonds(model, clash),
     )
@@ -126,7 +126,7 @@ def _no_setter(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, 
 
 
 def _in_words(model: Model, node: Node, kinds: str) -> str:
-    """Name "a C or R" and "an I or R" in the words of the node's domain, if it has any."""
+    """Name "a C or R" and "an I or R" by the terms of the node's domain, if it has any."""
     domain = model.bonds[node.bonds[0][0]].domain
     return "" if domain is GENERIC else f" ({domain.parts['CIR'.index(kinds.split()[1])]} or {domain.parts[2]})"
 
@@ -136,10 +136,10 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
     others = [path for path in culprits if path != node.path]
     if node.path in culprits:
         law = element.law
-        one_way = "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
+        inputs = "the flows at both ports" if isinstance(law, Gyrator) else "the flow at port 1 and the effort at port 2"
         return (
-            f"it is a matrix and so {one_way}; {_all(model, others or culprits)} would need its inverse",
-            f"turn {_name(model, node.path)} around, or a C, I or R between it and the part that requires this causality",
+            f"it is a matrix, so its inputs are {inputs}; {_all(model, others or culprits)} would need its inverse",
+            f"turn {_name(model, node.path)} around, or insert a C, I or R between it and the part that requires this causality",
         )
     variables = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
     return (
@@ -169,7 +169,7 @@ def _bonds(model: Model, clash: Clash) -> str:
 
 
 def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place | None, ...]:
-    """Return the source lines of the culprits, of the node if there are none, and of the bond if there is no node."""
+    """Return the source lines of the culprits, else of the node, else of the bond."""
     lines = [model.elements[path].place for path in culprits if path in model.elements]
     if not lines and clash.node:
         lines = [model.elements[clash.node.path].place]
@@ -178,7 +178,7 @@ def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place 
 
 
 def first_integral(element: Element) -> tuple[int | bool, ...]:
-    """Return the sort key of a storage: the first storages keep their states in integral causality, the last ones become
+    """Return the sort key of a storage: the first storages keep their states in integral causality, the last storages become
     dependent.
 
     A storage whose state is not a plain integral cannot be dependent, and a configuration (IC) is less suited than a plain
@@ -201,9 +201,9 @@ def setters(
 
     Parameters
     ----------
-    strokes : all decided; this function changes them.
-    denied : elements without their preferred causality; free : cause of a stroke that no element demanded.
-    others_with : (bond, into its head) -> number of denied elements if this stroke is demanded, None if it is impossible.
+    strokes : all strokes, already decided; changed in place.
+    denied : elements without their preferred causality; free : cause of a stroke that no element required.
+    others_with : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
     """
     switched = []
     for path, element in model.elements.items():
@@ -308,7 +308,7 @@ def assign_causality(model: Model) -> Causality:
 def openings(model: Model) -> dict[str, tuple[str, ...]]:
     """Return, for each switched junction, the bonds that could set its common variable, the chosen one first.
 
-    The bond that sets it is left without its other variable as the junction opens. Raises `ModelError` E203.
+    When the junction opens, nothing sets the other variable of the bond that set the common variable. Raises `ModelError` E203.
     """
     return {path: tuple(model.bonds[i].name for i in bonds) for path, bonds in _assign(model)[1].items()}
 
@@ -336,7 +336,7 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
 
 
 def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list[int]]]:
-    """Return the causality with these demands, and the bonds that could set the common variable of each switched junction."""
+    """Return the causality that meets these demands, and the bonds that could set each switched junction's common variable."""
     strokes = Strokes(model, model.bonds_by_port)
     problems: dict[str, Problem] = {}
     for path, bond, into_element in demands[CausalityPreference.MUST]:
@@ -360,7 +360,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
         tied[path] = ring
 
     def others_with(bond: int, into_head: bool) -> int | None:
-        """Count the wishes that would be denied if this stroke were also demanded; None if that is impossible."""
+        """Count the preferences that this stroke would leave unmet if it were also required; None if it is impossible."""
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -406,8 +406,8 @@ def _turned(
 
 
 def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> _Completed:
-    """Decide all open strokes; return the causes of denied wishes, the free choices, and the elements whose wish was denied:
-    storages in derivative causality, and resistors used against their only formula."""
+    """Decide all open strokes; return the causes of unmet preferences, the free choices, and the elements whose preference is
+    unmet: storages in derivative causality, and resistors used against their only formula."""
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()
@@ -415,16 +415,16 @@ def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]
 
 @dataclass
 class _Choice:
-    """A stroke chosen for a wish, and the length of the trail before it."""
+    """A stroke chosen for a preference, and the length of the trail before it."""
 
     wish: int
     mark: int
     other: bool = False
-    """True if the desired stroke has been tried and taken back."""
+    """True if the preferred stroke was tried and undone."""
 
 
 def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> tuple[dict[str, tuple[str, ...]], list[int]]:
-    """Fulfil the wishes in their order with backtracking; return the elements that denied each wish, and the free choices."""
+    """Satisfy the preferences in order, with backtracking; return the elements that prevented each, and the free choices."""
     forced_by: dict[str, tuple[str, ...]] = {}
     choices: list[_Choice] = []
     retractions, position = 0, 0
@@ -470,15 +470,15 @@ def _others(paths: tuple[str, ...], by: str) -> tuple[str, ...]:
 
 
 Demands = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
-"""Demands for a causality, (element, bond, effort into the element), by their strength."""
+"""Required or preferred causalities, (element, bond, effort into the element), by priority."""
 
 
 def demands_of(model: Model) -> Demands:
-    """Return the causalities that the elements demand, by the strength of the demand."""
+    """Return the causalities that the elements require or prefer, by priority."""
     demands: dict[CausalityPreference, list[tuple[str, Bond, bool]]] = {preference: [] for preference in CausalityPreference}
     for path, element in model.elements.items():
         law = element.law
-        if isinstance(law, Junction):  # a junction demands nothing
+        if isinstance(law, Junction):  # a junction requires nothing
             continue
         for port, bond in enumerate(model.bonds_by_port(path)):
             demand = law.demand(port)
@@ -488,7 +488,7 @@ def demands_of(model: Model) -> Demands:
 
 
 def _wishes(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
-    """Yield (bond, effort into its head, element with this wish) in order of priority; efforts into 1-junctions come last,
+    """Yield (bond, effort into its head, element with this preference) in order of priority; efforts into 1-junctions come last,
     whatever the direction of the arrow."""
     storages = sorted(demands[CausalityPreference.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
     for path, bond, into in (*storages, *demands[CausalityPreference.AS_GIVEN]):

@@ -1,8 +1,8 @@
 """Nodes without storage: a 0-junction whose effort no element sets takes the effort at which its flows balance.
 
-Elements that take an effort and give a flow, and matrices that work in one direction, can meet at a node where nothing sets the
-effort: two heat transfers, a source of current and a motor. Such a node gets an ideal constraint, whose effort makes the sum of
-the flows zero.
+Elements whose input is an effort and whose output is a flow, and matrices that work in one direction, can meet at a node where
+nothing sets the effort: two heat transfers, a source of current and a motor. Such a node gets an ideal constraint, whose effort
+makes the sum of the flows zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bondgraph.model.laws import CausalityPreference, Junction, Source
 from bondgraph.model.model import Bond, End, Model
 
 WARM = 300.0
-"""Guess of a temperature, K, far from the negative solutions that a balance of radiation also has."""
+"""Initial guess for a temperature, K, far from the negative solutions that a radiation balance also has."""
 
 
 def with_balances(model: Model) -> tuple[Model, Causality]:
@@ -74,8 +74,8 @@ def _may_balance(model: Model, path: str) -> bool:
 
 
 def _chain(strokes: Strokes, clash: Clash) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield the causes of strokes that exclude each other, the nearest first: an element, and the bonds whose strokes it passes
-    on."""
+    """Yield the causes of conflicting strokes, the nearest first: an element, and the bonds whose strokes propagate through
+    it."""
     groups = [group for group in clash.groups if not isinstance(group, str)]
     waiting, seen = [clash.bond, *(bond for group in groups for bond in group)], set[int]()
     if clash.node is not None and clash.case == "none":

@@ -1,5 +1,5 @@
-"""Rings of junctions whose strokes fit at every junction, although the values that elements set around the ring depend on each
-other.
+"""Rings of junctions whose strokes are consistent at every junction, although the values that elements set around the ring depend
+on each other.
 
 Two capacitors in parallel between two nodes, both in integral causality, set one voltage twice; a ring of capacitors, coils in
 series between two 1-junctions, and closed switches do the same. Strokes do not show this: each junction has one deciding stroke.
@@ -71,7 +71,7 @@ def dependent_elements(model: Model, strokes: Strokes) -> Ring:
 
 def _signs(total: Row) -> Row:
     """Return the factors of a sum modulo the prime as 1 and -1; empty if any other factor remains after division by a common
-    one."""
+    factor."""
     inverse = pow(next(iter(total.values())), -1, PRIME) if total else 0
     signs = {variable: factor * inverse % PRIME for variable, factor in total.items()}
     small = {1: 1, PRIME - 1: -1}
@@ -90,8 +90,7 @@ class Term:
 
 def tie_of(model: Model, strokes: Strokes, path: str, ring: Ring) -> tuple[str, tuple[Term, ...]] | None:
     """Return the junction that computes the input of a dependent element of a ring, and this input as a sum of variables that
-    elements set; None if it also depends on other variables. The sum that the junctions form is a difference in which unknowns
-    cancel.
+    elements set; None if it also depends on other variables. In the sum that the junctions form, the unknowns cancel.
     """
     sums, ratios = _sums(strokes), _ratios(model, strokes)
     bond = model.bonds_by_port(path)[0]
@@ -124,7 +123,7 @@ def _term(strokes: Strokes, variable: int, sign: int, ratios: tuple[tuple[str, i
 
 
 def _computing(strokes: Strokes, variable: int) -> str:
-    """Return the junction whose balance is a variable: the flow of a 0-junction, the effort of a 1-junction. On a bond between
+    """Return the junction whose balance gives a variable: the flow of a 0-junction, the effort of a 1-junction. On a bond between
     two junctions, each may compute one variable."""
     nodes = [strokes.nodes[end.element] for end in strokes.bonds[variable // 2].ends if end.element in strokes.nodes]
     return next(node.path for node in nodes if node.special is bool(variable % 2) and node.strong == variable // 2)
@@ -137,7 +136,7 @@ _Monomial = tuple[int, tuple[tuple[str, int], ...]]
 def _expanded(
     variable: int, sums: _Sums, ratios: Mapping[int, _Ratio], memo: dict[int, dict[_Monomial, int]]
 ) -> dict[_Monomial, int]:
-    """Return a variable as a sum, through junctions and scalar ratios; a variable on a cycle of these counts as given."""
+    """Expand a variable into a sum, through junctions and scalar ratios; a variable on a cycle of equations is not expanded."""
     if variable in memo:
         return memo[variable]
     memo[variable] = {(variable, ()): 1}
@@ -232,7 +231,7 @@ def _equations(model: Model, strokes: Strokes) -> dict[int, Row]:
 
 
 def _connected_parts(rows: Mapping[int, Row]) -> list[list[int]]:
-    """Return the strongly connected components of the variables (Tarjan), each after those that it depends on."""
+    """Return the strongly connected components of the variables (Tarjan), each after the components on which it depends."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     waiting: list[int] = []
@@ -270,7 +269,8 @@ def _connected_parts(rows: Mapping[int, Row]) -> list[list[int]]:
 
 
 def _left_null_vector(part: Sequence[int], rows: Mapping[int, Row]) -> Row:
-    """Return a combination of the equations of a part in which its own variables cancel; empty if they are independent."""
+    """Return a combination of the equations of a part in which the variables of the part cancel; empty if the equations are
+    independent."""
     inside = set(part)
     pivots: dict[int, tuple[Row, Row]] = {}
     for variable in part:
@@ -304,8 +304,8 @@ def _minus(row: Row, other: Row, factor: int) -> Row:
 def _setters(
     null: Row, rows: Mapping[int, Row], parts: Sequence[Sequence[int]], position: Mapping[int, int], strokes: Strokes
 ) -> tuple[set[str], Row]:
-    """Return, for a combination of equations in which the variables of a part cancel, the elements that set its other variables,
-    and the sum of these variables; the sum is empty if it contains an algebraic loop."""
+    """Return, for a combination of equations in which the variables of a part cancel, the elements that set the other variables
+    of the combination, and the sum of these variables; the sum is empty if it contains an algebraic loop."""
     weights: Row = {}
     inside = set(parts[position[next(iter(null))]])
     for variable, factor in null.items():

@@ -17,7 +17,8 @@ from bondgraph.model.model import Bond, Model
 class Node:
     """A junction or two-port and its strokes decided so far.
 
-    The strong bond of a 0-junction imposes the common effort, that of a 1-junction receives the balance of efforts.
+    The strong bond of a 0-junction imposes the common effort, and the strong bond of a 1-junction receives the balance of
+    efforts.
     """
 
     path: str
@@ -33,19 +34,19 @@ class Node:
 
 
 class Cause(NamedTuple):
-    """Cause of a stroke: an element that demands it, or a node that passes on the strokes of other bonds."""
+    """Cause of a stroke: an element that requires it, or a node through which the strokes of other bonds propagate."""
 
     by: str
     node: Node | None = None
     bonds: tuple[int, ...] = ()
-    """Bonds whose strokes the node passes on."""
+    """Bonds whose strokes propagate through the node."""
 
 
 class Clash(Exception):
-    """Strokes that exclude each other, at one node or on one bond.
+    """Incompatible strokes, at one node or on one bond.
 
-    `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element with a demand; `new` is
-    the cause of the stroke that another one excludes.
+    `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element that requires a
+    causality; `new` is the cause of the stroke that is excluded.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Strokes:
             self.nodes[path] = node
 
     def assign(self, bond: int, into_head: bool, by: str) -> None:
-        """Set one stroke because the element `by` demands it, with its consequences; a `Clash` leaves all strokes unchanged."""
+        """Set one stroke because the element `by` requires it, with its consequences; a `Clash` leaves all strokes unchanged."""
         mark = len(self.trail)
         try:
             self._propagate(bond, into_head, Cause(by))
@@ -146,7 +147,7 @@ class Strokes:
         return Clash(node, i, "two", (old.bonds, side), new)
 
     def undo(self, mark: int) -> None:
-        """Take back all strokes that were set after the trail had length `mark`."""
+        """Undo all strokes that were set after the trail had length `mark`."""
         while len(self.trail) > mark:
             i = self.trail.pop()
             self.into_head[i] = self.causes[i] = None
@@ -156,7 +157,7 @@ class Strokes:
                     node.strong = -1
 
     def roots(self, bonds: Sequence[int]) -> tuple[str, ...]:
-        """Return the elements whose demands led to the strokes of these bonds, in the order of the search."""
+        """Return the elements whose required causalities led to the strokes of these bonds, in the order of the search."""
         elements: dict[str, None] = {}
         seen, stack = set(bonds), list(reversed(bonds))
         while stack:

@@ -1,4 +1,4 @@
-"""Checks of a flat model before causality: find all its problems at once, each with the user's source line."""
+"""Checks of a flat model before causality: find all its problems in one pass, each with the user's source line."""
 
 from __future__ import annotations
 

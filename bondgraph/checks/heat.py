@@ -49,7 +49,7 @@ def check_heat_ports(model: Model) -> Iterator[Problem]:
             domain = bond.domain
             if isinstance(element.law, HeatFlow) and domain != THERMAL and not domain.pseudo:
                 title = f'{element.kind} "{path}" gives heat to a bond of the domain {domain.name}'
-                why = "it needs a temperature, to which it gives an entropy flow (thermal) or a heat flow (heat, a pseudo-bond)"
+                why = "the bond needs a temperature, to receive an entropy flow (thermal) or a heat flow (heat, a pseudo-bond)"
                 cure = 'domain="thermal", or domain="heat", for the junction or C at this port'
                 yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
             elif element.heat and domain.pseudo:
@@ -105,7 +105,7 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
     why = f"not counting R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
     near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
-        "two bonds in addition to R and switches, one arrow to the junction and one from it: from one temperature to the other",
+        "in addition to R and switches, only two bonds, one with its arrow to the junction and one with its arrow away",
         "a J0, where heat flows meet at one temperature",
     )
     yield Problem("E179", title, (why, near), (element.place,), cures)

@@ -26,7 +26,7 @@ COUPLED = (
     "for coupled coils, a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
     "the turns, and one I for the shared flux"
 )
-"""Advice for a storage of several components, one motion of which stores no energy."""
+"""Advice for a storage of several components that stores no energy in one motion."""
 
 
 def check_numbers(model: Model) -> Iterator[Problem]:
@@ -50,7 +50,7 @@ def check_numbers(model: Model) -> Iterator[Problem]:
 
 
 def _is_number(text: str) -> bool:
-    """Return True for the text of a finite number."""
+    """Return True for the string form of a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -119,7 +119,7 @@ def check_energies(model: Model) -> Iterator[Problem]:
                 wanted = "positive" if strict else "positive or zero"
                 if value.ndim == 2:
                     wanted = f"symmetric and positive {'definite' if strict else 'semidefinite'}"
-                active = "; for an element that gives power, R(effort=...)" if isinstance(element.law, Resistor) else ""
+                active = "; for an element that supplies power, R(effort=...)" if isinstance(element.law, Resistor) else ""
                 title = f'{element.kind} "{path}": {name} must be {wanted}'
                 cures = (f"{'an' if name[0] in 'aeiou' else 'a'} {name} that is {wanted}{active}",)
                 coupled = strict and value.ndim == 2 and is_positive(value, strict=False)
@@ -195,8 +195,8 @@ def check_sizes(model: Model) -> Iterator[Problem]:
             array = None if isinstance(value, float) else real(value)
             if array is not None and array.shape not in shapes:
                 title = f'{element.kind} "{path}": {name} has shape {array.shape}'
-                details = (f'its bond "{bonds[0].name}" has dimension {n}', f"shapes that fit: {', '.join(map(str, shapes))}")
-                yield Problem("E128", title, details, (element.place,), ("a value of a fitting shape, or another `dimension`",))
+                details = (f'its bond "{bonds[0].name}" has dimension {n}', f"allowed shapes: {', '.join(map(str, shapes))}")
+                yield Problem("E128", title, details, (element.place,), ("a value of an allowed shape, or another `dimension`",))
 
 
 def check_ranges(model: Model) -> Iterator[Problem]:
@@ -209,16 +209,18 @@ def check_ranges(model: Model) -> Iterator[Problem]:
                 value = real(number)
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):
                     continue
-                wanted = "zero or more" if most == math.inf else f"between 0 and {most:g}"
+                wanted, cure = f"between 0 and {most:g}", f"a number between 0 and {most:g}"
+                if most == math.inf:
+                    wanted, cure = "non-negative", "a non-negative number"
                 title = f'{element.kind} "{path}": {name} must be {wanted}'
                 details = (f"given: {value.tolist()}",)
-                yield Problem("E151", title, details, (element.place,), (f"for {name}, a number that is {wanted}",))
+                yield Problem("E151", title, details, (element.place,), (f"for {name}, {cure}",))
             if not parameter.not_below:
                 continue
             number, least = _number(parameters, key), _number(parameters, parameter.not_below)
             if number is not None and least is not None and 0.0 <= number < least:
                 title = f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}'
-                cures = (f"a {key} of at least the {parameter.not_below}; for a run, change both",)
+                cures = (f"make {key} no less than {parameter.not_below}; to change {key} of a run, pass both",)
                 yield Problem("E151", title, (f"{key} {number:g}, {parameter.not_below} {least:g}",), (element.place,), cures)
 
 
@@ -239,7 +241,7 @@ POWER_ROUNDING = 1e-12
 
 
 def check_passive(model: Model) -> Iterator[Problem]:
-    """Check by sampling that relations declared passive take power, effort times flow >= 0 (E153); signals prevent sampling."""
+    """Check by sampling that relations declared passive absorb power, effort times flow >= 0 (E153); signals prevent sampling."""
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, Resistor | ResistorField) or not law.passive:
@@ -315,7 +317,7 @@ def _bisected(function: Callable[[float], float], begin: float, end: float) -> f
 
 
 def _active_sample(formula: Any, values: list[Any], dimension: int) -> tuple[Any, float] | None:
-    """Return a sample at which the relation supplies power, and the power; None if there is none."""
+    """Return a sample at which the relation supplies power, and the power; None without such a sample."""
     for sample in _samples(dimension):
         with np.errstate(all="ignore"):
             result = np.asarray(formula(sample, *values), dtype=float)
@@ -368,7 +370,7 @@ def check_units(model: Model) -> Iterator[Problem]:
 
 
 def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each start value of a storage in a unit that does not fit its state (E175)."""
+    """Yield a problem for each start value of a storage in a unit that is incompatible with its state (E175)."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.rate is None and law.spec.unit and (bonds := model.bonds_at(path)):

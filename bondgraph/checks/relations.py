@@ -27,14 +27,15 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 
 SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
-"""Sizes of the samples, in nominal sizes."""
+"""Sizes of the samples, as multiples of the nominal sizes."""
 OFFSETS, OFFSET_SIZE = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-2
 """Offsets of a sample's neighbours in units of OFFSET_SIZE times the sample; the first is the sample itself."""
 MAX_NOISE = 0.2
-"""Largest deviation from a fitted parabola, as a fraction of the difference; a difference that is rounding deviates by its whole
-size."""
+"""Largest deviation from a fitted parabola, as a fraction of the difference; a difference that is only rounding error deviates by
+about its own size."""
 EVERY, MAX_REST = 8, 1e-10
-"""Stride of the sampled quadrature nodes, and largest share of the first node, the nearest to zero, in the sum of their terms."""
+"""Stride of the sampled quadrature nodes, and largest fraction of the sum of their terms that the node nearest to zero may
+contribute."""
 TRIALS = 3
 """Maximum number of points with a finite energy to try."""
 AGREEMENT = 1e-6
@@ -42,8 +43,8 @@ AGREEMENT = 1e-6
 
 Formula = Callable[[Any], Any]
 Both = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]
-"""Function of samples of one variable that returns the values of both formulas at each and the size of their terms; None where
-one is undefined."""
+"""Function of samples of one variable that returns the values of both formulas at each sample and the size of their terms; None
+where a formula is undefined."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Pair:
     second: Formula
     cure: str
     terms: Formula = lambda _: 0.0
-    """Terms of sums that may cancel: a difference far below them is rounding."""
+    """Terms of sums that may cancel: a difference much smaller than these terms is rounding error."""
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
@@ -97,7 +98,8 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
 
 
 def _parameters(read: Mapping[str, Parameter]) -> Iterator[tuple[list[Any], str]]:
-    """Yield the values of an element's parameters for each discrete state on which they depend, and the state in words."""
+    """Yield the values of an element's parameters for each discrete state on which they depend, and a description of the
+    state."""
     parameters = [parameter.value for parameter in read.values()]
     count = max((len(value.values) for value in parameters if isinstance(value, ByMode)), default=1)
     for k in range(count):
@@ -149,7 +151,7 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
 
 
 def _law_by_quadrature(law: Storage) -> tuple[str, Op]:
-    """Return the word and the formula of the law whose quadrature gives the energy."""
+    """Return the keyword and the formula of the law whose quadrature gives the energy."""
     if law.output is not None:
         return "output", law.output
     assert law.inverse is not None
@@ -162,7 +164,7 @@ def _jacobian(formula: Op, x: Any, others: Sequence[Any]) -> np.ndarray:
 
 def _divergent(element: Element, samples: Sequence[Any], others: Sequence[Any]) -> Problem | None:
     """Return the problem of a storage whose energy is neither given nor found by quadrature (E110): its law is too steep at zero,
-    or has breaks that cannot be located."""
+    or has discontinuities that cannot be located."""
     law = element.law_as(Storage)
     if law.energy is not None:
         return None
@@ -247,7 +249,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             "the power of M' v - dT/dq from its kinetic energy",
             listed(lambda q: motion(q) @ force(q)),
             listed(lambda q: mechanics.kinetic_rate(q, motion(q), 0.0 * motion(q), *others)),
-            "leave `bias` out: it follows from the inertia; forces that take power belong in an R",
+            "leave `bias` out: it follows from the inertia; dissipative forces belong in an R",
             listed(lambda q: motion(q) * force(q)),
         )
     if mechanics.solution is not None:
@@ -266,7 +268,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             "the power of the effort, less the power into its potential",
             listed(power_gain),
             listed(lambda q: effort(q) @ motion(q) - mechanics.potential_rate(q, motion(q), *others)),
-            "leave `acceleration` out: it follows from the energies; forces that take power belong in an R",
+            "leave `acceleration` out: it follows from the energies; dissipative forces belong in an R",
         )
 
 
@@ -308,9 +310,9 @@ def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: s
 
 
 def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
-    """Return True if the formulas differ at a sample and its neighbours by more than their noise about a parabola.
+    """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola.
 
-    `constant` says which of the two are constant everywhere; a formula that is not constant, but repeats a value among the
+    `constant` marks the formulas that are constant everywhere; a formula that is not constant, but repeats a value among the
     neighbours, has too few digits there.
     """
     neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])

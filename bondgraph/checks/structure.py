@@ -50,7 +50,7 @@ def check_blocks(model: Model) -> Iterator[Problem]:
         unclocked = set(law.updates) if law.offset is None and law.delay is None else set()
         timeless = {name for name in (law.period, law.offset, *law.breaks) if name} - set(element.parameters)
         for names, says, cure in (
-            (twice, "defines twice", "one equation, parameter, input or state for each name"),
+            (twice, "has several definitions of", "one equation, parameter, input or state for each name"),
             (unknown, "uses but does not define", "an equation, parameter, input or state of this name"),
             (constant, "has no rate for its state", "rates={<state>: <local name>}, or a transition that resets it"),
             (stateless, "has a rate or update but no state", "states={<state>: StateSpec(<start>)}"),
@@ -94,7 +94,7 @@ def check_impacts(model: Model) -> Iterator[Problem]:
 
 
 def check_automata(model: Model) -> Iterator[Problem]:
-    """Check that state names are unique, and that start states and transitions use them (E117)."""
+    """Check that state names are unique, and that start states and transitions refer only to existing states (E117)."""
     for automaton in model.automata.values():
         named = {automaton.initial} | {s for t in automaton.transitions for s in (t.source, t.target)}
         named |= {s for t in automaton.transitions for s in (t.accumulates, t.passes) if s is not None}
@@ -123,13 +123,13 @@ def check_resets(model: Model) -> Iterator[Problem]:
 
 
 def check_values_by_mode(model: Model) -> Iterator[Problem]:
-    """Check that a parameter by mode has a value for each state of its automaton, all of one shape (E139)."""
+    """Check that a mode-dependent parameter has a value for each state of its automaton, all of the same shape (E139)."""
     for path, element in model.elements.items():
         for name, by_mode in modal_parameters(element).items():
             states = model.automata[by_mode.automaton].states if by_mode.automaton in model.automata else ()
             shapes = {np.shape(value) for value in by_mode.values.values()}
             if set(by_mode.values) != set(states) or len(shapes) != 1:
-                title = f'{element.kind} "{path}": {name} by mode does not fit the automaton "{by_mode.automaton}"'
+                title = f'{element.kind} "{path}": the values of {name} by mode do not match the automaton "{by_mode.automaton}"'
                 values = f"values for: {', '.join(by_mode.values) or 'none'}; shapes: {', '.join(map(str, sorted(shapes)))}"
                 details = (values, f"states: {', '.join(states) or 'none'}")
-                yield Problem("E139", title, details, (element.place,), ("one value for each state, all of one shape",))
+                yield Problem("E139", title, details, (element.place,), ("one value for each state, all of the same shape",))

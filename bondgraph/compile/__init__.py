@@ -1,1 +1,1 @@
-"""Compilation: turn a graph or `Model` into a `Compiled` model, ready to run, through the stages of `pipeline`."""
+"""Compilation: turn a graph or `Model` into a `Compiled` model that can run, through the stages of `pipeline`."""

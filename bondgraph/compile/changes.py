@@ -1,6 +1,6 @@
-"""Changes of parameters, start values and modes for a run: check them by name, and put them into the model's order.
+"""Changes of parameters, start values and modes for a run: check them by name and arrange them in the model's order.
 
-A start value given as an effort or flow sets the one state that determines it, by the inverse of the law.
+A start value given as an effort or flow sets the only state that determines this value, by the inverse of the law.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ class ConvertedStart:
     arguments: tuple[str, ...]
     """Names of the arguments of `output`."""
     output: Op | None
-    """Operation (state, others) -> flow or effort; for an IC, the order of arguments differs from that of `inverse`."""
+    """Operation (state, other arguments) -> flow or effort; for an IC, the order of arguments differs from that of `inverse`."""
     inverse: Op | None
-    """Operation (flow or effort, others) -> state; for an IC, (q, flow, others) -> state."""
+    """Operation (flow or effort, other arguments) -> state; for an IC, (q, flow, other arguments) -> state."""
     place: int = 0
     """Index of the state among the arguments."""
 
 
 def converted_start(model: Model, system: System, root: str) -> ConvertedStart | None:
-    """Return the storage whose law computes the value `root` from its own state, or else the one whose state alone determines
-    this effort or flow; None if there is none."""
+    """Return the storage whose law computes the value `root` from its own state, or else the storage whose state alone determines
+    this effort or flow; None if there is no such storage."""
     return _by_law(model, system, root) or _by_one_state(system, root)
 
 
 def _by_one_state(system: System, root: str) -> ConvertedStart | None:
-    """Return the only state on which an effort or flow depends, as behind a transformer."""
+    """Return the only state on which an effort or flow depends, for example behind a transformer."""
     if root.rpartition(".")[2] not in ("effort", "flow"):
         return None
     inputs, left = dict[str, None](), [root]
@@ -147,8 +147,8 @@ _MOST_LISTED = 12
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the changed parameters by the names under which they are computed.
 
-    Raises `ModelError` E121 for an unknown name, E124 for numbers that do not fit or a number set by two names, E119 for a
-    negative resistance or similar, E151 for a number that no friction or constraint can have.
+    Raises `ModelError` E121 for an unknown name, E124 for an invalid value or a value set by two names, E119 for a negative
+    resistance or similar, E151 for a value outside the range of friction or constraints.
     """
     defaults, checked = system.parameters, dict[str, np.ndarray]()
     changed: dict[str, Element] = {}
@@ -177,7 +177,7 @@ class StartCall:
     results: tuple[Any, ...]
 
     def fits(self, values: Sequence[Any]) -> bool:
-        """Return True if the function was called with these values."""
+        """Return True if the start function was called with these values."""
         return all(np.array_equal(old, new) for old, new in zip(self.arguments, values, strict=True))
 
 
@@ -190,8 +190,8 @@ def changed_start(
     the name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
     calls are not called again.
 
-    Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for numbers that do not fit or a number set by two
-    names, E171 for two start functions that disagree, E214 for friction whose mode its motion contradicts.
+    Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for an invalid value or a value set by two names,
+    E171 for two start functions that disagree, E214 for friction with a mode that contradicts its motion.
     """
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -277,7 +277,7 @@ def _convert(
         settled = all(np.allclose(states[name], before[name], rtol=1e-9, atol=0.0) for name in before)
         if settled and attempt:
             return
-    title = f"{' and '.join(converted)} cannot be converted to states: each law reads the other's state"
+    title = f"{' and '.join(converted)} cannot be converted to states: each law reads the state of the other"
     raise refusal("E124", title, "the states themselves", about=model.name, places=())
 
 
@@ -300,7 +300,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Split changes into start values of storages in derivative causality, by the name of the state, and all other changes.
 
-    Raises `ModelError` E124 if the former do not fit.
+    Raises `ModelError` E124 for an invalid value of the former.
     """
     names = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}" for path in causality.derivative}
     state_of = {system.resolve(name): name for name in names}
@@ -366,8 +366,8 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
 def unusable_parameters(
     model: Model, system: System, numbers: Mapping[str, Any], prepare: Callable[..., np.ndarray], values: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report parameters from which `prepare` derives a value that is not finite (E309): those whose former value (or another
-    one, if none was changed) makes it finite.
+    """Report parameters from which `prepare` derives a value that is not finite (E309): the parameters whose former value (or
+    another value, if none was changed) makes it finite.
 
     Parameters
     ----------

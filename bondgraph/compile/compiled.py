@@ -121,8 +121,8 @@ class Compiled(Frozen):
         operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
         on them. A storage in derivative causality may also be named, with the value that follows from the other storages.
 
-        Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for numbers that do
-        not fit; E213 for contradictions.
+        Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for invalid values;
+        E213 for contradictions.
         """
         x, m, _ = self.starting_point(changes, parameters)
         return x, m
@@ -205,17 +205,17 @@ class Compiled(Frozen):
         parameters: Mapping[str, Any] | None = None,
         t_start: float = 0.0,
     ) -> dict[str, Any]:
-        """Return start values whose velocities fit the constraints that hold at the start, for `simulate(initial=...)`.
+        """Return start values whose velocities satisfy the constraints that are active at the start, for `simulate(initial=...)`.
 
         Parameters
         ----------
         initial, parameters, t_start : as for the run; positions are not changed.
-        keep : names of values that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states
-            below it); or new values, {"hinge.rate": 2.0}. All others change as little as possible, measured by kinetic energy,
-            as if by an impulse of the constraints.
+        keep : names of values that remain unchanged: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all
+            states below it); or new values, {"hinge.rate": 2.0}. All other states change as little as possible, measured by
+            kinetic energy, as if by an impulse of the constraints.
 
         Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial` does, E122 for unknown names,
-        and E432 if no velocities fit.
+        and E432 if no velocities satisfy the constraints.
         """
         x, m, p = self.starting_point(initial, parameters)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
@@ -225,7 +225,7 @@ class Compiled(Frozen):
         return changes | fitting_start(self.model, self.system, motion, x, keep, values)
 
     def held_in(self, m: np.ndarray) -> HeldConstraints | None:
-        """Return the constraints that hold in the modes m (modes,), or None."""
+        """Return the constraints that are active in the modes m (modes,), or None."""
         return self._last_held.made(m.tobytes(), functools.partial(held_in, self.model, self.system, self.program, m))
 
     @OnceProperty
@@ -238,7 +238,7 @@ class Compiled(Frozen):
         return tuple(self.program.bonds)
 
     def report(self) -> str:
-        """Return a text about strokes, storages in derivative causality, algebraic loops, constraints and modes, with reasons."""
+        """Return a report on strokes, storages in derivative causality, algebraic loops, constraints and modes, with reasons."""
         return report(self.model, self.causality, self._with_start_modes())
 
     def _repr_html_(self) -> str:
@@ -291,9 +291,9 @@ class Compiled(Frozen):
         ----------
         parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
 
-        Raises `ModelError` as `initial` does, E309 for parameters from which no finite quantity follows, E214 for switches whose
-        modes do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for invalid
-        settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
+        Raises `ModelError` as `initial` does, E309 for parameters from which a quantity that is not finite follows, E214 for
+        switches whose modes contradict the start values, E455 for start velocities that violate the constraints; `RunError` for
+        invalid settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 
@@ -304,7 +304,8 @@ class Compiled(Frozen):
         self, t_end: float, *, keep: KeepNamed | None = None, sink: Sinkable | None = None, **settings: Unpack[RunSettings]
     ) -> PreparedRun:
         """Prepare many runs from `t_start` to `t_end` (s): `run = compiled.prepare_run(5.0)`, then
-        `run(parameters={"spring.stiffness": 80.0})` gives the result of `simulate`, and `run.run_many` runs many at once.
+        `run(parameters={"spring.stiffness": 80.0})` gives the result of `simulate`, and `run.run_many` executes many runs in one
+        call.
 
         Parameters
         ----------
@@ -358,7 +359,7 @@ class Compiled(Frozen):
         return linearise(self, inputs, outputs, t, initial, parameters, modes)
 
     def near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
-        """Return all values by name at points that differ from the given point by rounding."""
+        """Return all values by name at points that differ from the given point by rounding errors."""
         return [
             self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
             for by_x, by_p in zip(perturbations(len(x)), perturbations(len(p)), strict=True)

@@ -1,13 +1,14 @@
-"""Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest velocities
-that fit.
+"""Consistent initial values: the constraints that are active at the start, the misfit of start velocities, and the nearest
+consistent velocities.
 
-A constraint that holds has no flow. If the start velocities give it a flow, stabilisation would remove that flow with a force
-that also adds or removes energy. The nearest velocities that fit are those of an impulse: the least change in the kinetic metric,
+An active constraint has zero flow. If the start velocities give it a flow, stabilisation would remove that flow with a force that
+also adds or removes energy. The nearest consistent velocities are the result of an impulse: the least change in the kinetic
+metric,
 
     minimise dx^T G dx / 2  with  f(x + dx) = 0,   G = d2E / dx2,
 
-over the states x of inertias that are not kept. Both f and dE/dx are linear in these (or close to it), so that differences of any
-size give their derivatives. Everything is scaled by G, so that units do not matter.
+over the states x of inertias that are not kept. Both f and dE/dx are linear in x (or nearly so), so that differences of any size
+give their derivatives. Everything is scaled by G, so that units do not matter.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ Values = Callable[[np.ndarray], np.ndarray]
 """Function of states (k, n) that returns rows of values."""
 
 VELOCITY_RTOL = 1e-6
-"""Largest inconsistency of start velocities, relative to the speeds in the kinetic metric: start values of six digits pass."""
+"""Largest inconsistency of start velocities, relative to the speeds in the kinetic metric; start values given to six digits
+pass."""
 
 RANK_RTOL = 1e-9
 """Singular values below this fraction of the largest count as zero: redundant constraints."""
@@ -50,10 +52,10 @@ MAX_NEWTON_STEPS = 20
 
 @dataclass(frozen=True)
 class Motion:
-    """Functions of the states x (n,) of a compiled model that start velocities must fit."""
+    """Functions of the states x (n,) of a compiled model that define consistent start velocities."""
 
     flows: Values
-    """Flows of all constraints that hold."""
+    """Flows of all active constraints."""
     energy: Values
     """Energy of each storage, J."""
     sizes: np.ndarray
@@ -64,8 +66,8 @@ class Motion:
 
 @dataclass(frozen=True)
 class Misfit:
-    """Misfit of start velocities: `flows` (k,) of the constraints; energies of the nearest change that removes them, of all
-    motion, and of all storages, J."""
+    """Misfit of start velocities: `flows` (k,) of the constraints; and the energies, J, of the smallest change that removes these
+    flows, of all motion, and of all storages."""
 
     flows: np.ndarray
     energy: float
@@ -74,12 +76,12 @@ class Misfit:
 
     @property
     def fits(self) -> bool:
-        """True if the misfit is rounding, or the error of start values given to six digits."""
+        """True if the misfit is within rounding error, or within the error of start values given to six digits."""
         return not self.energy > VELOCITY_RTOL**2 * max(self.kinetic, self.stored)
 
 
 def misfit(motion: Motion, x: np.ndarray) -> Misfit:
-    """Measure the distance of start velocities from those that fit."""
+    """Return the misfit between the start velocities and the nearest consistent velocities."""
     flows = motion.flows(x[None])[0]
     if not np.any(flows):
         return Misfit(flows, 0.0, 0.0, 0.0)
@@ -95,8 +97,8 @@ def misfit(motion: Motion, x: np.ndarray) -> Misfit:
 
 
 def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
-    """Find, by Newton iteration, the states with the nearest velocities that fit, without changing those at the indices `kept`;
-    None if no velocities fit."""
+    """Find, by Newton iteration, the states with the nearest consistent velocities, without changing the states at the indices
+    `kept`; None if no velocities are consistent."""
     x = x.copy()
     free = np.flatnonzero(~np.isin(motion.moving, list(kept)))
     metric, strides = _metric(motion, x)
@@ -132,7 +134,7 @@ def _step(
 
 
 def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return d2E/dx2 over the moving states (moving, moving), by differences (exact for quadratic energies); and the strides."""
+    """Return d2E/dx2 over the moving states (moving, moving), by differences (exact for quadratic energies), and the strides."""
     unit = np.eye(len(x))[motion.moving]
     strides = np.maximum(np.abs(x), motion.sizes)[motion.moving]
 
@@ -155,7 +157,7 @@ def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 Keep = Sequence[str] | Mapping[str, Any]
-"""Names of states, parts or other values that stay, or a mapping from such names to new values."""
+"""Names of states, parts or other values that remain unchanged, or a mapping from such names to new values."""
 
 MOTIONS = 3
 """Number of random motions with which redundant constraints are tested."""
@@ -166,7 +168,7 @@ MAX_LISTED = 8
 
 @dataclass(frozen=True, eq=False)
 class HeldConstraints:
-    """Constraints that hold in some modes: indices (k,) of their flows, slices of these by the path of the
+    """Constraints that are active in some modes: indices (k,) of their flows, slices of these by the path of the
     constraint, and indices of the states that their impulses move."""
 
     flow_indices: np.ndarray
@@ -174,8 +176,8 @@ class HeldConstraints:
     moving: np.ndarray
 
     def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
-        """Return the functions that start velocities must fit; `flows_of` returns the flows of all constraints as its first
-        outputs."""
+        """Return the functions that define consistent start velocities; `flows_of` returns the flows of all constraints as its
+        first outputs."""
         energies = program.energies
         assert energies is not None
 
@@ -186,7 +188,7 @@ class HeldConstraints:
 
 
 def held_in(model: Model, system: System, program: Program, m: np.ndarray) -> HeldConstraints | None:
-    """Return the constraints that hold in the modes m, or None."""
+    """Return the constraints that are active in the modes m, or None."""
     held, closing = _holding_constraints(model, system, m), program.closing
     if not held or closing is None or program.closures is None or program.energies is None:
         return None
@@ -199,7 +201,7 @@ def held_in(model: Model, system: System, program: Program, m: np.ndarray) -> He
 def contradicting_closures(
     model: Model, system: System, program: Program, x: np.ndarray, m: np.ndarray, p: np.ndarray
 ) -> list[Problem]:
-    """Report constraints that are redundant at the start and contradict each other as soon as the mechanism moves (E433)."""
+    """Report constraints that are redundant at the start but contradict each other as soon as the mechanism moves (E433)."""
     if program.closing is None or not program.closing.repeating:
         return []
     held, kernel = held_in(model, system, program, m), program.closing_flows
@@ -216,8 +218,8 @@ def contradicting_closures(
         if parts[0] > MAX_CONTRADICTION:
             elements = closures.owners(program.closing.repeating, shares[0])
             named = ", ".join(f'"{path}"' for path in elements)
-            title = "constraints that repeat each other at the start contradict each other as soon as the mechanism moves"
-            details = (f"elements: {named}", "the velocities that they allow lead to positions that they forbid")
+            title = "constraints that are redundant at the start contradict each other as soon as the mechanism moves"
+            details = (f"elements: {named}", "the velocities that these constraints allow lead to positions that they forbid")
             lines = tuple(model.elements[path].place for path in elements)
             return [Problem("E433", title, details, lines, CURES["contradiction"])]
     return []
@@ -236,7 +238,7 @@ def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Calla
 
 
 def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x: np.ndarray) -> list[Problem]:
-    """Report start velocities that do not fit the constraints (E455)."""
+    """Report start velocities that violate the constraints (E455)."""
     error = misfit(motion, x)
     if error.fits:
         return []
@@ -246,16 +248,16 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
     if np.isfinite(error.energy):
         reason = f"at least {error.energy:.4g} J of the kinetic energy, {error.kinetic:.4g} J, must change"
     else:
-        reason = "no start velocities fit: sources or constraints contradict each other"
+        reason = "no start velocities are consistent: sources or constraints contradict each other"
     return [
         Problem(
             "E455",
-            f"start velocities do not fit {len(off)} constraint{'s' if len(off) > 1 else ''}, which allow no flow",
+            f"start velocities violate {len(off)} constraint{'s' if len(off) > 1 else ''} by a flow that should be zero",
             (*named[:MAX_LISTED], *([f"and {len(named) - MAX_LISTED} more"] if len(named) > MAX_LISTED else []), reason),
             tuple(model.elements[path].place for path in off),
             (
-                "simulate(t_end, initial=compiled.consistent()): the nearest velocities that fit; its keep={...} gives the "
-                "rate of a joint, or the state of a part, and the others follow",
+                "simulate(t_end, initial=compiled.consistent()): the nearest consistent velocities; its keep={...} gives the "
+                "rate of a joint, or the state of a part, and all others follow",
                 'closing="smooth" of the constraint or joint: the violation decays, which adds or removes energy',
             ),
         )
@@ -263,7 +265,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
 
 
 def _holding_constraints(model: Model, system: System, modes: np.ndarray) -> list[Unknown]:
-    """Return the constraints that hold in these modes and bring their flow to zero by an impulse when they begin to hold."""
+    """Return the constraints that are active in these modes and whose flow an impulse brings to zero when they become active."""
     names, holding = list(system.modes), []
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
@@ -298,9 +300,11 @@ def _moved_states(model: Model, system: System) -> np.ndarray:
 def fitting_start(
     model: Model, system: System, motion: Motion, x: np.ndarray, keep: Keep, values: Callable[[str], Values]
 ) -> dict[str, Any]:
-    """Return start values by name with velocities that fit, while the states and values of `keep` stay or get their new values.
+    """Return start values by name with consistent velocities; the states and values of `keep` remain unchanged or take their new
+    values.
 
-    `values`(name) returns the function of x for a value that is not a state. E122 for unknown names, E432 if none fit.
+    `values`(name) returns the function of x for a value that is not a state. Raises E122 for unknown names, E432 if no velocities
+    are consistent.
     """
     indices = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]
@@ -321,13 +325,13 @@ def fitting_start(
     constrained = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
     solution = fitting(constrained, x, kept)
     if solution is None:
-        staying = f" while {', '.join(targets)} stay{'s' if len(targets) == 1 else ''}" if targets else ""
+        staying = f" with {', '.join(targets)} fixed" if targets else ""
         cures = (
             ("fewer rates in keep: one for each degree of freedom",)
             if targets
             else ("other velocities of the sources", "positions that allow this motion")
         )
-        raise refusal("E432", f"no start velocities fit the constraints{staying}", *cures, about=model.name, places=())
+        raise refusal("E432", f"no start velocities satisfy the constraints{staying}", *cures, about=model.name, places=())
     shapes = {state.name: np.shape(state.initial) for state in system.states}
     return {name: solution[where.start : where.stop].reshape(shapes[name])[()] for name, where in indices.items()}
 

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines of which some runs compute only a few outputs: nothing is fused, so that an output always has the same bits."""
+"""Routines of which some runs compute only a few outputs; operations are not fused, so that each output is always bitwise
+equal."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
@@ -47,7 +48,7 @@ LONG = 300
 call."""
 
 INTERPRETED = frozenset({"closures"})
-"""Routines that are evaluated for many samples at once, or rarely: not worth compiling."""
+"""Routines not worth compiling: they are evaluated rarely or for many samples in one call."""
 
 
 def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[str, Kernel]:
@@ -74,8 +75,8 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 
 
 def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
-    """Return kernels of routines that are compiled together, without an optimiser, when one of them is first used: they run only
-    at events and samples."""
+    """Return kernels of routines that are compiled together, without an optimiser, when one of them is first used, because they
+    run only at events and samples."""
     quick = 0 if group[0].name in UNFUSED else QUICK
     library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, level=0)))
 
@@ -91,7 +92,7 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
     """Return groups of event routines to compile at their first call, because a run without the event never calls them: one
     group for each event with long routines, and one for all other events. There are no groups if all routines together have more
-    than `QUICK` steps, because the bits of a routine then depend on the others in its group."""
+    than `QUICK` steps, because rounding in a routine then depends on the other routines of its group."""
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []
@@ -125,14 +126,14 @@ def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
 
 
 def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
-    """Return the steps, with fusions, of the machine code of `kernels_of` that a run calls: of each routine, or of each case of a
+    """Return the steps, after fusion, of the `kernels_of` machine code that a run calls, for each routine, or for each case of a
     routine with alternatives."""
     steps = [steps_in_machine_code(module) for module in _modules_of_runs(routines)]
     return {name: listing for module in steps for name, listing in module.items()}
 
 
 def native_texts(routines: Mapping[str, Code]) -> list[str]:
-    """Return the LLVM texts of the machine code of `kernels_of` that a run calls."""
+    """Return the LLVM IR of the machine code of `kernels_of` that a run calls."""
     return [routines_text(module) for module in _modules_of_runs(routines)]
 
 
@@ -148,8 +149,8 @@ def batch_texts_of(
 def _batch_texts(
     routines: Mapping[str, Code], differentiate: Callable[[], tuple[Any, Pattern]], slots: Sequence[Slot], has_jacobian: bool
 ) -> list[str]:
-    """Return the LLVM texts of all kernels that many runs call, including the constraint matrix, the Jacobian if `has_jacobian`,
-    and a kernel "chosen" for the outputs in these slots."""
+    """Return the LLVM IR of all kernels that many runs call, including the constraint matrix, the Jacobian if `has_jacobian`, and
+    a kernel "chosen" for the outputs in these slots."""
     code = differentiate()[0] if has_jacobian else None
     texts = native_texts({**routines, "jacobian": code} if isinstance(code, Routine) else routines)
     if (matrix := routines.get("closing_matrix")) is not None and matrix.outputs:
@@ -192,17 +193,16 @@ def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
 
 STEP_ROUTINES = ("rates", "powers", "rates_and_powers")
 SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
-"""Routines that SIMD lanes of runs need for steps, and those for samples, which share one kernel because they have much in
+"""Routines that SIMD lanes of runs need for steps, and routines for samples, which share one kernel because they have much in
 common."""
 
 MAX_LANE_STEPS = 20_000
-"""Maximum number of steps of these routines for which lane kernels are compiled: more take seconds to compile."""
+"""Maximum number of steps of these routines for which SIMD kernels are compiled; longer routines take seconds to compile."""
 
 
 def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
-    """Return the SIMD kernels of this number of lanes, None if there are none.
-
-    They need rates, straight-line machine code that compiles quickly, and no tables among their inputs.
+    """Return the SIMD kernels for this number of lanes, None if unavailable. They require rates, straight-line machine code that
+    compiles quickly, and inputs without tables.
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
@@ -246,7 +246,7 @@ def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int
     """Return the kernel of the Taylor coefficients of the states and the integrated powers, (orders, n + powers), up to this
     order; raises `NoSeries` for a model without them."""
     if not isinstance(routines, Mapping):
-        raise NoSeries("a model with this many equal parts is compiled to loops")
+        raise NoSeries("a model with this many identical parts is compiled to loops")
     rates = routines["rates"].reference
     tape = rates.tape.copy()  # another thread may differentiate the rates
     values = [
@@ -285,16 +285,15 @@ class CompiledFormula:
     shapes: Mapping[str, tuple[int, ...]]
 
     def __call__(self, *arguments: Any) -> dict[str, np.ndarray]:
-        """Evaluate the formula and return its results by name; arguments have the shapes given to `compile_formula`.
-
-        Raises `KernelError` E395 if they do not fit.
+        """Evaluate the formula and return its results by name; arguments have the shapes given to `compile_formula`. Raises
+        `KernelError` E395 for arguments of other shapes.
         """
         return self._by_name(self.kernel(*map(np.ravel, arguments)))
 
     def evaluate_many(self, *arguments: Any) -> dict[str, np.ndarray]:
         """Evaluate the formula at samples: arguments (samples, length), or (length,) for all; results (samples, ...) by name.
 
-        Raises `KernelError` E395 if they do not fit, or differ in their number of samples.
+        Raises `KernelError` E395 for arguments of other shapes, or if they differ in their number of samples.
         """
         return self._by_name(self.kernel.many(*arguments))
 
@@ -331,9 +330,9 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
 
 
 def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, constant: Collection[str] = ()) -> int:
-    """Count the distinct operations of a formula, without those that depend only on `constant` arguments.
+    """Count the distinct operations of a formula, without operations that depend only on `constant` arguments.
 
-    Arguments are as in `compile_formula`; each argument that it reads counts as one.
+    Arguments are as in `compile_formula`; each argument that the formula reads counts as one operation.
     """
     tape, results = _traced(formula, arguments)
     roots = [tape.scalar(scalar).index for result in results.values() for scalar in np.asarray(result, dtype=object).flat]

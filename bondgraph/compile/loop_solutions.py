@@ -1,6 +1,7 @@
-"""Solutions of nonlinear algebraic loops at a start, and the choice of one: the only one, or the nearest to a guess.
+"""Solutions of nonlinear algebraic loops at a start, and the choice of one: the only solution, or the solution nearest to a
+guess.
 
-The solutions of a loop are the real roots of a few equations that a search from many starts finds.
+The solutions of a loop are the real roots of a few equations; a search from many starting points finds them.
 
 A single residual is bracketed: it is evaluated on a logarithmic grid, which is refined where Newton steps from both ends of an
 interval lead into it, and changes of sign are bisected. Several residuals are solved by damped Newton iteration from many starts,
@@ -28,7 +29,7 @@ DECADES, PER_DECADE = 15, 48
 
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
 """Number of refinements of the grid around the smallest residuals; new intervals per old interval; maximum number of refined
-places."""
+points."""
 
 STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
 """Number of starts of Newton's method for several unknowns; maximum numbers of damped and undamped iterations of each."""
@@ -40,7 +41,7 @@ CONVERGED = 1e-9
 """Largest relative Newton step at a solution."""
 
 SENSED = 1e-6
-"""Relative change of an unknown that must change the residuals at a solution by far more than their size there."""
+"""Relative change of an unknown that must change the residuals at a solution by far more than the size of the residuals."""
 
 MAX_SOLUTIONS = 8
 """Maximum number of solutions sought for one loop."""
@@ -77,8 +78,8 @@ def _columns(evaluate: Evaluate, at: np.ndarray) -> np.ndarray:
 
 
 def _between(grid: np.ndarray, residuals: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Return finer points in the intervals that may hide roots: those into which the Newton steps from both ends lead without a
-    change of sign, and those with or next to a change."""
+    """Return finer points in the intervals that may hide roots: intervals into which the Newton steps from both ends lead without
+    a change of sign, and intervals with or next to a change of sign."""
     width, ahead, back = np.diff(grid), steps[:-1], -steps[1:]
     signs = np.sign(residuals[:-1]) * np.sign(residuals[1:])
     inward = np.flatnonzero((signs > 0.0) & (ahead > 0.0) & (back > 0.0) & np.isfinite(ahead) & np.isfinite(back))
@@ -92,7 +93,8 @@ def _between(grid: np.ndarray, residuals: np.ndarray, steps: np.ndarray) -> np.n
 
 def _bisected(evaluate: Evaluate, low: np.ndarray, high: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return neighbouring numbers between which a residual changes sign, from brackets on one side of zero; `below` is its sign
-    at their lower ends. 63 halvings act on the bits, which order floats of one sign like integers."""
+    at their lower ends. 63 bisections of the bit patterns suffice, since floats of one sign are ordered like integers of the same
+    bits."""
     low, high = low.copy(), high.copy()
     for _ in range(63 if len(low) else 0):
         bits = np.abs(low).view(np.int64), np.abs(high).view(np.int64)
@@ -104,7 +106,7 @@ def _bisected(evaluate: Evaluate, low: np.ndarray, high: np.ndarray, below: np.n
 
 
 def _attracting(evaluate: Evaluate, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the places (rows, 1) between neighbours to which Newton's method converges from slightly farther away; poles, jumps
+    """Return the points (rows, 1) between neighbours to which Newton's method converges from slightly farther away; poles, jumps
     and noise are left out."""
     starts = np.concatenate([low - EQUAL * np.abs(low), high + EQUAL * np.abs(high)])
     ends = _newton(evaluate, starts)
@@ -133,25 +135,24 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _starts(count: int) -> np.ndarray:
-    """Return starts (rows, count): zero, and random numbers of all signs and of sizes from 1e-6 to 1e6."""
+    """Return starting points (rows, count): zero, and random numbers of either sign with magnitudes from 1e-6 to 1e6."""
     rng = np.random.default_rng(count)
     together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
     return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])
 
 
 def _multiples(root: np.ndarray) -> np.ndarray:
-    """Return starts (rows, count): a root with each unknown multiplied by a factor of either sign from .1 to 10."""
+    """Return starting points (rows, count): a root with each unknown multiplied by a factor of either sign from .1 to 10."""
     rng = np.random.default_rng(len(root))
     shape = STARTS // 4, len(root)
     return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
 
 
 def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
-    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN if one fails.
-
-    Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
-    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
-    residuals are divided by the distances from them, so that no iteration ends there.
+    """Return the final iterates (rows, k) of Newton's method from many starting points (rows, k); NaN if an iteration fails. Each
+    step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped steps
+    end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
+    residuals are divided by the distances from these, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
@@ -188,8 +189,8 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
-    """Return True for ends (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): if a matrix is
-    singular except for rounding, steps are small even far from a solution."""
+    """Return True for final iterates (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): if a
+    matrix is singular to within rounding error, steps are small even far from a solution."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
     small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
@@ -200,14 +201,14 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
 
 
 def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return True for ends (rows, k) whose residuals are nearly zero compared with the smallest at the starts, (rows,): undamped
-    steps may run away to numbers so large that every step is relatively small."""
+    """Return True for final iterates (rows, k) whose residuals are nearly zero compared with the smallest at the starting points,
+    (rows,): undamped steps may run away to numbers so large that every step is relatively small."""
     least = _deflated(evaluate, starts, starts[:0])[0].min()
     return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSED * least)
 
 
 def distinct(roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without those that are equal to an earlier one except for rounding."""
+    """Return roots (count, k) without any that equal an earlier root to within rounding error."""
     kept: list[np.ndarray] = []
     for root in roots:
         if not any(
@@ -231,8 +232,8 @@ def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
 
 
 def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without those that differ from an earlier one by rounding alone: the residuals between the two are
-    no larger than rounding of the unknowns makes them, as for exp(x) - 1 around zero."""
+    """Return roots (count, k) without any that differ from an earlier root by rounding alone: between the two roots, the
+    residuals do not exceed what rounding of the unknowns can cause, as for exp(x) - 1 around zero."""
     noise = 100.0 * (np.abs(evaluate(roots)[0]) + _changes(evaluate, roots, 4.0 * np.finfo(float).eps))
     part, kept = (np.arange(1, FINER) / FINER)[:, None], list(range(len(roots[:1])))
     for k in range(1, len(roots)):
@@ -274,14 +275,15 @@ def guesses_in_si(model: Model, system: System, guesses: Mapping[str, Any]) -> d
 
 
 def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any]) -> list[Problem]:
-    """Report guesses that name no value of the model, or are not finite numbers (E216)."""
+    """Report guesses that name no value of the model or are not finite numbers of its shape (E216)."""
     problems = []
     for name, value in guesses.items():
         exists = name in program.layout and program.layout[name].block in ("out", "x")
         numbers = real(value)
         if exists and numbers is not None and numbers.shape == program.layout[name].shape and np.isfinite(numbers).all():
             continue
-        title = f'the guess {value!r} of "{name}" does not fit' if exists else f'"{name}" is not a value to guess'
+        title = f'the guess {value!r} of "{name}" is not finite or has another shape'
+        title = title if exists else f'"{name}" is not a value to guess'
         cure = f"an effort or flow in an algebraic loop, such as {', '.join(_shown(model, program)[:4]) or 'one of its elements'}"
         element = model.elements.get(name.rpartition(".")[0])
         place = element.place if element is not None and element.guess else caller_place()
@@ -349,7 +351,7 @@ def _values(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndar
 
 
 def _shown(model: Model, program: Program) -> list[str]:
-    """Return the names of efforts and flows of the one-ports in nonlinear loops, those with a user's formula first."""
+    """Return the names of efforts and flows of the one-ports in nonlinear loops, one-ports with a user's formula first."""
     paths = dict.fromkeys(path for loop in program.loops for path in loop.elements if path in model.elements)
     both = ("effort", "flow")
     one_ports = [path for path in paths if all(f"{path}.{variable}" in program.layout for variable in both)]
@@ -375,7 +377,7 @@ def _ambiguous(
     cures = (
         f"guess={guess} of compile_model or graph.compile, which picks the nearest solution",
         f"initial={guess} of a run",
-        "a small C or I in the loop: its start then decides",
+        "a small C or I in the loop: its initial value then selects the solution",
     )
     places = tuple(dict.fromkeys(element.place for element in elements))
     return Problem("E215", title, (*lines, why), places, cures)

@@ -1,6 +1,6 @@
 """Compiler pipeline from a graph to a `Compiled` model; each stage is a function from one record to the next.
 
-A stage reports all problems that it finds; its result has no problem of their kind, so no later stage checks it again.
+A stage reports all problems that it finds; its result is free of such problems, so no later stage checks it again.
 
 | stage | result | reason of the order |
 |---|---|---|
@@ -10,7 +10,7 @@ A stage reports all problems that it finds; its result has no problem of their k
 | `remove_aliases` | one name for each value | before sorting, so that the sorter sees real work only |
 | `refuse_undefined_values` | - | a value that only aliases define would look like an algebraic loop |
 | `sort_statements` | order of evaluation; loops torn | the shape of a tearing variable follows from the other statements |
-| `find_shapes` | shape of every value | each formula runs once on floats, so that a misfit with its bond is found here |
+| `find_shapes` | shape of every value | each formula runs once on floats, so that a result of another shape is found here |
 | `unrepeatable_formulas` | - | the user's formulas are traced twice, with the shapes of their arguments |
 | or `system_of_instances` | all of the above, with numbers as names | large models of identical parts need no names yet |
 | `trace_for_runs` | routines on a tape; or `scheduled`, of large models: loops | unknowns are solved for while tracing |
@@ -80,7 +80,7 @@ _EQUATIONS_SHARE, _TRACING_SHARE = 0.04, 0.09
 """Fractions of a long compilation after which the equations are assembled, and the routines traced."""
 
 Compilable = Compiled | Graph | Model
-"""A model in any form; compile it once for several uses."""
+"""A model in any form; compile it once if it is used several times."""
 
 
 def equations(model: Model, causality: Causality | None = None) -> System:
@@ -106,7 +106,7 @@ def compile_model(
     ----------
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM if llvmlite is installed).
-    progress : show a bar on a terminal when compilation takes longer than two seconds.
+    progress : show a progress bar in the terminal when compilation takes longer than two seconds.
     guess : efforts or flows, {"load.effort": 72.0}, that select the nearest of several solutions of a loop at the start.
 
     Raises `ModelError` with all problems of a stage; E100 for an argument that is neither graph nor model, E434 for contacts that
@@ -187,7 +187,7 @@ def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Co
     compiled = model if isinstance(model, Compiled) else compile_model(model, progress=progress)
     if compiled.program.delays and asker not in _WITH_DELAYS:
         delay = compiled.program.delays[0].name
-        title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is a function of time, not a number"
+        title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
         cure = "a transfer_function instead: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
     if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
@@ -203,12 +203,12 @@ _WITH_LIBRARIES = ("simulate", "sweep")
 
 
 def _without_law(model: Model) -> list[Problem]:
-    """Report the contacts to which only time stepping gives a force (E434)."""
+    """Report the contacts whose force only time stepping determines (E434)."""
     return [
         Problem(
             "E434",
             f'contact "{point.path}" is rigid: only time stepping can handle it',
-            ("nothing in the graph gives it a force, so its bodies would pass through each other",),
+            ("nothing in the graph gives the contact a force, so its bodies would pass through each other",),
             (point.place,),
             (
                 'time stepping: stepper(graph, inertia="full").simulate(1.0, step=1e-3), of bondgraph.stepping',
@@ -225,7 +225,7 @@ def _routines(
 ) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
     """Trace or schedule the routines; return them, the system completed by tracing, and a function that builds the Jacobian.
 
-    `table` are the numbered statements of a large system.
+    `table` holds the numbered statements of a large system.
     """
     try:
         if table is not None or is_large(system):

@@ -39,9 +39,9 @@ def point_of(
     ----------
     initial : the whole state (n,); changes of the start values by name; the `final` of a run; or an operating point, whose
         parameters are used too.
-    modes : names of automata and of the states they are in.
+    modes : names of automata and of their current states.
 
-    Raises `ModelError` E252 if `initial` does not fit; E121, E122, E124 for changes that do not.
+    Raises `ModelError` E252 for an `initial` of the wrong shape; E121, E122, E124 for invalid changes.
     """
     begin = start_of(initial)
     named = begin if isinstance(begin, Mapping) else {}

@@ -54,12 +54,12 @@ def program_of(
     expand: Callable[[int], Kernel] | None = None,
     autonomous: bool = False,
 ) -> Program:
-    """Return the program of a system: its kernels, transitions, clocks and the names of all numbers.
+    """Return the program of a system: its kernels, transitions, clocks and the names of all values.
 
     The model provides its bonds and the messages with which a run ends. Called at first use: `differentiate` for the Jacobian
     with its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for
-    SIMD kernels of several runs, `texts` for the LLVM texts of kernels that many runs call, `expand` for Taylor coefficients up
-    to an order. If `autonomous`, no rate depends on the time.
+    SIMD kernels of several runs, `texts` for the LLVM IR of kernels that many runs call, `expand` for Taylor coefficients up to
+    an order. If `autonomous`, no rate depends on the time.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
     layout = Layout(LazyTable(lambda: _slots(system)))
@@ -187,7 +187,7 @@ def _library_tick(clock: Clock, library: ForeignLibrary, kernel: Kernel, layout:
 
 
 def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunDelay, ...]:
-    """Return the delays, each with the place of its state."""
+    """Return the delays, each with the index of its state."""
     return tuple(
         RunDelay(
             clock.element,

@@ -1,7 +1,8 @@
 """References of floating networks: junctions whose common efforts, or flows, matter only as differences.
 
 A circuit without ground determines the voltages between its nodes, but no potential. One node gets the potential zero: nothing
-flows into this reference, and no difference depends on it. Likewise for 1-junctions whose flows matter only as differences.
+flows into this reference, and no difference depends on it. The same applies to 1-junctions whose flows matter only as
+differences.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def sections(model: Model, causality: Causality, system: System) -> dict[str, li
     if model.ambient:
         parts += (("open heat ports, whose heat goes to the surroundings", (f'"{path}"' for path in model.ambient)),)
     if system.indeterminate:
-        parts += (("indeterminate efforts and flows, shared by least norm", _shares(system)),)
+        parts += (("indeterminate efforts and flows, determined by least norm", _shares(system)),)
     return {title: list(entries) for title, entries in parts}
 
 
@@ -95,7 +95,7 @@ def _constraints(model: Model, system: System) -> Iterator[str]:
         if isinstance(law, (IdealConstraint, IdealSwitch)):
             if isinstance(law, IdealConstraint) and law.released is not None and reasons.get(path) != "constraint":
                 springs = "takes its effort from springs; its flow is the unknown"
-                yield f'{element.kind} "{path}": {springs if path in reasons else "holds nothing: its flow is commanded"}'
+                yield f'{element.kind} "{path}": {springs if path in reasons else "cannot hold its flow, which is commanded"}'
                 continue
             when = "closed" if isinstance(law, IdealSwitch) else "holds"
             where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'
@@ -107,14 +107,14 @@ def _repeating(system: System) -> Iterator[str]:
     assert system.closing is not None
     rows = [system.closing.owners[k] for k in system.closing.repeating]
     counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
-    yield f"some of these conditions repeat others: {counts}"
-    yield "the motion is unique, but the forces are not: those of least norm are returned"
+    yield f"some of these conditions are redundant: {counts}"
+    yield "the motion is unique, but the forces are not: the forces of least norm are returned"
 
 
 def _shares(system: System) -> Iterator[str]:
     for mode in system.indeterminate:
         names = ", ".join(mode.quantities) or "nothing"
-        ends = "; a run that stays there ends (E220), unless the equations agree" if mode.contradicts else ""
+        ends = "; a run that remains in this mode ends (E220), unless the equations are consistent" if mode.contradicts else ""
         yield f"in {mode}: {names}{ends if mode.unique else '; the motion is not determined, which ends a run (E220)'}"
 
 

@@ -1,8 +1,9 @@
 """Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given ones (homotopy).
 
-Newton's method fails if the first guess overflows: of five exponential diodes in series on 24 V, one gets the whole voltage.
+Newton's method fails if the first guess overflows: with five exponential diodes in series at 24 V, one diode gets the whole
+voltage.
 As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's method
-corrects it, and the step grows or shrinks with its success (Nagel 1975, SPICE2; Allgower and Georg 1990).
+corrects it, and the step grows after a success and shrinks after a failure (Nagel 1975, SPICE2; Allgower and Georg 1990).
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from bondgraph.run.program import NewtonLoop, Program
 from bondgraph.tracing.singular_messages import domain_of
 
 FIRST_STEP, LEAST_STEP = 0.1, 1e-5
-"""First and smallest step of the fraction of the sources."""
+"""First and smallest increment of the fraction by which the sources are scaled."""
 
 GROWTH, SHRINKAGE = 2.0, 0.25
-"""Factors of the step after a success and after a failure."""
+"""Factors by which the increment changes after a success and after a failure."""
 
 
 @dataclass(frozen=True)
 class CurveEnd:
-    """End of source stepping: the largest fraction of the sources with a solution, and x (n,) there; None if zero sources have no
-    solution either."""
+    """End of source stepping: the largest fraction of the sources at which a solution was found, and x (n,) there; None if there
+    is none even without sources."""
 
     part: float
     x: np.ndarray | None
@@ -75,7 +76,8 @@ def _continued(
 
 
 def without_solution(model: Model, loop: NewtonLoop, part: float) -> Problem:
-    """Return E206 for a loop whose residuals overflow at the start, and whose solution ends at this fraction of the sources."""
+    """Return E206 for a loop whose residuals overflow at the start, and whose solution exists only up to this fraction of the
+    sources."""
     elements = [each for each in model.elements_at(loop.elements) if not isinstance(each.law, Junction)]
     details = (
         f"these elements depend on each other: {named(elements)}",

@@ -1,5 +1,5 @@
-"""Checks of start values: dependent storages that contradict other storages, switches and dry friction whose mode does not
-hold."""
+"""Checks of start values: dependent storages that contradict other storages, and switches and dry friction whose mode contradicts
+the start values."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
 
 START_ROUNDING, MAX_DUAL = 64.0 * 2.0**-52, 1e3
-"""Fraction of the values that sources cause in other modes, up to which a value at the start is rounding; and ratio of the dual
-values in a mode to those at the start, above which the mode does not count, because a short circuit can cause any flow."""
+"""Fraction of the values that sources cause in other modes, up to which a value at the start counts as rounding error; and ratio
+of the dual values in a mode to the dual values at the start, above which the mode is ignored, because a short circuit can cause
+any flow."""
 
 START_STEP = 1e-6
-"""Relative change of states and parameters with which the size of a position is measured."""
+"""Relative change of states and parameters from which the scale of a constraint's position is estimated."""
 
 MAX_START_MISFIT = 0.05
-"""Fraction of its size by which the position of a constraint may miss zero at the start."""
+"""Largest position of a constraint at the start, as a fraction of its scale."""
 
 
 def dependent_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
@@ -56,7 +57,7 @@ def contradicting_starts(
 ) -> list[Problem]:
     """Report storages in derivative causality whose `starts`, by the name of the state, differ from the computed values (E213).
 
-    `evaluate` returns all values at the start; it is called only if there are such starts.
+    `evaluate` returns all values at the start; it is called only if there are such start values.
     """
     if not starts:
         return []
@@ -73,7 +74,7 @@ def contradicting_starts(
         title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: the rest of the graph determines it'
         details = (f"its {element.law_as(Storing).gives} is set by {by}, so its {state} is {_number(follows)}",)
         cures = (
-            f"leave its start out, or give {_number(follows)}",
+            f"omit its start value, or give {_number(follows)}",
             "start values of the storages that determine it",
             "a C, R or I between them, if their start values are to differ",
         )
@@ -90,9 +91,9 @@ def contradicting_switches(
 ) -> list[Problem]:
     """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
-    A mode that begins during a run begins with an impulse; a start has none. `values` are those at the start; `near` returns
-    them at points that differ by rounding, `switched` in other modes; these functions are called only if needed. A flow that is
-    negligible compared with the flows that the sources supply in other modes is rounding.
+    A mode that begins during a run begins with an impulse; a start has none. `values` are the values at the start; `near` returns
+    them at points that differ by rounding errors, `switched` in other modes; these functions are called only if needed. A flow
+    that is negligible compared with the flows that the sources supply in other modes counts as rounding error.
     """
     problems: list[Problem] = []
     points, in_other_modes = functools.cache(near), functools.cache(switched)
@@ -113,9 +114,9 @@ def contradicting_switches(
         mode, variable, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
         cures = (
-            "a start in the other mode, from which transitions with impulses may fire at once",
+            "a start in the other mode, from which transitions with impulses may fire immediately",
             "start values of the storages that fit this mode",
-            'initial="open" for a diode that another switch would short',
+            'initial="open" for a diode that another switch would short-circuit',
         )
         problems.append(Problem("E214", title, (f"while it is {mode} its {variable} is zero",), (element.place,), cures))
     return problems
@@ -127,7 +128,7 @@ def _largest(values: Mapping[str, Any], names: Sequence[str]) -> float:
 
 
 def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...], tuple[str, ...]]]:
-    """Yield each unknown of a switch or diode, True if it is zero in the closed state, the values that determine its scale, and
+    """Yield each unknown of a switch or diode, whether it is zero in the closed state, the values that determine its scale, and
     their duals."""
     references = dict[tuple[Domain, bool], tuple[str, ...]]()
     for unknown in system.unknowns:
@@ -164,9 +165,9 @@ class SwitchIndices:
 def violated_constraints(
     model: Model, system: System, program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
 ) -> list[Problem]:
-    """Report constraints that hold at the start although their position is far from zero (E218).
+    """Report constraints that are active at the start although their position is far from zero (E218).
 
-    Stabilisation would pull the parts together within a second, with unbounded forces. The size of a position is its sensitivity
+    Stabilisation would pull the parts together within a second, with unbounded forces. The scale of a position is its sensitivity
     to relative changes of states and parameters, so that units do not matter.
     """
     slots = _position_slots(model, system, program.layout)
@@ -174,7 +175,7 @@ def violated_constraints(
     if not held or program.outputs is None:
         return []
     kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
-    if program.choose is not None:  # one kernel for all constraints that may hold, whatever the mode
+    if program.choose is not None:  # one kernel for all constraints that may be active, whatever the mode
         kernel, starts = program.choose(tuple(slots.values()))
     columns = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
     steps = np.eye(len(x) + len(p)) * START_STEP
@@ -189,7 +190,7 @@ def violated_constraints(
             continue
         reads, outputs = [signal for signal in element.signals if signal in program.layout], program.outputs(t, x, p, m)
         where = ", ".join(f"{signal} = {_number(_value_at(program, outputs, x, p, signal))}" for signal in reads[:4])
-        details = (f"its position, which is zero where it holds, is {_number(h[0])}" + (f" at {where}" if where else ""),)
+        details = (f"the position of the constraint, which must be zero, is {_number(h[0])}" + (f" at {where}" if where else ""),)
         cures = (
             f"start values at which the position of {path} is zero",
             'closing="smooth" of the constraint: the violation decays, which adds or removes energy',
@@ -199,19 +200,20 @@ def violated_constraints(
 
 
 def _has_position(law: object) -> TypeGuard[IdealConstraint]:
-    """Return True for a constraint with a user-defined position that begins to hold abruptly."""
+    """Return True for a constraint with a user-defined position that becomes active abruptly."""
     return isinstance(law, IdealConstraint) and law.position is not None and not law.measured and law.impulsive
 
 
 def _position_slots(model: Model, system: System, layout: Layout) -> dict[str, Slot]:
-    """Return the slots of the positions, among the outputs, of all constraints that may hold, by path."""
+    """Return the slots of the positions, among the outputs, of all constraints that may be active, by path."""
     paths = dict.fromkeys(u.element for u in system.unknowns if _has_position(model.elements[u.element].law))
     slots = {path: layout[f"{path}.h"] for path in paths if f"{path}.h" in layout}
     return {path: slot for path, slot in slots.items() if slot.block == "out"}
 
 
 def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:
-    """Yield the paths of the constraints with a user-defined position that hold in the modes m, and begin to hold abruptly."""
+    """Yield the paths of the constraints with a user-defined position that are active in the modes m and become active
+    abruptly."""
     names = list(system.modes)
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
@@ -242,10 +244,10 @@ def frictions_of(model: Model) -> dict[str, Element]:
 
 
 def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mapping[str, Any]]) -> dict[str, Sliding]:
-    """Return, by path, the dry friction whose parts move against each other at the start.
+    """Return, by path, the dry friction whose parts move relative to each other at the start.
 
-    `inputs_of` returns all states, parameters, modes (as numbers) and the time. A flow that depends on the effort of the friction
-    does not count, nor does rounding.
+    `inputs_of` returns all states, parameters, modes (as numbers) and the time. Flows that depend on the effort of the friction,
+    and rounding errors, do not count.
     """
     sliding, frictions = {}, frictions_of(model)
     inputs = inputs_of() if frictions else {}
@@ -267,7 +269,7 @@ def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mappi
 
 
 def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarray:
-    """Evaluate a value at points that differ by rounding in all inputs but modes."""
+    """Evaluate a value at points that differ by rounding errors in all inputs except modes."""
     sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in inputs.items()}
     changes, at = perturbations(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     points = [
@@ -290,7 +292,7 @@ def contradicting_friction(
         if modes[f"{path}.mode"] != slip.mode:
             title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
             details = (f'it sticks only at zero flow, and slips in the direction of its flow: here "{states[slip.mode]}"',)
-            cures = (f'leave its start out, or give "{states[slip.mode]}"', "start values of the storages that fit this mode")
+            cures = (f'omit its start mode, or give "{states[slip.mode]}"', "start values of the storages that fit this mode")
             problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
     return problems
 

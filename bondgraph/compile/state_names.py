@@ -23,7 +23,7 @@ _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
     """Return the independent states of the model, their indices in x, and a label for each of these.
 
-    States that track the unknowns of a nonlinear algebraic loop lie in x too, but depend on other states.
+    States that track the unknowns of a nonlinear algebraic loop are also in x, but depend on other states.
     """
     followers = system.guesses
     return _described(system, [state for state in system.states if state.name not in followers])
@@ -43,7 +43,7 @@ def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], 
 def pick_inputs(
     traced: Traced, names: str | Sequence[str], signals: Mapping[str, str] = {}, others: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 for a name that is not a parameter, or
+    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 for a name that is not a parameter or
     is given twice.
 
     `signals` are the names by which users know parameters that were added to signals; `others` are signals to suggest too.

@@ -1,1 +1,1 @@
-"""GPUs that do many runs at once: the protocol of a GPU, NVIDIA's driver, and the GPU that `device=` names."""
+"""GPUs that execute many runs in parallel: the protocol of a GPU, NVIDIA's driver, and the GPU that `device=` names."""

@@ -12,7 +12,7 @@ from bondgraph.errors import ExtraError, Problem, RunError
 
 AUTO = "auto"
 LEAST_RUNS = 2_000
-"""Minimum number of runs for which "auto" uses a GPU: fewer do not fill it."""
+"""Minimum number of runs for which "auto" uses a GPU; fewer runs do not occupy the whole GPU."""
 MOST_SINGLE_TO_DOUBLE = 4
 """Largest ratio of single to double precision speed of a GPU that "auto" uses; for consumer GPUs it is 64."""
 
@@ -24,17 +24,17 @@ def _nvidia(number: int) -> Device:
 
 
 MAKERS: dict[str, Callable[[int], Device]] = {"cuda": _nvidia}
-"""Functions that open a GPU by its number, by kind."""
+"""Kind of GPU -> function that opens the GPU of a given number."""
 _NAME = re.compile(r"([a-z]+)(?::(\d{1,3}))?")
 _opened = dict[str, Device]()
 _lock = threading.Lock()
 
 
 def device_of(argument: Any, runs: int) -> Device | None:
-    """Return the GPU for this many runs that `device=` names, None for the CPU; it stays open for later runs.
+    """Return the GPU that `device=` selects for this many runs, None for the CPU. The GPU stays open for later runs.
 
-    "auto" is the first GPU whose double precision is at least a quarter as fast as its single precision, if there is one and
-    there are 2,000 runs or more, else the CPU. Raises `RunError` E286 for another name, E287 and E288 if there is no such GPU;
+    "auto" selects the first GPU whose double precision is at least a quarter as fast as its single precision, provided that there
+    are at least 2,000 runs; otherwise the CPU. Raises `RunError` E286 for another name, E287 and E288 if there is no such GPU;
     `ExtraError` E416 without its package.
     """
     check_device(argument)
@@ -77,7 +77,7 @@ def _device(kind: str, number: int) -> Device:
 
 
 def _suitable() -> Device | None:
-    """Return the first GPU that is fast in double precision; None if there is none."""
+    """Return the first GPU that is fast in double precision, or None."""
     for kind in MAKERS:
         number = 0
         while True:

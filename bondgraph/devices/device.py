@@ -1,4 +1,4 @@
-"""Protocol of a GPU that does many runs, facts about it, and its errors."""
+"""Protocol of a GPU that executes many runs, with its properties and errors."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ON_THE_CPU = "device=None, which uses the CPU"
 
 @dataclass(frozen=True)
 class DeviceFacts:
-    """Facts about a GPU.
+    """Properties of a GPU.
 
     Parameters
     ----------
-    name : name for `device=`, "cuda:0"; title : its maker's name for it.
+    name : name for `device=`, "cuda:0"; title : the maker's name for the GPU.
     single_to_double : ratio of single to double precision speed.
-    threads : number of threads that it can hold at a time, each with a stack.
+    threads : number of threads that the GPU can hold at a time, each with a stack.
     """
 
     name: str
@@ -42,21 +42,22 @@ class LoadedKernel:
 
 
 class Device(Protocol):
-    """GPU with its own memory. Addresses are those of its memory; every function waits until its work is done.
+    """GPU with its own memory. Addresses refer to this memory; every function waits until its work is done.
 
-    Functions raise `RunError` E288 for a driver that is too old, E290 if memory is used up, E292 if the GPU is lost, and E293 for
-    anything else that the driver refuses.
+    Functions raise `RunError` E288 for a driver that is too old, E290 if the GPU is out of memory, E292 if the GPU is lost, and
+    E293 for anything else that the driver refuses.
     """
 
     @property
     def facts(self) -> DeviceFacts:
-        """Facts about the GPU."""
+        """Properties of the GPU."""
 
     def memory_left(self, kernel: LoadedKernel) -> int:
-        """Return the bytes that remain free beside the stacks of a kernel; zero or negative if the stacks alone do not fit."""
+        """Return the bytes that remain free beside the stacks of a kernel; zero or negative if the stacks alone exceed the
+        memory."""
 
     def load(self, text: str, entry: str) -> LoadedKernel:
-        """Compile PTX text for the GPU; return the kernel of this name, which stays loaded for further calls."""
+        """Compile PTX code for the GPU; return the kernel of this name, which stays loaded for further calls."""
 
     def allocate(self, size: int) -> int:
         """Return the address of this many bytes, at least one."""
@@ -94,10 +95,10 @@ def lost(name: str, why: str) -> RunError:
 
 
 def is_lost(error: ProblemError) -> bool:
-    """Return True for the error of a GPU that is lost."""
+    """Return True if the error means that the GPU is lost."""
     return error.problem.code == "E292"
 
 
 def is_out_of_memory(error: RunError) -> bool:
-    """Return True for the error of a GPU whose memory is used up."""
+    """Return True if the error means that the GPU is out of memory."""
     return error.problem.code == "E290"

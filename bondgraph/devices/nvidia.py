@@ -14,9 +14,9 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.output.extras import require_package
 
 THREADS = 64
-"""Number of threads per block: few, since each thread takes all the registers it can get."""
+"""Number of threads per block; small, since each thread takes as many registers as it can get."""
 _MOST_KERNELS = 8
-"""Number of kernels that stay loaded: the driver takes seconds to compile one."""
+"""Number of kernels that stay loaded, because the driver takes seconds to compile a kernel."""
 _OLD = {36, 209, 222, 803, 804}
 """Result codes of a driver or GPU that is too old for a call, a binary or a version of PTX."""
 _MEMORY = {2, 701}
@@ -75,7 +75,7 @@ class NvidiaDevice:
         stack = int(self._call("cuFuncGetAttribute", size, kernel))
         each = int(self._call("cuOccupancyMaxActiveBlocksPerMultiprocessor", kernel, THREADS, 0))
         if not each:
-            raise out_of_memory(self._name, f"not one block of {THREADS} threads fits a multiprocessor")
+            raise out_of_memory(self._name, f"a block of {THREADS} threads exceeds a multiprocessor")
         loaded = LoadedKernel(kernel, stack, THREADS, each * self._processors)
         self._kernels[text, entry] = module, loaded
         return loaded
@@ -116,7 +116,7 @@ class NvidiaDevice:
         self._call("cuCtxSetCurrent", self._context)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the driver; return its output arguments as a tuple, or a single one by itself."""
+        """Call a function of the driver; return its output arguments as a tuple, or a single argument by itself."""
         try:
             function: Callable[..., tuple[Any, ...]] = getattr(self._driver, name)
             result, *values = function(*arguments)
@@ -131,7 +131,7 @@ class NvidiaDevice:
 
     def _error(self, name: str, result: Any) -> RunError:
         """Return the error for the result of a function that failed."""
-        code, why = int(result), f"{name} says {getattr(result, 'name', result)}"
+        code, why = int(result), f"{name} returned {getattr(result, 'name', result)}"
         if code in _NO_GPU:
             return _no_gpu(f'there is no GPU "{self._name}" to run on', why)
         if code in _OLD:
@@ -148,12 +148,12 @@ class NvidiaDevice:
 
 
 def _no_gpu(title: str, why: str) -> RunError:
-    cures = (ON_THE_CPU, 'device="auto", which takes a GPU only if there is one', "nvidia-smi, which lists what the driver sees")
+    cures = (ON_THE_CPU, 'device="auto", which uses a GPU only if there is one', "nvidia-smi, which lists what the driver sees")
     return RunError(Problem("E287", title, (why,), cures=cures))
 
 
 def _driver() -> Any:
-    """Return the functions of the driver; the first call of one loads the driver."""
+    """Return the functions of the driver, which is loaded when one of them is first called."""
     require_package("a run on an NVIDIA GPU", "cuda")
     require_package("a run on an NVIDIA GPU", "cuda.bindings")
     try:

@@ -13,23 +13,23 @@ from bondgraph.model.ops import Op, need_function
 Formula = TypeVar("Formula", bound="Callable[..., Any] | None")
 
 Signals = Sequence[str] | Mapping[str, str]
-"""Paths of signals (a single path may be plain text), or a path for each argument of a formula."""
+"""Paths of signals (a single path may be a string), or a path for each argument of a formula."""
 
 _OWN_ARGUMENTS = ("x", "y", "z")
 """Names of a formula's own variables in messages."""
 _CONSTANTS = "a number by the name of its coefficient (resistance=2.0), a matrix as the ratio of a TF, points in a signals.table"
-"""Advice for numbers instead of a formula."""
+"""Advice if numbers are given instead of a formula."""
 _REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
 def bound(about: str, formula: Formula, count: int, parameters: Mapping[str, Any] | None, signals: Signals = ()) -> Formula:
-    """Return the formula as a function of its `count` first arguments, then all parameters, then all signals.
+    """Return the formula as a function of its first `count` arguments, then all parameters, then all signals.
 
-    Arguments named like parameters, or like the keys of `signals`, take their values in any position; all others take the
-    remaining parameters and signals, or the signals alone, in their order. A formula without such an argument is returned
+    Arguments named like parameters, or like the keys of `signals`, take their values in any position; all other arguments take
+    the remaining parameters and signals, or the signals alone, in their order. A formula without such an argument is returned
     unchanged, and so is an `Op`.
 
-    Raises `ModelError` E567 if the remaining arguments do not fit.
+    Raises `ModelError` E567 if the remaining arguments are ambiguous.
     """
     if formula is None or isinstance(formula, Op):
         return formula

@@ -42,7 +42,7 @@ def Block(
     clock = {"period": period, "offset": offset}
     ticking = {key: in_unit(name, key, value, "s") for key, value in clock.items() if value is not None}
     if twice := sorted(ticking.keys() & values.keys()):
-        title = f'block "{name}" defines twice {", ".join(twice)}'
+        title = f'block "{name}" defines {", ".join(twice)} twice'
         raise refusal("E118", title, "rename the parameter", about=name)
     states = states or {}
     if not isinstance(states, Mapping):

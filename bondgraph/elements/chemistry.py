@@ -18,7 +18,8 @@ from bondgraph.quantities import real
 from screws.scalars import exp, log, maximum
 
 TINY = 1e-300
-"""Smallest argument of a logarithm: an absent species has a large finite potential, whose exponential is zero to rounding."""
+"""Smallest argument of a logarithm: an absent species has a large finite potential, whose exponential is zero to within rounding
+error."""
 
 
 def Ce(
@@ -34,10 +35,10 @@ def Ce(
 
     Parameters
     ----------
-    constant : K, 1/mol; None is the number 1 (unit constants).
-    RT : gas constant times temperature, J/mol; None is the number 1. It must be the same for all connected species and reactions:
-        a number belongs to the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
-    initial : amount at the start, mol; zero is allowed.
+    constant : K, 1/mol; None means 1 (unit constants).
+    RT : gas constant times temperature, J/mol; None means 1. RT must be the same for all connected species and reactions: a
+        number becomes part of the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
+        initial : amount at the start, mol; zero is allowed.
 
     The stored energy is the free energy G = RT q (ln(K q) - 1).
 
@@ -58,7 +59,7 @@ def Ce(
 
 
 def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str] | None = None) -> Element:
-    """Return a chemical reaction from the species at port 1 to those at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
+    """Return a chemical reaction from the species at port 1 to the species at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
 
     A_f and A_r are the efforts of ports 1 and 2; the same v flows in at port 1 and out at port 2 (mass action if the species are
     Ce). Several species of one side meet at a 1-junction; a TF of ratio n between reaction and species gives the species the
@@ -66,7 +67,7 @@ def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str
 
     Parameters
     ----------
-    rate : kappa, mol/s; None is the number 1.
+    rate : kappa, mol/s; None means 1.
     RT : gas constant times temperature, J/mol, as for `Ce`.
 
     Raises `ModelError` E137 for a constant that is not positive.

@@ -1,6 +1,6 @@
 """Curves and maps through tabulated data: piecewise polynomials of one or two variables, found by bisection.
 
-They are formulas like any other, called with floats, SymPy symbols or scalars of the tape, in which their data are arrays. Their
+They are formulas like any other, and accept floats, SymPy symbols or tape scalars; on a tape, their data are arrays. Their
 derivatives come from the polynomials.
 """
 
@@ -24,19 +24,20 @@ SLOPES = {"linear": "", "monotone": "PchipInterpolator", "akima": "Akima1DInterp
 """Kind of curve -> SciPy's interpolant that gives the slopes at its points; "" for straight lines."""
 Numbers = Sequence[float] | np.ndarray
 OUTSIDE = ("hold", "extend", "periodic")
-"""Extrapolation: the end value, the end tangent, or the curve repeated."""
+"""Extrapolation: the end value, the end tangent, or periodic repetition."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableAxis:
-    """Ascending points (n,) and their n + 1 intervals: before the first, between them, after the last."""
+    """Ascending points (n,) and their n + 1 intervals: before the first point, between points, and after the last point."""
 
     points: np.ndarray
     is_periodic: bool
 
     @cached_property
     def origins(self) -> np.ndarray:
-        """Origin (n + 1,) of the local coordinate of each interval: the point before it, or after it for the first."""
+        """Origin (n + 1,) of the local coordinate of each interval: the point before the interval, or after it for the first
+        interval."""
         return np.concatenate([self.points[:1], self.points])
 
     def locate(self, u: Any) -> tuple[Any, Any, Any]:
@@ -70,7 +71,7 @@ class Curve(Frozen):
         return value + self.gain * turns if self.gain else value
 
     def integral(self, start: float = 0.0) -> Curve:
-        """Return the exact integral from `start`, a curve of one degree more.
+        """Return the exact integral from `start`, a curve one degree higher.
 
         Raises `ModelError` E181 for the integral of a periodic curve, which grows with every period.
         """
@@ -89,7 +90,8 @@ class Curve(Frozen):
 
     @cached_property
     def inverse(self) -> Curve | None:
-        """The inverse, with u and value exchanged, of a linear curve that ascends or descends everywhere; None for any other."""
+        """The inverse, with u and value exchanged, of a linear curve that ascends or descends everywhere; None for any other
+        curve."""
         if self.flaw or len(self.coefficients) > 2:
             return None
         values, slopes = self.coefficients
@@ -100,8 +102,8 @@ class Curve(Frozen):
 
     @property
     def flaw(self) -> str:
-        """Reason why the curve has no inverse over all numbers, in words; "" where it ascends or descends strictly. Integrals are
-        not examined."""
+        """Reason why the curve has no inverse over all numbers; "" if it ascends or descends strictly. Integrals are not
+        examined."""
         return self._flaw_and_cure[0]
 
     @cached_property
@@ -163,8 +165,8 @@ def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str =
         steps.
     outside : "hold" keeps the value at either end, "extend" continues along the tangent, "periodic" repeats the curve.
 
-    Raises `ModelError` E110 for another kind, E146 for points that are not finite and ascending, E147 for values that do not fit
-    them, or are not finite, or for a periodic curve with different ends.
+    Raises `ModelError` E110 for another kind, E146 for points that are not finite and ascending, E147 for values that do not
+    match the points or are not finite, or for a periodic curve with different ends.
     """
     choice("curve", "curve", kind=(kind, tuple(SLOPES)), outside=(outside, OUTSIDE))
     knots = checked_points("a curve", "curve", points)
@@ -183,7 +185,7 @@ def characteristic_map(
     """Return the map (u, v) -> value through values (n, m) at u = rows (n,) and v = columns (m,), n and m above 1.
 
     Its sections along u and v at the points are curves of the `kind` (see `curve`): bilinear, or cubic with continuous slopes.
-    `outside` is one word for both variables, or one for each.
+    `outside` is one value for both variables, or one value for each.
 
     Raises `ModelError` as `curve` does.
     """

@@ -1,4 +1,4 @@
-"""Dry (Coulomb) friction with an exact stick state, along one direction or in all directions of a plane."""
+"""Dry (Coulomb) friction with an exact stick state, along one direction or in a plane."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def Friction(
     """Return dry (Coulomb) friction with an exact stick state: it sticks, with zero flow, while the effort needed to hold it is
     below `stick_limit` (by default `limit`); otherwise it slips with the effort `limit` + `viscous` |f| against the flow.
 
-    At a dead centre no effort can hold the flow: friction changes its direction there, and takes no impulse.
+    At a dead centre no effort can hold the flow: friction changes its direction there, without an impulse.
 
-    Its automaton has its name and the states "stick", "forward" and "backward"; it starts in slip if its parts move against each
-    other. `scale`(*parameters, *signals) multiplies both limits, for example the normal force if the limits are coefficients
+    Its automaton has its name and the states "stick", "forward" and "backward"; it starts slipping if its parts move relative to
+    each other. `scale`(*parameters, *signals) multiplies both limits, for example the normal force if the limits are coefficients
     of friction; a run ends when it becomes negative. `backward` is the scale of negative efforts, if it differs. Both may be
     piecewise linear in variables that the friction itself affects, as in a gear whose loss follows its load.
 
@@ -56,20 +56,20 @@ def Friction(
     normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
     `<name>.heading` is the slip direction, stored when slip begins and after each turn by more than 60 degrees.
 
-    If its effort has no influence on its flow, as with an Sf that commands the flow, it holds nothing: it slips in the sense of
-    the flow, and leaves "stick" as the flow leaves zero. While the commanded flow is zero, any effort below the limit is
-    possible; the result is zero, marked as indeterminate. In series with a spring, with no inertia between them, it sticks while
-    the spring's effort is below `stick_limit`; then it slides at once until that effort equals the slip effort (Prandtl, Jenkin).
-    In several directions it needs an inertia there.
+    If its effort has no influence on its flow, as with an Sf that commands the flow, it cannot hold the flow: it slips in the
+    direction of the flow, and leaves "stick" as the flow leaves zero. While the commanded flow is zero, any effort below the
+    limit is possible; the result is zero, marked as indeterminate. In series with a spring, with no inertia between them, it
+    sticks while the spring's effort is below `stick_limit`; then it slides instantaneously until that effort equals the slip
+    effort (Prandtl, Jenkin). In several directions it needs an inertia there.
 
     If the scale is the multiplier of an ideal constraint, the normal force depends on the friction that it causes. A run ends
     (E324) if their equation has no solution or several (Painleve); in a collision, friction contributes to the impulse.
 
     Parameters
     ----------
-    limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), zero or more, the
-        second no less than the first.
-    viscous : additional effort per flow, zero or more.
+    limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), both non-negative,
+        the second no less than the first.
+    viscous : additional effort per flow, non-negative.
     scale, backward : formulas of the parameters, then the signals, or of arguments with their names; `backward` equals `scale` by
         default, and is for one dimension only.
     heat : True for a port "heat" as on an `R`, out of which its power flows as heat; the energy of an impulse is recorded as
@@ -98,7 +98,7 @@ def Friction(
     for formula in (size,) * (scale is not None) + (other,) * (backward is not None):
         negative, kind = Op("-scale", lambda *arguments, f=formula: -f(*arguments)), f"{name} has a negative scale"
         wrong = (
-            f'the scale of friction "{name}" is negative, so that friction would drive; a normal force that presses is positive'
+            f'the scale of friction "{name}" is negative, so friction would drive motion; a compressive normal force is positive'
         )
         edges += [Transition(state, state, negative, read, kind=kind, error=wrong) for state in states]
     law = IdealConstraint(
@@ -119,8 +119,8 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
     """Return dry friction, and its automaton, for an effort that has no influence on the flow, as when a source commands the
     flow.
 
-    Friction then holds nothing. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort below the
-    limit is possible, and the effort is zero.
+    Friction then cannot hold the flow. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort
+    below the limit is possible, and the effort is zero.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None
@@ -151,10 +151,9 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
 
 
 def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction along a line that computes its flow from the effort of springs, and its automaton.
-
-    When it comes to rest, its effort is at the limit, up to the error of the run. The state `beyond` stores the excess over the
-    limit, so that it slips again only when the effort rises further.
+    """Return dry friction along a line, whose flow follows from the effort of springs, and its automaton. When the slider comes
+    to rest, the effort is at the limit, up to the error of the run. The state `beyond` stores the excess over the limit, so that
+    the slider slips again only when the effort rises further.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None
@@ -197,7 +196,7 @@ _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
 
 
 def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
-    """Return friction along a line: the mode is the sense of slip, so that the effort does not jump at a zero crossing of the
+    """Return friction along a line: the mode is the direction of slip, so that the effort does not jump at a zero crossing of the
     flow. `other` is the size of negative efforts."""
 
     def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *arguments: Any) -> Any:
@@ -222,10 +221,11 @@ def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any]
 def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
     """Return friction in a plane.
 
-    The direction of the flow varies, and the flow reaches zero in all components at once, or passes near zero. So the effort
-    keeps its direction through zero, as in a straight motion. The `heading` gives this direction: it stays within a right angle
-    of the flow, since it is stored again before they are that far apart, and a flow whose component along it falls to zero has
-    come to rest. The `pace` is the highest speed stored; a flow far below it counts as small."""
+    The direction of the flow varies, and the flow reaches zero in all components simultaneously, or passes near zero. So the
+    effort keeps its direction through zero, as in a straight motion. The `heading` gives this direction. The stored heading stays
+    within a right angle of the flow, because it is updated before the angle grows that large; if the flow's component along the
+    heading falls to zero, the slider has come to rest. The `pace` is the highest speed stored; a flow far below the pace counts
+    as small."""
 
     def slip(mode: Any, flow: Any, heading: Any, pace: Any, *others: Any) -> Any:
         _began, limit, _most, viscous, *arguments = others
@@ -258,12 +258,12 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
 
 _FIRST, _NO_FLOW = 1e-6, 1e-300
 _STILL = 1e-8
-"""Fraction of the pace of a slip below which its direction is its heading; smaller than the accuracy of a run."""
+"""Fraction of `pace` below which a flow takes the direction of `heading`; smaller than the accuracy of a run."""
 
 
 def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
-    """Return the direction of the friction effort: the flow's, or the heading's if the flow is past rest or small relative to
-    its pace, so that in a step past rest it neither reverses nor follows rounding errors."""
+    """Return the direction of the friction effort: the direction of the flow, or `heading` if the flow has passed through zero or
+    is small relative to `pace`, so that the direction neither reverses within a step nor follows rounding errors."""
     still, forward = _STILL * pace, less(0.0, _dot(flow, heading))
     ahead = still * still / (length(flow) + still + _NO_FLOW)
     return direction([where(forward, f + ahead * u, u) for f, u in zip(flow, heading, strict=True)], heading)
@@ -280,7 +280,7 @@ def _slows(flow: Any, rate: Any, pace: Any) -> Any:
 
 
 def _gained(flow: Any, rate: Any, alpha1: Any) -> Any:
-    """Return the pace that a motion will have soon after its start."""
+    """Return the approximate speed of a motion soon after its start."""
     return length(flow) + length(rate) / alpha1
 
 
@@ -293,7 +293,7 @@ def _dot(a: Any, b: Any) -> Any:
 
 
 def length(v: Any) -> Any:
-    """Return the length of a vector (n,), without a slope at zero."""
+    """Return the length of a vector (n,), with the derivative zero at zero."""
     squared = _dot(v, v)
     return where(less(0.0, squared), sqrt(where(less(0.0, squared), squared, 1.0)), 0.0)
 

@@ -23,7 +23,7 @@ def HeatTransfer(
     signals: Signals = (),
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
-    """Return heat transfer from the temperature T1 at port 1 to T2 at port 2: Q = G (T1 - T2) (`conductance`, W/K), or your
+    """Return heat transfer from the temperature T1 at port 1 to T2 at port 2: Q = G (T1 - T2) (`conductance`, W/K), or your own
     `heat`(T1, T2, *parameters, *signals), W, as for radiation.
 
     The ports are true bonds of the domain "thermal" (an irreversible transducer, RS): the entropy Q / T1 flows in at port 1, Q /
@@ -31,8 +31,8 @@ def HeatTransfer(
 
     Signals: `<name>.power`, the heat Q; `<name>.entropy`, the entropy produced, W/K; `<name>.1.effort` ... `<name>.2.flow`.
 
-    Raises `ModelError` E110 unless exactly one of the two is given; a model is refused (E153) if a formula without signals
-    moves heat from cold to hot.
+    Raises `ModelError` E110 unless exactly one of `conductance` and `heat` is given; a model is refused (E153) if a formula
+    without signals moves heat from cold to hot.
 
     Source: Thoma 1975; Karnopp, Margolis and Rosenberg 2012, chapter 12.
     """

@@ -54,8 +54,8 @@ def IC(
     Signals that change T during motion do so without power: use the Hamiltonian form for them; the Lagrangian form lacks the
     force due to their rate.
 
-    Raises `ModelError` E110 for none or both of `inertia` and `kinetic`, or an unused `bias` or `acceleration`; E135 for another
-    `form`, or a start momentum that depends on signals.
+    Raises `ModelError` E110 if neither or both of `inertia` and `kinetic` are given, or for an unused `bias` or `acceleration`;
+    E135 for another `form`, or a start momentum that depends on signals.
 
     Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
     """

@@ -28,7 +28,7 @@ class Ports(TypedDict, total=False):
 def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
     """Return a transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
-    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its numbers belong to the equations (as in a
+    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its numbers are part of the equations (as in a
     selection of components) and are not run-time parameters.
     """
     if structural:
@@ -94,8 +94,8 @@ def _ratio_shape(kind: str, name: str, ratio: Any, fitting: Mapping[int, str]) -
     shape = shape_of(ratio)
     if len(shape) not in fitting or 0 in shape:
         *some, last = fitting.values()
-        title, why = f'{kind} "{name}": ratio has shape {shape}', f"shapes that fit: {', '.join(some)} and {last}"
-        raise refusal("E128", title, "a ratio of a fitting shape", about=name, why=why)
+        title, why = f'{kind} "{name}": ratio has shape {shape}', f"allowed shapes: {', '.join(some)} and {last}"
+        raise refusal("E128", title, "a ratio of an allowed shape", about=name, why=why)
     return shape
 
 
@@ -120,13 +120,13 @@ _ZERO, _ONE = Junction(0), Junction(1)
 
 @spelled_out
 def J0(name: str, **port: Unpack[OnePort]) -> Element:
-    """Return a 0-junction: one common effort, flows balance."""
+    """Return a 0-junction: its bonds share one effort, and their flows sum to zero."""
     return one_port("0", name, _ZERO, {}, port="any", **port)
 
 
 @spelled_out
 def J1(name: str, **port: Unpack[OnePort]) -> Element:
-    """Return a 1-junction: one common flow, efforts balance."""
+    """Return a 1-junction: its bonds share one flow, and their efforts sum to zero."""
     return one_port("1", name, _ONE, {}, port="any", **port)
 
 

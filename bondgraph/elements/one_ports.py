@@ -154,12 +154,12 @@ def Constraint(
     initial: Any = 0.0,
     **port: Unpack[OnePort],
 ) -> Element:
-    """Return an ideal constraint: the flow of its bond vanishes, by an effort that is a Lagrange multiplier (index reduction with
-    Baumgarte stabilisation).
+    """Return an ideal constraint: the flow of its bond is held at zero by an effort that is a Lagrange multiplier (index
+    reduction with Baumgarte stabilisation).
 
     The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that starts
     at `initial`) or `position`(*parameters, *coordinates, *signals): errors decay with the double pole -5 1/s by default. It
-    models a flow source of zero between ports, a loop closure, a joint; unlike an Sf it never conflicts with an I.
+    models a flow source of zero between ports, a loop closure or a joint; unlike an Sf it never conflicts with an I.
 
     Parameters
     ----------
@@ -169,16 +169,17 @@ def Constraint(
         number of scalars of h.
     holds : "position", h = 0 (in a switched constraint h is a gap, measured even while the constraint is off), or "velocity":
         then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
-    automaton, active : a switched constraint holds while the automaton is in one of the `active` states; else its effort is 0.
-    closing : "impulse": when it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
+    automaton, active : a switched constraint is active while the automaton is in one of the `active` states; else its effort is
+        zero.
+    closing : "impulse": when the constraint becomes active, the flow jumps to zero and momentum is conserved (a plastic impact);
         "smooth": the flow decays by alpha1 and alpha0, without an impact.
     restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
-    measured : True if the signals of `position` correct themselves by their own rates, as contact coordinates do: then h' is
+    measured : True if the rates of the signals of `position` include a drift correction, as for contact coordinates: then h' is
         still taken as the flow, and the two are not compared (E170).
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
-    A position that reads signals must match your own MTF: compilation compares h' with the flow (E170).
+    A position that reads signals must match your MTF: compilation compares h' with the flow (E170).
 
     Source: Baumgarte 1972; Bortoff 2018, (22) and (23); Bortoff 2020, (6) (the cubic term) and fig. 1 (the state machine).
     """
@@ -224,7 +225,7 @@ def Se(
 def Sf(
     name: str, flow: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
-    """Return a flow source, as `Se` for the flow. None is a structural zero: ground."""
+    """Return a flow source, the counterpart of `Se`. None is a structural zero: ground."""
     return _source("Sf", name, "flow", flow, parameters, signals, port)
 
 
@@ -234,7 +235,8 @@ _VALUE = Op("value", lambda v: v, "#1")
 def _source(
     kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
-    """Return a source of a formula, a structural zero or a number; a number gives the dimension if nothing else does."""
+    """Return a source whose value is a formula, a structural zero or a number; a number determines the dimension if nothing else
+    does."""
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
@@ -261,7 +263,7 @@ def EulerJunction(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """Return an MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it takes no power."""
+    """Return an MGY on one port: e = J f with J = matrix(*parameters, *signals) skew-symmetric, so that it absorbs no power."""
     law = SkewGyrator(as_op(bound(name, matrix, 0, parameters, signals), "J"))
     return one_port(
         "MGY", name, law, parameters or {}, paths_of(signals), dimension=dimension, domain=domain, symbols=symbols, frame=frame
@@ -295,8 +297,8 @@ def C(
     (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),
     in addition to `output` or `energy`, saves this iteration.
 
-    Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
-    """
+    Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a keyword of another
+    domain."""
     linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
     if ambiguous:
         raise _ambiguous(name, *ambiguous)
@@ -331,13 +333,13 @@ def I(  # noqa: E743 - the name of the element in the literature
 ) -> Element:
     """Return an I storage: its state p is the integral of the effort, its flow a function of p.
 
-    Give `inertia`, or by the domain's word `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
+    Give `inertia`, or the domain's keyword `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
     symmetric positive definite (n, n) matrix), or a formula: `energy`(p, *parameters, *signals) in J, whose gradient is the flow;
     `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the inverse law p(f). If
     something else sets the flow (derivative causality), p = `inverse`(f, *parameters, *signals) saves the Newton iteration, as
     for a C.
 
-    Raises `ModelError` E110 unless exactly one is given, E563 for a word of another domain.
+    Raises `ModelError` E110 unless exactly one is given, E563 for a keyword of another domain.
     """
     linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
     formulas = {
@@ -360,8 +362,8 @@ def _storage(
     start: tuple[Any, Any],
     port: OnePort,
 ) -> Element:
-    """Return a storage of one linear coefficient, or of an energy, with (start value, nominal size); E110 unless exactly one of
-    them is given."""
+    """Return a storage given by a linear coefficient or an energy, with (start value, nominal size); E110 unless exactly one of
+    the two is given."""
     initial, nominal = start
     size = port["dimension"] = (
         port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
@@ -379,7 +381,7 @@ def _law(
     domain: Domain | str | None,
     linear: Mapping[str, Any],
 ) -> tuple[Storage, Mapping[str, Any]]:
-    """Return law and parameters of a storage."""
+    """Return the law and the parameters of a storage."""
     by_output = "charge" if kind == "C" else "flux"
     values, signals = formulas["parameters"], formulas["signals"]
     output, energy, inverse, state = (
@@ -410,9 +412,9 @@ def _law(
 
 
 def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec], by_output: str) -> ModelError:
-    """Return E110 for a storage with an inverse alone."""
+    """Return E110 for a storage that has only an inverse."""
     gives, state, _ = stored
-    title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law for it to invert'
+    title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law to be inverted'
     why = f"inverse is used if something else sets the {gives}, in addition to output({state}) or energy({state})"
     cures = (f'{kind}("{name}", {by_output}=lambda {gives[0]}: ...) if the {gives} is to be solved for', "output= as well")
     return refusal("E110", title, *cures, about=name, why=why)
@@ -446,8 +448,8 @@ def Switch(
     When it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
     the energy ledger records the energy as lost. Rounding errors decay with `alpha1`, 1/s.
 
-    With `heat` it has a port "heat", as on an `R`. An ideal switch takes no power: only rounding errors flow out there, and the
-    loss of an impulse does not. Model the heat of a real switch by an R in series.
+    With `heat` it has a port "heat", as on an `R`. An ideal switch absorbs no power: only rounding errors leave through the heat
+    port, not the energy lost in an impulse. Model the heat of a real switch by an R in series.
     """
     law = IdealSwitch(automaton, active=names_of(closed, "closed"))
     element = one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
@@ -466,9 +468,9 @@ def Diode(
     """Return an ideal diode: it conducts flow into the element without effort, and blocks flow out of it.
 
     Positive power flows into the element, as for any one-port, whichever way the half arrow of its bond points. At a 1-junction
-    the diode conducts along the arrow if that points to it, and reversing the arrow reverses the diode. At a 0-junction it
-    conducts from the node to ground. A diode that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j, d).connect(j,
-    node)` conducts from ground into the node.
+    the diode conducts along the half arrow if the arrow points to the diode; reversing the arrow reverses the diode. At a
+    0-junction it conducts from the node to ground. A diode that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j,
+    d).connect(j, node)` conducts from ground into the node.
 
     Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
     effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's if the arrow

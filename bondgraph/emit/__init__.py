@@ -1,1 +1,1 @@
-"""Machine code: turn routines of the tape and loops of the schedule into kernels (LLVM, NumPy, interpreted) and C text."""
+"""Machine code: turn routines of the tape and loops of the schedule into kernels (LLVM, NumPy, interpreted) and C source code."""

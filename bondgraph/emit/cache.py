@@ -1,4 +1,4 @@
-"""Cache of object code on disk: key of a text -> the bytes compiled from it.
+"""Cache of object code on disk: key of source code -> the bytes compiled from it.
 
 | variable | meaning |
 |---|---|
@@ -6,9 +6,9 @@
 | `SCREWBOND_CACHE_SIZE` | limit in megabytes (256); the least recently used code is deleted first |
 
 Cached code is executed, so it is trusted only if no other user can have written it. A folder that another user owns or can
-write to is not used at all (with one warning). A file that another user owns or can write to, that is damaged, or that was
-stored under another key is recompiled. A read-only folder is skipped. Processes share the cache: files are replaced atomically.
-"""
+write to is not used at all (with one warning). Code is compiled again if its file is damaged, was stored under another key, or
+belongs to or can be written by another user. A read-only folder is skipped. Processes share the cache: files are replaced
+atomically."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PACKAGES = ("bondgraph", "screws")
 """Packages whose sources determine the generated procedures."""
 _OBJECT_FILE = re.compile(r"[0-9a-f]{64}\.o")
 _STALE_AGE = 3600.0
-"""Age (s) above which a temporary file must be left over from an ended process."""
+"""Age (s) above which a temporary file must be left over from a process that has ended."""
 _PROCESS_START = time.time()
 _bytes_before_sweep: dict[Path, float] = {}
 """Bytes that this process may still store in a folder before it checks the folder's size again."""
@@ -157,7 +157,7 @@ def store(name: str, body: bytes) -> bool:
 
 
 def obstacle() -> str:
-    """Return why nothing can be cached, in a few words; "" if the cache works."""
+    """Return a short reason why nothing can be cached; "" if the cache works."""
     folder = directory()
     if folder is None:
         return "SCREWBOND_CACHE disables it" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"
@@ -206,7 +206,7 @@ def _other_writers(status: os.stat_result) -> str:
         return ""
     if status.st_uid != os.geteuid():
         return f"it belongs to user {status.st_uid}, but this process runs as user {os.geteuid()}"
-    return "others can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
+    return "other users can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def _trusted(folder: Path) -> bool:
@@ -224,7 +224,7 @@ def _trusted(folder: Path) -> bool:
 
 
 def _make_room(folder: Path, stored: int) -> None:
-    """Check the size of a folder now and then, and delete the least recently used objects if it is too large."""
+    """Check the size of a folder from time to time, and delete the least recently used objects if it is too large."""
     max_bytes = limit()
     remaining = _bytes_before_sweep.get(folder, 0.0) - stored
     if remaining > 0.0:

@@ -26,7 +26,7 @@ def build_once(make: Callable[[], Built]) -> Callable[[], Built]:
 
 
 class OnceProperty(functools.cached_property[Built]):
-    """A `cached_property` that is computed once across all threads, which `functools` no longer guarantees since Python 3.12."""
+    """A `cached_property` that is computed once across all threads, which `functools` has not guaranteed since Python 3.12."""
 
     _lock = threading.RLock()
 
@@ -37,7 +37,7 @@ class OnceProperty(functools.cached_property[Built]):
 
 
 class LatestBuild(Generic[Built]):
-    """Cache of the latest object, under a key of everything it was built from. Threads may share it."""
+    """Cache of the latest object, with everything from which it was built as its key. Threads may share the cache."""
 
     def __init__(self) -> None:
         self._held: tuple[object, Built] | None = None

@@ -1,7 +1,7 @@
 """Fusions: products and sums of a program that become fused multiply-adds, which round once.
 
-The decision depends only on the program, not on a compiler, so that all processors, single runs and lanes, LLVM and C produce
-the same bits. A product used by exactly one sum is fused with it; of two products, the first is fused.
+The decision depends only on the program, not on a compiler, so that all processors, single runs and lanes, LLVM and C give
+identical results, bit for bit. A product used by exactly one sum is fused with it; of two products, the first is fused.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _renumbered(steps: Mapping[int, Node], outputs: Sequence[int]) -> Listing:
 
 
 def _fusion(steps: tuple[Node, ...], step: Node, uses: Counter[int]) -> tuple[int, Node] | None:
-    """Return the position of the product that a sum absorbs, and the fused operation; None if there is none."""
+    """Return the position of the product that a sum absorbs, and the fused operation; None without such a product."""
     code, *terms = step
     for k, product in enumerate(terms):
         if steps[product][0] == op.MULTIPLY and uses[product] == 1:

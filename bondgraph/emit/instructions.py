@@ -1,4 +1,4 @@
-"""Instruction set of procedures: a table of primitives with their text in each language, and records of instructions.
+"""Instruction set of procedures: a table of primitives with their source in each language, and records of instructions.
 
 Kinds of operands are named as in LLVM: "double", "i64", "i1" (conditions), "ptr". The index of a pointer counts 8-byte fields.
 """
@@ -120,7 +120,7 @@ FUNCTIONS = {"sqrt": 1, "fabs": 1, "fma": 3}
 """Functions of doubles, correctly rounded everywhere, with the number of their arguments; `fma` is x y + z, rounded once."""
 
 _WRAPPED = "(int64_t)((uint64_t){{x}} {0} (uint64_t){{y}})"
-"""Text of C for integer operations that wrap around, as in the processor; signed overflow is undefined in C."""
+"""C source of integer operations that wrap around, as on the processor; signed overflow is undefined in C."""
 
 
 def _table() -> Iterator[Primitive]:
@@ -177,17 +177,17 @@ def _of_bits() -> Iterator[Primitive]:
 
 
 WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
-"""Kind of a number or condition -> kind of a vector with one per lane."""
+"""Kind of a scalar or condition -> kind of a vector with one entry per lane."""
 
 
 def wide_name(name: str) -> str:
-    """Return the name of the primitive for numbers of all lanes that corresponds to this primitive for one number."""
+    """Return the name of the vector primitive, with one number per lane, that corresponds to this scalar primitive."""
     word, _, kind = name.partition(" ")
     return f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
 
 
 def _wide_table() -> Iterator[Primitive]:
-    """Yield the primitives for numbers of all lanes, with the LLVM lines for one number, which `lanes.widened` widens."""
+    """Yield the vector primitives, with one number per lane, from the LLVM lines for scalars, which `lanes.widened` widens."""
     for one in _table():
         kinds = {*one.takes, one.gives}
         if kinds & WIDE.keys() and "i64" not in kinds:

@@ -50,12 +50,12 @@ if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another N
 class Kernel:
     """Callable routine.
 
-    `sizes` holds the length of each block and `n_out` the number of outputs. `address` is that of the machine code `void
+    `sizes` holds the length of each block and `n_out` the number of outputs. `address` is the address of the machine code `void
     name(const double *block0, ..., double *out)`, None for a routine with `steps`; it is valid as long as this record is
     referenced. `function` is this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of
     arrays `(..., length)` that writes to its last argument, an array `(..., n_out)`. `loop` is the machine code `void (long
     samples, long stride of each block, blocks, out)`. A routine without an address is evaluated by interpreting its `steps`.
-    Several threads may call a kernel at once.
+    Several threads may call a kernel simultaneously.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Kernel:
     steps: Any = field(repr=False, default=None)
 
     is_made = True
-    """True once its code exists."""
+    """True once the code of the kernel exists."""
 
     @property
     def is_machine_code(self) -> bool:
@@ -81,8 +81,8 @@ class Kernel:
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
-        `out` is a contiguous array for the result that overlaps no block; a new array by default. Raises `KernelError` E395 if
-        blocks or `out` do not fit.
+        `out` is a contiguous array for the result that overlaps no block; a new array by default. Raises `KernelError` E395 for a
+        wrong shape or type.
         """
         arrays = self._arrays(blocks)
         if out is None:
@@ -115,9 +115,9 @@ class Kernel:
     def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the outputs (samples, n_out) at many samples; no Python runs between samples.
 
-        Each block is (samples, length), or (length,) if it is the same in all samples; one of length 1 may also be (samples,)
-        or a number. `out` is a contiguous array for the result; a new array by default. Raises `KernelError` E395 if blocks do
-        not fit, or differ in their number of samples.
+        Each block is (samples, length), or (length,) if it is the same in all samples; a block of length 1 may also be (samples,)
+        or a number. `out` is a contiguous array for the result; a new array by default. Raises `KernelError` E395 for a wrong
+        shape or type, or different numbers of samples.
         """
         arrays, samples = self._samples(blocks)
         if out is None:
@@ -162,7 +162,7 @@ class Kernel:
         return arrays, counts.pop() if counts else 1
 
     def _check_out(self, arrays: list[np.ndarray], out: np.ndarray, shape: tuple[int, ...]) -> list[int]:
-        """Check that `out` fits, and return the addresses of the blocks."""
+        """Check the shape and type of `out`, and return the addresses of the blocks."""
         if out.__class__ is not np.ndarray or out.dtype != _FLOAT or out.shape != shape:
             raise self._misfit(f"`out` is {_kind(out)}, not an array {shape} of floats")
         if not (out.flags.c_contiguous and out.flags.writeable):
@@ -178,7 +178,7 @@ class Kernel:
     def _misfit(self, what: str) -> KernelError:
         lengths = ", ".join(map(str, self.sizes))
         details = (what, f"it takes {len(self.sizes)} blocks of lengths {lengths} and gives {self.n_out} outputs")
-        return KernelError(Problem("E395", f'kernel "{self.name}" is called with blocks that do not fit', details))
+        return KernelError(Problem("E395", f'kernel "{self.name}" is called with blocks of the wrong shape or type', details))
 
 
 def _kind(value: Any) -> str:
@@ -208,9 +208,9 @@ def machine_kernel(
 LANES = (2, 4, 8, 16)
 """Allowed numbers of SIMD lanes."""
 MANY = 64
-"""Minimum number of runs for which kernels in lanes are compiled."""
+"""Minimum number of runs for which SIMD kernels are compiled."""
 AT_SAMPLE = "at_sample"
-"""Name of the kernel in lanes for values checked after a run: rates, powers, energies, entries of the constraint matrix."""
+"""Name of the SIMD kernel for values checked after a run: rates, powers, energies, entries of the constraint matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,9 +224,8 @@ class LaneKernels:
 
 
 class InterpretedKernel(Kernel):
-    """Kernel that Python evaluates; machine code calls it back.
-
-    After an exception, such as an interrupt, the outputs are NaN; `check` raises it.
+    """Kernel that Python evaluates; machine code calls back to it. After an exception, such as an interrupt, the outputs are NaN;
+    `check` raises it.
     """
 
     steps = loop = keep = None

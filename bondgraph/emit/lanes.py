@@ -1,7 +1,7 @@
-"""SIMD: turn a line of LLVM text for one number into the line for a vector with one number per lane.
+"""SIMD: turn a line of LLVM IR for a scalar into the line for a vector with one number per lane.
 
-Operations and their order do not change, so that each lane has the same bits as the line for one number. LLVM calls functions
-without a vector instruction, such as `exp`, lane by lane.
+Operations and their order do not change, so that each lane is bitwise equal to the result of the scalar line. LLVM calls
+functions without a vector instruction, such as `exp`, lane by lane.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ _TOKEN = re.compile(r"0x[0-9A-F]{16}|(?<![\w.%-])-?\d+\.\d+(?![\w.])|\btrue\b|\b
 _MEMORY = re.compile(r"^(store|%\S+ = load) ")
 
 FRAMED = ' "frame-pointer"="all"'
-"""Attribute of a function whose vectors do not all fit into registers: LLVM aligns spilled vectors only if it keeps a frame
-pointer, and a vector across two cache lines takes twice as long."""
+"""Attribute of a function with too many vectors for the registers: LLVM aligns spilled vectors only if it keeps a frame pointer,
+and a vector across two cache lines takes twice as long."""
 
 
 def widened(line: str, lanes: int) -> str:
-    """Return the line for this many lanes; arrays that it reads and writes have the lanes of a number in adjacent places,
+    """Return the line for this many lanes; arrays that it reads and writes have the lanes of a number at adjacent addresses,
     unaligned.
 
     >>> widened("%v3 = fmul double %v1, 2.0", 4)

@@ -1,4 +1,4 @@
-"""Just-in-time compilation of routines, procedures or LLVM text to machine code in this process."""
+"""Just-in-time compilation of routines, procedures or LLVM IR to machine code in the current process."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ SINGLE_LIMIT = 2000
 PART_STEPS = 500
 """Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
-"""Minimum number of steps of a routine that shares the code of a longer one, and the maximum fraction by which the longer
-one exceeds it."""
+"""Minimum number of steps of a routine that shares the code of a longer routine, and maximum fraction by which the longer routine
+exceeds it."""
 ENDING = 0.9
 """Minimum fraction of the steps of a long routine that its remainder must share; beyond `QUICK` steps, 0.5."""
 QUICK = 60_000
 """Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
 speed."""
 LEVEL = 1
-"""Level of LLVM's code generator up to `QUICK` steps; results have the same bits at every level."""
+"""Level of LLVM's code generator up to `QUICK` steps; results are bitwise equal at every level."""
 
 
 @short_repr
@@ -71,11 +71,11 @@ class Library:
     each: Mapping[str, str] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
-        """Return the address of the function `name`; `CompileError` E394 if there is none."""
+        """Return the address of the function `name`; `CompileError` E394 if it does not exist."""
         return _entry("compiled function", name, self.addresses)
 
     def kernel(self, name: str) -> Kernel:
-        """Return the routine `name` as a kernel; `CompileError` E394 if there is none."""
+        """Return the routine `name` as a kernel; `CompileError` E394 if it does not exist."""
         sizes, outputs = _entry("compiled routine", name, self.routines)
         has_loop = name not in self.each
         loop = self.addresses[f"{name}.many" if has_loop else self.each[name]]
@@ -85,12 +85,12 @@ class Library:
 def routines_text(
     routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS, *, fused: bool = True
 ) -> str:
-    """Return the LLVM text that `compile_routines` compiles; with `quick` = 0, it compiles the text without `fused`."""
+    """Return the LLVM IR that `compile_routines` compiles; `compile_routines` with `quick` = 0 compiles this without `fused`."""
     return _module(routines, single_limit, part, fused)[0]
 
 
 def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool = True) -> tuple[str, int]:
-    """Return the text and its number of steps; without `fused`, no products are fused with sums."""
+    """Return the LLVM IR and its number of steps; without `fused`, no products are fused with sums."""
     texts = [DECLARATIONS]
     presets = [routine for routine in routines if isinstance(routine, SpecialisedRoutine)]
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
@@ -124,7 +124,8 @@ class _Straight(NamedTuple):
 
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
-    """Return texts of functions in which independent parts of the same form are written once, and the number of their steps;
+    """Return the LLVM IR of functions in which independent parts of the same form are written once, and the number of their
+    steps;
     None for up to `QUICK` steps, or if more than half of the steps would remain."""
     if sum(len(one.program.steps) for one in straight) <= QUICK:
         return None
@@ -139,7 +140,8 @@ def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part
 
 
 def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
-    """Split routines into functions that share common beginnings: texts of the calling functions, and the programs they call."""
+    """Split routines into functions that share beginnings; return the LLVM IR of the calling functions, and the programs that
+    they call."""
     texts, straight = list[str](), list[_Straight]()
     beginnings = _beginnings(routines)
     ends = _ends(routines, beginnings)
@@ -166,8 +168,8 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
 
 def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
     """Return the steps of each routine, and of each case of a routine with alternatives, as `compile_routines` writes them,
-    including the fusions: a shared beginning has those of the longer routine. With them, a printer for another language
-    produces the same bits."""
+    including the fusions: a shared beginning has the fusions of the longer routine. With these steps, a printer for another
+    language gives bit-identical results."""
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     straight = _functions(plain)[1]
     by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None
@@ -199,7 +201,7 @@ def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
-    """Return name of a routine -> another routine that is its beginning and has almost as many steps: both share code."""
+    """Map the name of a routine to another routine that forms its first part and is almost as long, so that both share code."""
     tapes = {r.name: r.reference.tape for r in routines}
     roots = {r.name: [tapes[r.name].scalar(output).index for output in r.outputs] for r in routines}
     beginnings: dict[str, Routine | Alternatives] = {}
@@ -216,7 +218,7 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Return name of a long routine that shares its beginning -> name of a routine that is its remainder and adds hardly any
+    """Map the name of a long routine that shares its beginning to the routine of its remaining outputs, if this adds hardly any
     steps."""
     ends: dict[str, str] = {}
     for routine in routines:
@@ -238,7 +240,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many`, which loops over samples. Code
     of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions depend on what else is
-    computed, and a result must have the same bits if it is computed alone. The routine that a `SpecialisedRoutine` shares must
+    computed, and a result must be bitwise equal if it is computed alone. The routine that a `SpecialisedRoutine` shares must
     be among the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
@@ -259,7 +261,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """Compile routines like `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector for each number. Each lane has the same bits as with `compile_routines`."""
+    outputs have a vector for each number. Each lane is bitwise equal to the result of `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
@@ -271,18 +273,18 @@ def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
 
 
 def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[Any, ...] = (), quick: bool = False) -> Library:
-    """Compile LLVM text.
+    """Compile LLVM IR.
 
     Parameters
     ----------
     text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function defined without `internal` is
         exported. The target triple and data layout are set here.
-    symbols : addresses of functions that the text only declares. The C library's mathematical functions, `memcpy`, `memset`,
+    symbols : addresses of functions that the code only declares. The C library's mathematical functions, `memcpy`, `memset`,
         `malloc` and `free` are known. Addresses are not part of the cache's key.
     keep : owners of the addresses, which must live as long as the library.
     quick : True to compile without optimisation.
 
-    Raises `CompileError` E391 without llvmlite, E392 for an invalid text, E393 for an unknown symbol.
+    Raises `CompileError` E391 without llvmlite, E392 for invalid code, E393 for an unknown symbol.
     """
     addresses_by_name = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
@@ -296,14 +298,14 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
 
 def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> Library:
-    """Compile procedures; `others` are LLVM texts of other functions that they call by name."""
+    """Compile procedures; `others` is the LLVM IR of other functions that the procedures call by name."""
     return compile_ir(module_text(procedures, others))
 
 
 def compile_written(
     write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
 ) -> Library:
-    """Compile the procedures and other texts that these functions of a module write, unless their code is in the cache; use
+    """Compile the procedures and other LLVM IR that these functions of a module write, unless their code is in the cache; use
     `passes` = 1 for code that takes a negligible fraction of a run."""
     writer = ("written by", write.__module__, write.__qualname__)
     code, exported = written_code(writer, lambda: module_text(write(), others()), passes)

@@ -1,4 +1,4 @@
-"""Compile LLVM text to object code for this processor, and link it into this process."""
+"""Compile LLVM IR to object code for this processor, and link it into this process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 
 class CompileError(ProblemError):
-    """Error for a missing LLVM, or a text that LLVM rejects."""
+    """Error for a missing LLVM, or code that LLVM rejects."""
 
 
 @functools.cache
@@ -65,8 +65,9 @@ def processor() -> tuple[str, str]:
     """Return LLVM's name and features of the target processor.
 
     By default, it is the processor of this machine without scatter instructions, which take longer than the arithmetic of a
-    short kernel. `SCREWBOND_PROCESSOR=baseline` selects the oldest of its family (x86-64: SSE2), whose code calls the C library
-    for each fused multiply-add; `haswell` an x86-64 with AVX2. Results have the same bits on all of them.
+    short kernel. `SCREWBOND_PROCESSOR=baseline` selects the oldest processor of its family (x86-64: SSE2), whose code calls the C
+    library for each fused multiply-add; `haswell` selects an x86-64 processor with AVX2. Results are bitwise equal on all of
+    these processors.
 
     Raises `CompileError` E390 for other values of the variable.
     """
@@ -75,7 +76,8 @@ def processor() -> tuple[str, str]:
 
 @functools.cache
 def _processor(chosen: str) -> tuple[str, str]:
-    """Return the processor for a value of the variable. LLVM takes a millisecond to find it, so it is cached."""
+    """Return name and features of the processor for a value of `SCREWBOND_PROCESSOR`; cached, because LLVM takes a
+    millisecond."""
     llvm = binding()
     if chosen == "host":
         features = llvm.get_host_cpu_features()
@@ -90,7 +92,7 @@ def _processor(chosen: str) -> tuple[str, str]:
 
 
 def vector_width() -> int:
-    """Return the number of SIMD lanes of the target processor: the size of its widest vectors, but at least four."""
+    """Return the number of SIMD lanes of the target processor: the length of its widest vectors, but at least four."""
     return 8 if "+avx512f" in processor()[1].split(",") else 4
 
 
@@ -143,8 +145,8 @@ def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
 
 
 _TRUSTED = ("x86_64", "i386", "i686")
-"""Families of processors for which LLVM may vectorise loops. On others, two cost models of LLVM may disagree, which aborts the
-process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
+"""Families of processors for which LLVM may vectorise loops. On other processors, two cost models of LLVM may disagree, which
+aborts the process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
 
 
 def optimised(text: str, passes: int, machine: Any) -> Any:
@@ -157,7 +159,7 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
         module.data_layout = str(machine.target_data)
         module.verify()
     except RuntimeError as failure:
-        raise CompileError(Problem("E392", "LLVM rejects a generated text", (str(failure).strip(),))) from failure
+        raise CompileError(Problem("E392", "LLVM rejects the generated code", (str(failure).strip(),))) from failure
     if passes == 1:
         manager = llvm.create_new_module_pass_manager()
         manager.add_sroa_pass()
@@ -186,12 +188,12 @@ def object_code(text: str, passes: int, level: int) -> bytes:
 
 
 made_by_writers: dict[str, bytes] | None = None
-"""Key of a writer and the sources -> names of functions and their code; None unless `warming.supply` runs."""
+"""Names and code of the functions by a key of their writer and the sources; None unless `warming.supply` runs."""
 
 
 def written_code(writer: Iterable[str], write: Callable[[], str], passes: int = 2) -> tuple[bytes, Sequence[str]]:
-    """Return the object code of the text that `write` returns, optimised by these `passes`, and the names of its functions. The
-    words `writer` identify the text.
+    """Return the object code of the LLVM IR that `write` returns, optimised by these `passes`, and the names of its functions.
+    The strings in `writer` identify the IR.
 
     While the sources of this project are unchanged, the code comes with the package or from the cache, and `write` is not
     called.
@@ -228,8 +230,8 @@ def _linker() -> Any:
     """Return the linker of this process: LLVM's newer JITLink, which keeps code and constants together, except on Windows,
     whose object format it does not support well.
 
-    The older linker places code and constants separately; in a process with large blocks of memory they may lie more than 2 GB
-    apart, and it aborts.
+    The older linker places code and constants separately, and aborts if they lie more than 2 GB apart, as may happen in a process
+    with large blocks of memory.
     """
     return binding().create_lljit_compiler(use_jit_link=sys.platform != "win32")
 

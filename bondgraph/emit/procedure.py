@@ -77,7 +77,7 @@ class Procedure:
         self.step(f"store {kind}", self.step(f"at {kind}", pointer, index), value)
 
     def variable(self, kind: str, room: int = 1) -> Variable:
-        """Return a new variable: the address of `room` numbers."""
+        """Return a new variable: the address of space for `room` numbers."""
         made = Variable(f"l{next(self._numbers)}", kind, room)
         self.variables.append(made)
         return made
@@ -120,7 +120,8 @@ class Procedure:
 
 
 def cold(procedures: Iterable[Procedure]) -> list[Procedure]:
-    """Mark procedures as cold code: LLVM does not vectorise their loops, which halves the compile time and changes no bits."""
+    """Mark procedures as cold code: LLVM does not vectorise their loops, which halves the compile time and does not change
+    results."""
     marked = list(procedures)
     for procedure in marked:
         procedure.is_cold = True

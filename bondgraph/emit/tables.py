@@ -106,13 +106,13 @@ define internal double @take(double %index, ptr %values, i64 %n) nounwind always
 """Machine code of `opcodes.SEARCHSORTED` and `opcodes.TAKE`.
 
 Bisection halves the range without a branch to mispredict. A table of constants is divided into n - 1 equal buckets (index
-search); bisection is only needed in buckets with more than three points, and nearly even points need no index. Points and
-numbers find their bucket by the same rounded, monotone formula, so that the count is exact.
+search); bisection is only needed in buckets with more than three points, and nearly equidistant points need no index. The buckets
+of points and numbers follow from the same rounded, monotone formula, so that the count is exact.
 """
 
 
 def search_text(leaf: Node) -> str:
-    """Return the text of `opcodes.SEARCHSORTED` in this table."""
+    """Return the LLVM IR of `opcodes.SEARCHSORTED` in this table."""
     if not is_constant(leaf):
         return op.OPERATIONS[op.SEARCHSORTED].llvm
     index = "null" if is_nearly_even(_before(leaf[1])) else "{y}.buckets"
@@ -120,7 +120,7 @@ def search_text(leaf: Node) -> str:
 
 
 def definitions(programs: Iterable[Listing]) -> list[str]:
-    """Return the texts that the lookups of these programs need: the functions, and each table of constants once."""
+    """Return the LLVM IR that the lookups of these programs need: the functions, and each table of constants once."""
     steps = [(program.steps, step) for program in programs for step in program.steps if step[0] in op.LOOKUPS]
     leaves = [(step[0], listed[step[2]]) for listed, step in steps]
     texts = [_array(leaf[1]) for _, leaf in leaves if leaf[0] == op.TABLE]
@@ -139,12 +139,12 @@ def array_name(bits: bytes) -> str:
 
 
 def _array(bits: bytes) -> str:
-    """Return the text of an array of numbers with these bits, followed by three NaNs, at which every search ends."""
+    """Return the LLVM IR of an array of numbers with these bits, followed by three NaNs, at which every search ends."""
     return _constant(array_name(bits), bits + np.full(3, np.nan).tobytes())
 
 
 def _buckets(bits: bytes) -> str:
-    """Return the text of the index of the points with these bits; "" if they are nearly even."""
+    """Return the LLVM IR of the bucket table of the points with these bits; "" if the points are nearly equidistant."""
     before = _before(bits)
     return "" if is_nearly_even(before) else _constant(f"{array_name(bits)}.buckets", before.astype("<u4").tobytes())
 
@@ -160,7 +160,7 @@ def _before(bits: bytes) -> np.ndarray:
 
 
 def is_nearly_even(before: np.ndarray) -> bool:
-    """Return True if the points up to the end of bucket k are k to k + 3 for every k."""
+    """Return True if, for every k, between k and k + 2 points lie before bucket k."""
     ahead = before - np.arange(len(before))
     return bool(np.all(ahead[:-1] >= 0) and np.all(ahead[1:] <= 2))
 

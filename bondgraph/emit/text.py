@@ -1,9 +1,9 @@
-"""Generate LLVM text from programs of routines.
+"""Generate LLVM IR from programs of routines.
 
 A short program is one function. A long program is cut into functions of a few hundred steps, since compile time grows faster
-than the length of a function. Values that later parts need go through a workspace of the caller, so that threads share nothing.
-Fused operations are explicit; no flag lets the compiler fuse others or assume that numbers are finite. Consecutive sines and
-cosines are computed in one call.
+than the length of a function. Values that later parts need are stored in a workspace of the caller, so that threads share
+nothing. Fused operations are explicit; no flag lets the compiler fuse other operations or assume that numbers are finite.
+Consecutive sines and cosines are computed in one call.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Part:
     numbers: dict[int, str] = field(default_factory=dict)
     conditions: dict[int, str] = field(default_factory=dict)
     joint: dict[int, list[int]] = field(default_factory=dict)
-    """Step of a sine or cosine -> angles of the call that computes it, its own first."""
+    """Step of a sine or cosine -> angles of the call that computes it, this step's angle first."""
     lanes: int = 1
     """SIMD lanes."""
 
     def write(self, *lines: str) -> None:
-        """Append lines, written for one number, widened to all lanes."""
+        """Append lines, written for scalars, widened to all lanes."""
         self.lines += lines if self.lanes == 1 else [widened(line, self.lanes) for line in lines]
 
     def emit(self) -> None:
@@ -165,7 +165,7 @@ class Part:
 
 @functools.cache
 def _pattern(code: int) -> str:
-    """Return the line of an instruction with placeholders for its number and operands; "" unless it is a single line without
+    """Return the line of an instruction with placeholders for its index and operands; "" unless it is a single line without
     conditions."""
     operation = operation_of(code)
     operands = [name for _, name, _, _ in string.Formatter().parse(operation.llvm) if name]
@@ -175,7 +175,7 @@ def _pattern(code: int) -> str:
 
 
 def joint_angles(program: Listing, first: int, last: int) -> dict[int, list[int]]:
-    """Group consecutive sines and cosines between these steps: the first step of each group, and the angles of the group."""
+    """Group consecutive sines and cosines between these steps; return the first step of each group, and its angles."""
     groups: list[dict[int, int]] = [{}]
     for position in range(first, last):
         code, *arguments = program.steps[position]
@@ -244,7 +244,7 @@ def _passed(blocks: int, *others: str) -> str:
 
 
 def define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
-    """Return the text of a void function from its lines."""
+    """Return the LLVM IR of a void function from its lines."""
     lines = "\n".join(f"  {line}" for line in body)
     return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
 
@@ -303,7 +303,7 @@ def choice_text(
 
 
 def shared_text(shared: str, blocks: int, block: int, length: int, sizes: tuple[int, ...], outputs: int) -> str:
-    """Return the common text of presets of the function `shared`: `shared.with`, which calls it with a copy of one block
+    """Return the LLVM IR common to presets of the function `shared`: `shared.with`, which calls it with a copy of one block
     (length,) in which one number is replaced, and `shared.each`, which calls any preset for each sample."""
     arguments = _passed(blocks, "out").replace(f"%b{block}", "%own")
     lines = [
@@ -328,8 +328,8 @@ def preset_text(name: str, blocks: int, shared: str, setting: tuple[int, float],
 
 
 def split_text(blocks: int, both: str, name: str, beginning: str, end: str | None, counts: Sequence[int], lanes: int = 1) -> str:
-    """Return functions that call `both`, which writes its first outputs to `out` and its last to `rest`: `name` for all outputs
-    (sum of `counts`), `beginning` for the first and, unless None, `end` for the last."""
+    """Return functions that call `both`, which writes its first outputs to `out` and its last outputs to `rest`: `name` returns
+    all outputs (sum of `counts`), `beginning` the first outputs and, unless None, `end` the last outputs."""
     call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
     behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0] * lanes}"
     parameters = [_passed(blocks, "out")]

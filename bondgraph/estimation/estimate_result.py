@@ -34,9 +34,9 @@ class Experiment:
 
     Parameters
     ----------
-    data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number
-        or one for each value.
-    parameters, initial : changes in this experiment, as for `simulate`, but not of estimated numbers.
+    data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number,
+        or one number for each value.
+    parameters, initial : changes in this experiment, as for `simulate`; estimated numbers cannot be changed.
     t_start : start time, s.
     """
 
@@ -53,7 +53,7 @@ class Channel:
     Parameters
     ----------
     name : name of the quantity; unit : its unit, "" if unknown.
-    t : times (samples,); at : their indices among all samples of the experiment.
+    t : times (samples,); at : indices of these times among all samples of the experiment.
     y : values (samples, numbers); sigma : standard deviations of the same shape, None if estimated.
     """
 
@@ -66,7 +66,7 @@ class Channel:
 
     @property
     def rounding(self) -> float:
-        """Rounding error of its values, in their unit: a lower bound of the noise."""
+        """Rounding error of the measured values, in their unit: a lower bound of the noise."""
         return float(np.finfo(float).eps * (np.max(np.abs(self.y), initial=0.0) or 1.0))
 
 
@@ -163,7 +163,7 @@ class Estimate:
     residuals : (model - data) / sigma (samples, numbers) of each experiment, by the name of the channel.
     sigma : standard deviations of the noise, likewise; estimated_sigmas : channels whose noise is estimated from the residuals.
     chi2, degrees_of_freedom : sum of all squared residuals, and its degrees of freedom.
-    findings : remarks on numbers that are not identifiable or at their bounds, and doubts.
+    findings : remarks on numbers that are not identifiable or at their bounds, and warnings.
     results : a run for each experiment at the estimate. message : why the search ended. failures : counts of failed runs by
         reason.
     """
@@ -210,8 +210,8 @@ class Estimate:
         return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))
 
     def in_confidence_region(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
-        """Return True if numbers lie in the confidence ellipsoid of a probability: by the chi-square distribution for known
-        noise, else by the F distribution."""
+        """Return True if the given numbers lie in the confidence ellipsoid for a probability, by the chi-square distribution for
+        known noise, else by the F distribution."""
         from scipy.stats import chi2, f
 
         k = len(self.labels)

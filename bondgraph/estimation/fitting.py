@@ -34,17 +34,17 @@ from bondgraph.run.settings import check_names
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 
 CONVERGED = 1e-8
-"""Relative change of the sum of squares and of the numbers below which the search ends."""
+"""Relative changes of the sum of squares and of the numbers; the search ends when both are smaller."""
 
 MAX_RUNS = 100
 """Largest number of runs of all experiments."""
 
 LARGEST = 1e75
-"""Largest residual, and largest ratio of residual to noise, so that even the square of the sum of squares is finite."""
+"""Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""
 
 MAX_FITS, SETTLED = 6, 1e-2
-"""Largest number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which
-they end."""
+"""Largest number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which the
+fits end."""
 
 
 @spelled_settings
@@ -62,12 +62,12 @@ def estimate(
     ----------
     model : compiled, or a graph.
     unknown : names of parameters and of states with unknown start, or of their components, with (low, high), (low, guess, high)
-        or an initial guess. A search between bounds starts from the model's value, if inside; without bounds, it stays within the
-        model's limits (a resistance is not negative).
+        or an initial guess. A search between bounds starts from the model's value if this is inside; without bounds, the search
+        stays within the model's limits (a resistance is not negative).
     data : {"rotor.flow": (t, y, sigma)}, or a list of `Experiment` for several experiments. sigma is the standard deviation of
         the noise, by default estimated from the residuals.
-    loss : "linear", least squares; "soft_l1" or "huber", for data with outliers, which grow linearly instead of quadratically
-        beyond 1.345 sigma.
+    loss : "linear", least squares; "soft_l1" or "huber", for data with outliers: these losses grow linearly instead of
+        quadratically beyond 1.345 sigma.
 
     Raises `RunError` E322 for unknown settings; `ModelError` E321 if `unknown` is not a dictionary, E370 for invalid names, E376
     for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an unknown loss."""
@@ -135,7 +135,7 @@ class _Search:
     loss: Loss
     runs: int = 0
     failed: dict[str, int] = field(default_factory=dict)
-    """Number of failed runs of the search, by first line of the reason."""
+    """Number of failed runs of the search, by the first line of the reason."""
     _cached: tuple[bytes, Evaluation] | None = None
 
     def refuse_start(self, numbers: np.ndarray) -> None:
@@ -230,7 +230,7 @@ class _Search:
 
 
 def _variation(y: np.ndarray) -> float:
-    """Return the standard deviation of a time series, its size if it is constant, or one if it is zero."""
+    """Return the standard deviation of a time series, the size of a constant series, or one for a series of zeros."""
     with np.errstate(over="ignore"):  # `refuse_sizes` refuses overflow
         return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 
@@ -247,7 +247,7 @@ def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:
 def _ranges(
     name: str, unknown: Mapping[str, Any], labels: Sequence[str], model_values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower bounds, initial guesses and upper bounds (k,). E377 for invalid ones."""
+    """Return lower bounds, initial guesses and upper bounds (k,); raise E377 for invalid bounds."""
     ranges = []
     for bounds, label, value in zip(unknown.values(), labels, model_values, strict=True):
         array = real(bounds)

@@ -23,8 +23,8 @@ extrapolated."""
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Relative change of a number, so small that it changes a mode only at an edge; change of a number that is zero, small in any
-unit."""
+"""Relative change of a number, so small that the mode changes only on a boundary between two modes; change of a number that is
+zero, small in any unit."""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""
@@ -56,7 +56,7 @@ class FreeParameters:
         return FreeParameters(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
 
     def values(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the numbers (k,) from parameters p and the initial state x."""
+        """Return the varied numbers (k,) from parameters p and the initial state x."""
         pairs = zip(self.parameters, self.states, strict=True)
         return np.array([p[index] if index >= 0 else x[state] for index, state in pairs])
 
@@ -103,7 +103,8 @@ def with_values(
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return changes of parameters and start values by name that give the varied numbers the values `numbers` (k,)."""
+    """Return the changes of parameters and of start values, by name, with which the varied numbers have the values `numbers`
+    (k,)."""
     changes, starts = dict(parameters or {}), dict(initial or {})
     x = compiled.initial(initial, parameters)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)
@@ -121,8 +122,8 @@ def start_slopes(
 ) -> np.ndarray:
     """Return derivatives (n, k) of the initial state with respect to the varied numbers.
 
-    Start values that follow from others by the user's formulas, which accept only numbers, are differentiated by extrapolated
-    differences. Raises `ModelError` E371 if these do not converge, or if the start changes its mode."""
+    Start values that follow from other start values by the user's formulas, which accept only numbers, are differentiated by
+    extrapolated differences. Raises `ModelError` E371 if the differences do not converge, or if the start changes its mode."""
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)
@@ -164,7 +165,7 @@ def _refuse_edges(
     initial: Mapping[str, Any] | None,
 ) -> None:
     """Raise E371 if the smallest change of a number changes the modes m of the start, as when sticking parts begin to move.
-    Starts that the model refuses do not count."""
+    Start values that the model refuses do not count."""
     for j, number in enumerate(numbers.tolist()):
         for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
             changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
@@ -178,12 +179,12 @@ def _refuse_edges(
 
 def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
     title = f'the start changes its mode if "{label}" changes slightly'
-    return refusal("E371", title, "another start, away from where modes change", about=compiled.model.name, places=())
+    return refusal("E371", title, "another start, away from mode changes", about=compiled.model.name, places=())
 
 
 def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivative of the first result of a function of one number by Richardson extrapolation of central differences
-    (Ridders), and the scatter of the extrapolations; for each number, the pair that agrees best is used."""
+    """Return the derivative of the first result of a function of one variable by Richardson extrapolation of central differences
+    (Ridders), and the scatter of the extrapolations; for each component, the pair of extrapolations that agrees best is used."""
     previous: list[np.ndarray] = []
     best, scatter = np.zeros(0), np.zeros(0)
     for level in range(HALVINGS):

@@ -25,14 +25,14 @@ UNIDENTIFIABLE = 1.0
 """Relative standard deviation above which a number or combination counts as not identifiable."""
 
 ROUNDING_RANK = 1e-9
-"""Relative size below which a column of derivatives, or a singular value, is rounding error of the runs."""
+"""Relative size below which a column of derivatives, or a singular value, counts as rounding error of the runs."""
 
 OUTLIER = 5.0
 """Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
-"""Share of a number in a direction above which a message names the number, and above which it is unknown if the direction is;
-probability below which sigma and the residuals contradict each other."""
+"""Component of a number in a direction above which a message names the number, and component above which the number is unknown if
+the direction is unknown; probability below which sigma and the residuals are inconsistent."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _channels(fit: Fit) -> list[Channel]:
 
 
 def _orthogonal(V: np.ndarray, k: int) -> np.ndarray:
-    """Return the directions (k - rows, k) orthogonal to V, which has fewer rows than k if residuals are few."""
+    """Return the directions (k - rows, k) orthogonal to V, which has fewer rows than k if there are few residuals."""
     if len(V) == k:
         return np.zeros((0, k))
     return np.asarray(np.linalg.svd(V)[2][len(V) :])

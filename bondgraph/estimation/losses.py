@@ -1,9 +1,8 @@
 """Robust loss functions for estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
 A loss sums rho(r) instead of r^2 / 2, with psi = rho'. Far from zero psi is constant, so outliers have bounded influence.
-At the minimum, the numbers have for any noise (Huber's sandwich)
-
-    covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
+At the minimum, for any noise, the covariance of the numbers is Huber's sandwich covariance = M^-1 B M^-1, M = J^T diag(psi') J, B
+= J^T diag(psi^2) J
 
 References
 ----------
@@ -40,7 +39,8 @@ class Squares:
         return np.ones_like(residuals)
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of noise from residuals (rows,), which hold a `share` of its variance."""
+        """Return the standard deviation of the noise from residuals (rows,), whose variance is the fraction `share` of the
+        noise's."""
         return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -58,12 +58,13 @@ class RobustLoss:
     robust: ClassVar = True
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of noise from the median of residuals (rows,), which hold a `share` of its variance."""
+        """Return the standard deviation of the noise from the median of residuals (rows,), whose variance is the fraction `share`
+        of the noise's."""
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Return a square root of the inverse covariance, from derivatives (rows, k); as for least squares unless there are more
-        data than numbers."""
+        data than varied numbers."""
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)

@@ -74,7 +74,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     run : result of `run_sensitivities`.
     parameter_uncertainty : standard deviation of each varied number, by name; their covariance (k, k); or their `Estimate`.
 
-    Raises `ModelError` E379 if it does not fit the run.
+    Raises `ModelError` E379 if the uncertainty does not match the varied numbers.
     """
     labels, about = run.labels, run.result.program.name
     if isinstance(parameter_uncertainty, Estimate):
@@ -92,7 +92,11 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         deviations = real([parameter_uncertainty[label] for label in labels])
         if deviations is not None and np.any(deviations < 0.0):
             raise refusal(
-                "E379", "a standard deviation is negative", "its size", about=about, why=f"given: {dict(parameter_uncertainty)}"
+                "E379",
+                "a standard deviation is negative",
+                "its absolute value",
+                about=about,
+                why=f"given: {dict(parameter_uncertainty)}",
             )
         covariance = np.full((0, 0), np.nan) if deviations is None else np.diag(np.asarray(deviations, dtype=float) ** 2)
     else:
@@ -113,7 +117,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
 
 
 def _is_semidefinite(covariance: np.ndarray) -> bool:
-    """Return True if a matrix (k, k) is positive semidefinite up to rounding, in any units."""
+    """Return True if a matrix (k, k) is positive semidefinite to within rounding error, in any units."""
     variances = np.diag(covariance)
     if np.any(variances < 0.0):
         return False

@@ -57,7 +57,7 @@ class _SensitivityIntegration:
         self.p = result.p[: len(result.p) - int(variational.compiled.prepare.n_out)]
         self.end = float(result.since[-1])
         self.bound = Bound(program, result.p, origin, self.end)
-        # all ticks within the run; a sample at its end precedes ticks there
+        # all ticks within the run; a sample at its end precedes the ticks at this time
         self.ticks = ClockSchedule(self.bound, origin, origin + self.end, np.inf)
         self.numbers = variational.varied.values(self.p, result.x[0])
         self.sizes = np.max(np.abs(result.x), axis=0, initial=0.0)
@@ -178,10 +178,10 @@ class _SensitivityIntegration:
                 break
         at.t, at.x, at.S = stop, segment.x[:n], segment.x[n:].reshape(-1, n).T.copy()
         if self.weights.unresolved(self.rtol, self.numbers):
-            self.doubts["S is known only to the rounding of its rates, which exceeds the tolerance"] = None
+            self.doubts["S is known only to within the rounding error of its rates, which exceeds the tolerance"] = None
 
     def _compare(self, at: SensitivityState, event: Event, before: PrecedingSegment) -> None:
-        """Compare x at the end of a segment with the run; note a doubt if they differ."""
+        """Compare x at the end of a segment with the run; record a warning if they differ."""
         different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
             self.doubts["x diverges from the run within a segment: the motion is unstable, and so are its sensitivities"] = None
@@ -215,7 +215,7 @@ class RunSensitivities:
 
     @property
     def ok(self) -> bool:
-        """True if the run is ok and there are no doubts."""
+        """True if the run is ok and there are no warnings."""
         return self.result.ok and not self.warnings
 
     def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
@@ -268,7 +268,7 @@ def run_sensitivities(
     **settings: Unpack[RunSettings],
 ) -> RunSensitivities:
     """Run a model, and differentiate the run with respect to parameters and start values: forward sensitivities S' = f_x S + f_p
-    from the tape of the model's formulas, with jump conditions at ticks, time breaks and events.
+    from the tape of the model's formulas, with jump conditions at ticks, discontinuities in time and events.
 
     Parameters
     ----------

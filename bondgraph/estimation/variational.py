@@ -1,8 +1,8 @@
 """Variational equations of a compiled model: kernels of its formulas and of their derivatives along S = dx/dp.
 
-With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along k directions at
-once, without the matrices: each kernel takes S after x, in the same block, by columns. At an event (`jumps`), the time itself
-depends on p: a kernel then also takes dt/dp (k,) and f, and differentiates along the motion too, in the direction (f, 1).
+With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along k directions
+simultaneously, without the matrices: each kernel takes S after x, in the same block, by columns. At an event (`jumps`), the time
+itself depends on p: a kernel then also takes dt/dp (k,) and f, and differentiates along the motion too, in the direction (f, 1).
 
 Step size control weights errors of sensitivities as follows.
 
@@ -51,13 +51,13 @@ MAX_CACHED = 5000
 """Largest number of states and parameters of a model whose kernels are cached for later runs with the same names."""
 
 MAX_STEPS = 150_000
-"""Largest number of steps of a kernel: more would take minutes to compile."""
+"""Largest number of steps of a kernel; longer kernels would take minutes to compile."""
 
 SLOPES, TIMES, MOTION = _INSTANT = "slopes", "times", "motion"
 """Blocks of the tape: S by columns (n k,); dt/dp (k,); rates (n,)."""
 
 IMPULSES = "impulses"
-"""Block of the tape: impulses of contacts and frictions (c,)."""
+"""Block of the tape: impulses of contacts and friction elements (c,)."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Variational:
 
     def impact(self) -> PreparedKernel:
         """Return (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,); flows before them (c,),
-        restitutions (c,), and friction limits (f,) by z; then the derivatives of all of these, by columns."""
+        restitutions (c,), and friction limits (f,) caused by z; then the derivatives of all of these, by columns."""
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
         unit = unit_impulses_from(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
@@ -178,7 +178,7 @@ class Variational:
 
     @functools.cached_property
     def break_times(self) -> Kernel | None:
-        """Kernel p -> time and period of each time break (b,), then their derivatives by columns (2 b k,)."""
+        """Kernel p -> time and period of each discontinuity in time (b,), then their derivatives by columns (2 b k,)."""
         breaks = breaks_of(self.compiled.system)
         if breaks is None:
             return None
@@ -197,8 +197,8 @@ class Variational:
         return [{} if index in self.guesses else direction for index, direction in enumerate(self._directions(instant=True))]
 
     def _directions(self, instant: bool = False) -> list[_Direction]:
-        """Return components of x, t and p, in this order, along the directions, and at an `instant`, whose time varies, along the
-        motion."""
+        """Return the components of x, t and p, in this order, along the directions and, at an `instant` whose time varies, along
+        the motion."""
         n, k, blocks = self.n, self.k, self._blocks
         x: list[_Direction] = [{j: blocks[SLOPES][j * n + i] for j in range(k)} for i in range(n)]
         t: _Direction = {}
@@ -229,7 +229,7 @@ class Variational:
 
     @paused_collection()
     def _compiled(self, groups: Mapping[str, Sequence[Any]], more: tuple[str, ...]) -> dict[str, Kernel]:
-        """Compile a kernel for each group of scalars, and `prepare` for the parameters they share; E372 if one is too long."""
+        """Compile a kernel for each group of scalars, and `prepare` for their shared parameters; E372 if a kernel is too long."""
         tape, moved = appended(self._tape, [scalar for group in groups.values() for scalar in group], "x", more)
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:
@@ -300,7 +300,7 @@ class SensitivityWeights(ErrorWeights):
         return np.maximum(self._model_weights.known, self._model_weights.floor[: self._count])
 
     def see(self, x: np.ndarray) -> None:
-        """Take the sizes of x and S into account."""
+        """Include the current sizes of x and S."""
         super().see(x)
         self._model_weights.see(x[: self._count])
 
@@ -317,7 +317,7 @@ class SensitivityWeights(ErrorWeights):
         self._measure(t, x, m)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the
+        """Update the scales after rejected steps of size h, and test whether the tolerance is below the rounding error of the
         rates."""
         self.refresh(t, x, m)
         if self.noise.any():
@@ -328,12 +328,12 @@ class SensitivityWeights(ErrorWeights):
         self.table["rejections_before_test"] = after_noise if matters else min(2 * before, longest)
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Measure the noise again after long use."""
+        """Lower the noise gain, and measure again."""
         self._noise_gain = max(0.5 * self._noise_gain, 1.0)
         self._keep_noise(t, x, m, h, relative)
 
     def _keep_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
-        """Measure the rounding noise of all rates; keep it only if it matters for a step of length h."""
+        """Measure the rounding noise of all rates; keep the result only if it matters for a step of size h."""
         sizes = np.maximum(self.size, self.floor)
         noise = error_weights.ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * self.noise_of_rates(t, x, m, sizes, h)
         matters = bool(np.any(h * noise > error_weights.SIGNIFICANT * relative * sizes))
@@ -341,8 +341,8 @@ class SensitivityWeights(ErrorWeights):
         return matters
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
-        """Return True if rounding in steps exceeded `rtol` times the weight of an entry of S. Columns in which a change of the
-        varied `numbers` (k,) by their sizes has no effect hold only rounding and do not count."""
+        """Return True if rounding errors in steps exceeded `rtol` times the weight of an entry of S. Columns that contain only
+        rounding errors do not count: columns of `numbers` (k,) whose change by their own size has no effect."""
         n = self._count
         if not self.exceeded[n:].any():
             return False

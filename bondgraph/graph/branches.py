@@ -29,8 +29,8 @@ def branch(
     """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground. Names in `taken` are
     not used.
 
-    Between 0-junctions the flow passes through a 1-junction. Between 1-junctions it is the flow of `stop` minus that of `start`.
-    A source raises the effort or flow of `stop`.
+    Between 0-junctions the flow passes through a 1-junction. Between 1-junctions it is the flow of `stop` minus the flow of
+    `start`. A source raises the effort or flow of `stop`.
 
     Raises `ModelError` E178 for nodes that are not junctions of one type, and for a branch without parts.
     """
@@ -84,7 +84,7 @@ def _type_of(graph: str, *ends: Node | None) -> int:
     shown = ", ".join(f'"{name}", {_kind(each)}' for name, each in inner)
     title = "a branch lies between two nodes: both 0-junctions, or both 1-junctions"
     cures = (
-        "J0 for nodes of one voltage, pressure or temperature, J1 for those of one velocity",
+        "J0 for nodes of one voltage, pressure or temperature, J1 for nodes of one velocity",
         "graph.connect(...) for a single bond",
     )
     raise refusal("E178", title, *cures, about=graph, why=f"given: {shown or 'ground alone'}")
@@ -101,7 +101,8 @@ def _name(node: Node) -> str:
 
 
 def _inner(node: Node) -> Element | Draft:
-    """Return the element at a port of nested graphs, or the graph itself if it lacks this port, which `freeze` reports."""
+    """Return the element at a port of nested graphs; if a graph lacks the port, return this graph, and `freeze` reports the
+    error."""
     while True:
         owner, port = node if isinstance(node, PortRef) else (node, "")
         if isinstance(owner, Element):

@@ -95,7 +95,7 @@ class Graph(Draft):
         return len(self.parts)
 
     def __bool__(self) -> bool:
-        """Return True: an empty graph is a graph too."""
+        """Return True, because an empty graph is also a graph."""
         return True
 
     def __contains__(self, path: object) -> bool:
@@ -145,8 +145,8 @@ class Graph(Draft):
         """Put parts that share one flow between two nodes, None for ground; junctions and half arrows are added.
 
         Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
-        Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus that of `start`:
-        springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`.
+        Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus the velocity of
+        `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`.
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")
@@ -319,7 +319,7 @@ class Graph(Draft):
         return self
 
     def _check_unique(self, what: str, name: str, existing: Mapping[str, Any]) -> None:
-        """Note the problem E101 if the name is taken."""
+        """Record the problem E101 if the name is taken."""
         if name in existing:
             first = existing[name].place if isinstance(existing[name], Automaton) else None
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
@@ -329,7 +329,7 @@ class Graph(Draft):
     def freeze(self) -> Model:
         """Resolve nested graphs, ports and signals; check everything; return the frozen model.
 
-        Raises `ModelError` with all problems of the graph at once.
+        Raises one `ModelError` with all problems of the graph.
         """
         model, problems = flatten(self)
         raise_if_any(self.name, [*problems, *check_model(model, {problem.code for problem in problems})])
@@ -337,8 +337,8 @@ class Graph(Draft):
 
     def compile(self, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, Any] | None = None) -> Compiled:
         """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or
-        "auto"; `progress` shows a bar on a terminal after two seconds; `guess` selects one of several solutions of an algebraic
-        loop, {"load.effort": 72.0}."""
+        "auto"; `progress` shows a progress bar in the terminal after two seconds; `guess` selects one of several solutions of an
+        algebraic loop, {"load.effort": 72.0}."""
         from bondgraph.compile.pipeline import compile_model
 
         return compile_model(self, backend=backend, progress=progress, guess=guess)

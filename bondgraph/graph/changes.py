@@ -16,7 +16,7 @@ Contents = Element | Draft
 
 
 def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
-    """Replace the part `name` of a graph by `part`; return the problems that prevent it, if any."""
+    """Replace the part `name` of a graph by `part`; return the problems that prevent this, if any."""
     old = graph.parts.get(name)
     if old is None:
         return [_unknown(graph, name, "replace")]
@@ -37,13 +37,13 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
 
 
 def take_out(graph: Draft, name: str, part: Contents | None = None) -> list[Problem]:
-    """Remove the part `name` of a graph, which must be `part` if given, with everything connected to it; return the problems that
-    prevent it, if any."""
+    """Remove the part `name` (which must be `part`, if given) and all its connections from a graph; return the problems that
+    prevent this, if any."""
     old = graph.parts.get(name)
     if old is None:
         return [_unknown(graph, name, "remove")]
     if part not in (None, old):
-        title = f'the part "{name}" to remove is not the one in "{graph.name}"'
+        title = f'the part "{name}" to remove is not the part of "{graph.name}"'
         return [Problem("E138", title, (), (old.place, caller_place()), (f'graph.remove("{name}")',))]
     del graph.parts[name]
     graph.links = [link for link in graph.links if old not in (link.tail.owner, link.head.owner)]
@@ -53,7 +53,7 @@ def take_out(graph: Draft, name: str, part: Contents | None = None) -> list[Prob
 
 
 def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
-    """Remove the one bond between two parts or ports (or names of parts); return the problems that prevent it, if any."""
+    """Remove the only bond between two parts or ports (or names of parts); return the problems that prevent this, if any."""
     ends = []
     for end in (tail, head):
         part: Any = graph.parts.get(end) if isinstance(end, str) else end.owner if isinstance(end, PortRef) else end
@@ -92,7 +92,7 @@ def _ports(part: Contents) -> tuple[str, ...]:
 def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
     problems = []
     if new.name != old.name:
-        title = f'"{old.name}" cannot be replaced by "{new.name}": another name'
+        title = f'"{old.name}" cannot be replaced by "{new.name}": the names differ'
         cure = f'"{old.name}" as the name of the new part, because other parts refer to it by this name'
         problems.append(_problem(title, (), cure, old, new))
     old_ports, new_ports = _ports(old), _ports(new)
@@ -102,14 +102,14 @@ def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
         cure = "a part with the same ports; a nested Graph can expose them under these names"
         shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new part: {_all(new_ports)}")
         shown += (f"bonds at the old part: {bonds}",) if set(old_ports) == set(new_ports) else ()
-        problems.append(_problem(f'"{old.name}" cannot be replaced: other ports', shown, cure, old, new))
+        problems.append(_problem(f'"{old.name}" cannot be replaced: the ports differ', shown, cure, old, new))
     fed = {name for part, name in graph.wires if part == old.name}
     inputs = set(new.inputs) if isinstance(new, Draft) else set()
     declared = set(old.inputs) if isinstance(old, Draft) else set()
     if inputs != declared | fed:
         shown = (f"inputs of the old part: {_all(declared | fed)}", f"inputs of the new part: {_all(inputs)}")
         cure = "declare_input with the same names in the new part"
-        problems.append(_problem(f'"{old.name}" cannot be replaced: other signal inputs', shown, cure, old, new))
+        problems.append(_problem(f'"{old.name}" cannot be replaced: the signal inputs differ', shown, cure, old, new))
     exported = set(old.exports) if isinstance(old, Draft) else set()
     missing = exported - (set(new.exports) if isinstance(new, Draft) else set())
     if missing:
@@ -120,7 +120,7 @@ def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
 
 
 def _takes_many(part: Contents) -> bool:
-    """Return True if the one port of a part is a junction, where several bonds may end."""
+    """Return True if the only port of a part is a junction, where several bonds may end."""
     while isinstance(part, Draft) and len(part.ports) == 1:
         part = next(iter(part.ports.values())).owner
     return isinstance(part, Element) and isinstance(part.law, Junction)

@@ -65,7 +65,7 @@ class Draft(OfFormulas):
 
 
 def own_automata(graph: Draft) -> dict[str, Automaton]:
-    """Return the automata of one graph: those added to it, and those of its elements."""
+    """Return the automata added to a graph and the automata of its elements."""
     of_elements = {
         part.automaton.name: replace(part.automaton, place=part.place)
         for part in graph.parts.values()

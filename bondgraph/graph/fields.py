@@ -1,5 +1,5 @@
-"""Multiport fields: storages (C-fields, I-fields) on one energy function, and dissipators (R-fields) with one formula; each port
-has its own domain."""
+"""Multiport fields: storages (C-fields, I-fields) with one energy function, and dissipators (R-fields) with one formula; each
+port has its own domain."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def multiport(
     """Return a C-field or I-field, a graph with one scalar port for each state of one energy function; or an R-field, an element
     with several ports and one formula for all of them.
 
-    The efforts of a C-field are the energy's derivatives with respect to its displacements, the flows of an I-field those with
-    respect to its momenta, so that the field is conservative and reciprocal for any formula. The power of an R-field, the sum of
-    effort times flow of its ports, is dissipated.
+    The efforts of a C-field are the energy's derivatives with respect to its displacements, the flows of an I-field its
+    derivatives with respect to the momenta, so that the field is conservative and reciprocal for any formula. The power of an
+    R-field, the sum of effort times flow of its ports, is dissipated.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def multiport(
         return Element("R", name, resistor, each, values, paths, place=caller_place(), guess=guessed)
     _refuse_others(kind, name, "an R", passive=passive, guess=guess is not None, gives=gives != "flow")
     if initial is None:
-        title, why = f'multiport "{name}" of kind "{kind}" lacks its start', "the start has a number for each port"
+        title, why = f'multiport "{name}" of kind "{kind}" lacks its start value', "the start value has a number for each port"
         raise refusal("E110", title, f"initial={[0.0] * len(ports)}", about=name, why=why)
     return _storage_field(kind, name, formula, ports, (initial, nominal), parameters, paths)
 

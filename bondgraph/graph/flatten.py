@@ -191,7 +191,7 @@ class _Resolver:
 
     def resolve(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
         """Return the full path of a signal named `reference` in the graph with this prefix: in this graph, or in the nearest
-        graph around it that has one."""
+        graph around it that has such a signal."""
         around: str | None = prefix
         while around is not None:
             scope, outside = self.scopes.get(around), _around(around)  # None for a name with a dot (E102)
@@ -295,7 +295,7 @@ def _flat_collisions(prefix: str, collisions: CollisionSet, resolver: _Resolver)
 
 
 def _flat_visible(prefix: str, visible: Visible, resolver: _Resolver) -> Visible | None:
-    """Return the flat visible part; None if its signals do not exist, which the other readers of the signals report."""
+    """Return the flat visible part; None if its signals do not exist, since other readers of these signals report the error."""
     path, missing = (prefix + visible.path).removesuffix("."), replace(resolver, problems=[])
     signals = {use: missing.resolve(prefix, signal, path, None) for use, signal in visible.signals.items()}
     return None if missing.problems else replace(visible, path=path, signals=signals)

@@ -27,7 +27,7 @@ HEAT_FROM_POWER = (
 
 @dataclass(frozen=True)
 class Scope:
-    """Nested graph with its prefix: its path and a dot, empty for the outermost."""
+    """Nested graph and its prefix: the graph's path and a dot, or "" for the outermost graph."""
 
     graph: Draft
     prefix: str
@@ -151,8 +151,8 @@ def _end(
 
 
 def _resolved(scope: Scope, reference: PortRef) -> tuple[str, Element | Draft | None, str]:
-    """Return the path of the element at a reference through exposed ports of nested graphs, the element, and its port's name. A
-    nested graph without such a port is returned instead of the element; None for a part that is not in the graph.
+    """Follow a reference through exposed ports of nested graphs; return the path of the element, the element, and the name of its
+    port. A nested graph without such a port is returned instead of the element; None for a part that is not in the graph.
     """
     (owner, name), graph, path = reference, scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):

@@ -42,7 +42,7 @@ def test_the_advice_turns_it_round(kind, junctions):
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()
     (problem,) = refused.value.problems
-    assert f'{kind} "turn" has a matrix: it takes the flow at its port 1' in problem.details[0]
+    assert f'{kind} "turn" has a matrix: its flow is an input at port 1' in problem.details[0]
     assert problem.cures[0].startswith("reverse it")
     run = behind("2", "1", element(kind, np.linalg.inv(values)), junctions).simulate(0.1, rtol=1e-11, progress=False)
     assert run.ok

@@ -68,9 +68,9 @@ def test_modulated_gyrator_names_are_its_own() -> None:
     ("changes", "words"),
     [
         ({"f.limit": 0.8}, "stick_limit 0.4, limit 0.8"),
-        ({"f.viscous": -0.1}, "viscous must be zero or more"),
+        ({"f.viscous": -0.1}, "viscous must be non-negative"),
         ({"stop.restitution": 1.1}, "restitution must be between 0 and 1"),
-        ({"stop.alpha1": -1.0}, "alpha1 must be zero or more"),
+        ({"stop.alpha1": -1.0}, "alpha1 must be non-negative"),
     ],
 )
 def test_changed_numbers_are_checked_as_those_of_the_model(changes: dict[str, float], words: str) -> None:

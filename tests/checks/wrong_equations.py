@@ -77,7 +77,7 @@ EQUATIONS: list[Case] = [
     (
         "E213",
         lambda: loop(I("a", 1.0, initial=2.0), I("b", 1.0, initial=3.0)),
-        ('"b" cannot start with p = 3', 'set by I "a"', "so its p is 2", "leave its start out"),
+        ('"b" cannot start with p = 3', 'set by I "a"', "so its p is 2", "omit its start value"),
     ),
     (
         "E214",

@@ -11,7 +11,7 @@ from tests.checks.small_graphs import Case, block, loop, turned, with_automaton
 
 FORMULAS: list[Case] = [
     # blocks
-    ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" defines twice x',)),
+    ("E118", lambda: block([("x", lambda: 1.0, []), ("x", lambda: 2.0, [])]), ('block "b" has several definitions of x',)),
     ("E118", lambda: block([("x", lambda y: y, ["y"])]), ("uses but does not define y",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], states={"s": StateSpec(0.0)}), ("no rate for its state s",)),
     ("E118", lambda: block([("x", lambda: 1.0, [])], rates={"s": "x"}), ("a rate or update but no state s",)),
@@ -23,7 +23,7 @@ FORMULAS: list[Case] = [
     ("E144", lambda: signals.transfer_function("h", "c.q", [1.0, 0.0], [2.0]), ('"h" is not proper', "degree 1")),
     ("E145", lambda: signals.transfer_function("h", "c.q", [1.0], [0.0]), ("den is zero",)),
     ("E146", lambda: signals.table("f", "c.q", [1.0, 0.0], [1.0, 2.0]), ("finite and ascending", "1 is followed by 0")),
-    ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0]), ("do not fit", "(2,)", "(1,)")),
+    ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0]), ("do not form a table", "(2,)", "(1,)")),
     ("E148", lambda: signals.limiter("limit", "c.q", 2.0, 1.0), ("lowest is above highest",)),
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("'xor'", "and, or, not")),
     ("E180", lambda: loop(Se("u", 1.0), I("m", 1.0), R("r", flow=signals.curve([0, 1], [0, 1]))), ('R "r"', "beyond 0 and 1")),
@@ -81,12 +81,12 @@ FORMULAS: list[Case] = [
     ),
     ("E137", lambda: Ce("A", 0.0), ('Ce "A" has constant = 0.0', "positive")),
     ("E138", lambda: loop(R("r", 1.0)).replace("r", TF("t", 2.0)), ("ports of the old part: 1", "of the new part: 1, 2")),
-    ("E138", lambda: loop(R("r", 1.0)).replace("r", R("s", 1.0)), ('"r" cannot be replaced by "s"', "another name")),
+    ("E138", lambda: loop(R("r", 1.0)).replace("r", R("s", 1.0)), ('"r" cannot be replaced by "s"', "the names differ")),
     ("E138", lambda: loop(R("drag", 1.0)).replace("drg", R("r", 2.0)), ('no part "drg"', "similar names: drag")),
     ("E138", lambda: loop(R("drag", 1.0)).remove("drg"), ('no part "drg" to remove', "similar names: drag")),
     (
         "E139",
         lambda: with_automaton(Transition("a", "b", lambda t: t, ("time",))).replace("r", R("r", by_mode("relay", {"a": 1.0}))),
-        ('R "r": resistance by mode does not fit the automaton "relay"', "values for: a", "states: a, b"),
+        ('R "r": the values of resistance by mode do not match the automaton "relay"', "values for: a", "states: a, b"),
     ),
 ]

@@ -60,7 +60,7 @@ GRAPHS: list[Case] = [
     ("E110", lambda: C("c"), ('C "c" needs exactly one of capacitance, compliance, stiffness, elastance, energy', "given: none")),
     ("E110", lambda: R("r", 1.0, conductance=2.0), ("given: resistance, conductance",)),
     ("E110", lambda: R("r", 1.0, effort=lambda f: f), ("given: resistance, effort",)),
-    ("E110", lambda: I("i", inverse=lambda f: f), ("but no law for it to invert",)),
+    ("E110", lambda: I("i", inverse=lambda f: f), ("but no law to be inverted",)),
     ("E110", lambda: I("i", 2.0, signals=["time"]), ("cannot use signals",)),
     ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
     ("E111", lambda: Graph("g").connect(Graph("part"), C("c", capacitance=1.0)), ("it exposes: nothing",)),
@@ -83,7 +83,7 @@ GRAPHS: list[Case] = [
     (
         "E178",
         lambda: Graph("g").between(J0("a"), J1("b"), R("r", 1.0)),
-        ('given: "a", J0, "b", J1', "J1 for those of one velocity"),
+        ('given: "a", J0, "b", J1', "J1 for nodes of one velocity"),
     ),
     ("E178", lambda: Graph("g").between(None, None, R("r", 1.0)), ("ground alone",)),
     ("E178", lambda: Graph("g").between(Graph("a"), None, R("r", 1.0)), ('"a", a graph without this port',)),

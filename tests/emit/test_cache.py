@@ -211,7 +211,9 @@ def test_what_is_broken_is_compiled_anew(folder, damage):
 def test_a_folder_that_others_may_write_is_not_used(folder, mode):
     cache.store("ab" * 32, b"code")
     folder.chmod(mode)
-    with pytest.warns(CacheWarning, match=r"E397 the folder of compiled code .*/objects is not used\n  others can write to it"):
+    with pytest.warns(
+        CacheWarning, match=r"E397 the folder of compiled code .*/objects is not used\n  other users can write to it"
+    ):
         assert cache.load("ab" * 32) is None
     with pytest.warns(CacheWarning):
         assert not cache.store("cd" * 32, b"code")

@@ -245,7 +245,7 @@ def test_the_edge_between_sticking_and_slipping_is_refused():
         sides.append(run_sensitivities(ball(1), "J.p", 0.3, parameters=limits, samples=[0.3], **start)["m.flow", "J.p"][-1])
     assert sides[0] == pytest.approx(0.0, abs=1e-9) and sides[1] == pytest.approx(2.0 / 7.0 * RADIUS / inertia * -1.0, rel=1e-6)
     limits = {"rubs.limit": edge, "rubs.stick_limit": 1.0}
-    with pytest.raises(RunError, match=r'E374(.|\n)*to "J.p"(.|\n)*"rubs" is on the edge between sticking and slipping'):
+    with pytest.raises(RunError, match=r'E374(.|\n)*to "J.p"(.|\n)*"rubs" is at the boundary between sticking and slipping'):
         run_sensitivities(ball(1), "J.p", 0.3, parameters=limits, **start)
 
 
@@ -390,7 +390,7 @@ def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
     """It lies at the centre of percussion of the blow on the other end: heavier ends pull it up, lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
-    refuses(compiled, "J.inertia", '"left" is on the edge between pushing and letting go', **rests)
+    refuses(compiled, "J.inertia", '"left" is at the boundary between contact and separation', **rests)
     found = run_sensitivities(compiled, ("right.h", "right.restitution"), 0.2, **rests, **TIGHT)
     assert found.ok and found.result["on left.mode"][-1] == 1.0
     for name in found.labels:
@@ -419,7 +419,7 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
     for name in found.labels:
         wanted = differences(smooth, name, 0.15, ["mass.p"], 1e-3, initial=falls, samples=[0.15], **TIGHT)
         agree(found["mass.p", name], wanted[:, 0])
-    refuses(smooth, "mid.restitution", "between pushing and letting go", 0.15, initial=falls)
+    refuses(smooth, "mid.restitution", "between contact and separation", 0.15, initial=falls)
     refuses(plank(arms, friction=True), "weight.value", "contacts are redundant", 0.15, initial=falls)
 
 

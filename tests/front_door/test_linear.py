@@ -162,7 +162,7 @@ def test_the_upright_pendulum_falls_where_the_poles_say_so():
 
 def test_a_sampler_left_open_is_told():
     compiled = loop(5.0, 0.4).compile()
-    with pytest.warns(OpenSamplerWarning, match='what "law" holds') as told:
+    with pytest.warns(OpenSamplerWarning, match='the values of "law" between ticks') as told:
         linearise(compiled)
     assert told[0].filename == __file__
     with pytest.warns(OpenSamplerWarning):

@@ -189,7 +189,7 @@ def test_a_field_that_gives_power_is_not_passive():
         ("R", {"gives": "power"}, "gives cannot be 'power'"),
         ("C", {"initial": [0.0], "passive": True}, 'of kind "C" has passive'),
         ("I", {"initial": [0.0], "gives": "effort"}, 'of kind "I" has gives'),
-        ("C", {}, 'of kind "C" lacks its start'),
+        ("C", {}, 'of kind "C" lacks its start value'),
     ],
 )
 def test_arguments_of_another_kind_are_refused(kind, arguments, says):

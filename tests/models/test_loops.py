@@ -62,7 +62,7 @@ def test_three_parallel_cranks_move_as_one(unit):
     assert run.ok and np.abs(run["parts.q"][:, :3] - turning(t / np.sqrt(unit))[:, None]).max() < 1e-7
     assert np.abs(run["hinges.h"]).max() < 1e-9 * unit
     assert np.abs(run.ledger.injected).max() < 1e-8 * run.ledger.in_play
-    assert 'repeat others: "hinges" (6)' in compiled.report()
+    assert 'are redundant: "hinges" (6)' in compiled.report()
 
 
 def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():

@@ -67,7 +67,7 @@ class StandIn:
         self.memory -= self.taken.pop(self.allocated, 0)
         self.allocated += 1
         if size > self.memory - self.used:
-            raise out_of_memory(self.name, "cuMemAlloc says CUDA_ERROR_OUT_OF_MEMORY")
+            raise out_of_memory(self.name, "cuMemAlloc returned CUDA_ERROR_OUT_OF_MEMORY")
         block = bytearray(b"\xa5" * size)  # memory is not zero at first
         address = ctypes.addressof((ctypes.c_char * size).from_buffer(block))
         self.held[address] = block
@@ -92,7 +92,7 @@ class StandIn:
         call = dict(zip(CALL, array_at(address, (len(CALL),), np.int64).tolist(), strict=True))
         self.launched.append(call)
         if self.lost_at is not None and len(self.launched) > self.lost_at:
-            raise lost(self.name, "cuCtxSynchronize says CUDA_ERROR_DEINITIALIZED")
+            raise lost(self.name, "cuCtxSynchronize returned CUDA_ERROR_DEINITIALIZED")
         self.work(kernel, blocks, address)
         if self.interrupts_at == len(self.launched):
             raise KeyboardInterrupt

@@ -212,7 +212,7 @@ def test_refuses_a_gpu_whose_memory_holds_no_block(prepared, plug):
 def test_memory_that_another_program_takes_makes_chunks_smaller_once(prepared, plug):
     blocks = starts(prepared, 200)
     gpu = plug(StandIn(memory=300_000, stack=0, taken={0: 270_000}))
-    with pytest.warns(DeviceWarning, match="E291.*\n  cuMemAlloc says") as said:
+    with pytest.warns(DeviceWarning, match="E291.*\n  cuMemAlloc returned") as said:
         ends = prepared.run_many(*blocks, KEEP, device="cuda")
     assert len(said) == 1 and not gpu.held
     assert_same(ends, prepared.run_many(*blocks, KEEP))

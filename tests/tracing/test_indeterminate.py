@@ -285,7 +285,9 @@ def buck() -> Graph:
 
 def test_a_buck_converter_of_ideal_parts_runs() -> None:
     compiled = compile_model(buck())
-    assert 'in "on" of "gate" and "closed" of "D": S.flow, D.flow; a run that stays there ends (E220)' in compiled.report()
+    assert (
+        'in "on" of "gate" and "closed" of "D": S.flow, D.flow; a run that remains in this mode ends (E220)' in compiled.report()
+    )
     run = compiled.simulate(2.0, progress=False, rtol=1e-9)
     assert run.ok and not run.indeterminate
     on, node = run["gate.mode"] == 0.0, run["node.effort"]

@@ -1,1 +1,1 @@
-"""Elementary functions: their text and machine code, and sines and cosines of several angles in one call."""
+"""Elementary functions: their source and machine code, and sines and cosines of several angles in one call."""

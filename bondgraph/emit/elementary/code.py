@@ -31,7 +31,7 @@ ELEMENTARY: Mapping[str, Callable[..., float]] = MappingProxyType(
         "cos": functions.cosine,
     }
 )
-"""Name by which kernels call it -> function."""
+"""Elementary functions by the names under which kernels call them."""
 PERIODIC = ("sin", "cos", "tan")
 """Functions that the C library computes for angles beyond `functions.FAR`."""
 _NAME = re.compile(rb"elementary\.\w+\.(?:v(\d+))?f64")
@@ -56,7 +56,7 @@ def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int
 
 
 def library_text(lanes: int) -> str:
-    """Return the LLVM text of all functions for this many lanes."""
+    """Return the LLVM IR of all functions for this many lanes."""
     width = max(lanes, 2)
     joint = [functions.sine_and_cosine] if lanes > 1 else []
     text = module_text(translate([*ELEMENTARY.values(), *joint], lanes=width)).replace(" noinline", " alwaysinline")
@@ -71,10 +71,10 @@ def symbol(name: str, lanes: int) -> str:
 
 
 def _entry(name: str, function: Callable[..., float], lanes: int, width: int) -> str:
-    """Return the LLVM text of the function that kernels call, with vectors in registers.
+    """Return the LLVM IR of the function that kernels call, with vectors in registers.
 
-    A single number is computed as a vector, too: LLVM blends vectors to choose between numbers, but branches on single numbers.
-    """
+    A single number is computed as a vector, too: LLVM selects between vectors by blending, but between single numbers by
+    branching."""
     letters = "xy"[: 1 + (function in functions.OF_TWO)]
     kind, vector = "double" if lanes == 1 else f"<{lanes} x double>", f"<{width} x double>"
     lines = ["entry:", *(f"%{letter}.at = alloca {vector}" for letter in f"{letters}r")]
@@ -97,7 +97,7 @@ def _entry(name: str, function: Callable[..., float], lanes: int, width: int) ->
 
 
 def _joint_entry(lanes: int) -> str:
-    """Return the LLVM text of the function that kernels call for sines and cosines together."""
+    """Return the LLVM IR of the function that kernels call for sines and cosines together."""
     vector, result = f"<{lanes} x double>", trigonometry.result(lanes)
     lines = ["entry:", f"%x.at = alloca {vector}", f"%r.at = alloca {vector}, i64 2", f"store {vector} %x, ptr %x.at"]
     lines += [f"call void @{functions.sine_and_cosine.__name__}(ptr %x.at, ptr %r.at)", f"%sines = load {vector}, ptr %r.at"]

@@ -1,4 +1,4 @@
-"""Elementary functions with the same bits on every system, accurate to less than a unit in the last place.
+"""Elementary functions whose results are bitwise equal on every system, and accurate to less than one unit in the last place.
 
 They are functions of the kernel language. Argument reductions follow fdlibm (Sun Microsystems 1993); polynomials are those of
 fdlibm or minimax polynomials. Where fdlibm splits numbers, fused multiply-adds give products and quotients with their rounding
@@ -355,7 +355,7 @@ def cosine(x: float) -> float:
 
 
 def sine_and_cosine(x: float, out: Reals) -> None:
-    """Write the sine and the cosine of an angle up to `FAR`, with the same bits as `sine` and `cosine`."""
+    """Write the sine and the cosine of an angle up to `FAR`, bitwise equal to `sine` and `cosine`."""
     quarter = quarters(x)
     n = quarter - _MAGIC
     first, error = first_of(x, n), error_of(x, n)

@@ -1,6 +1,6 @@
-"""Calls that compute sines and cosines together: of four angles in one run, or of one angle in each SIMD lane.
+"""Calls that compute sines and cosines together: of four angles in a scalar run, or of one angle in each SIMD lane.
 
-A call for four angles takes as long as a call for one angle. The sine of an angle does not depend on its neighbours.
+A call for four angles takes as long as a call for one angle. The sine of an angle does not depend on the other angles.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 JOINT_ANGLES = 4
-"""Number of angles per call in one run."""
+"""Number of angles per call in a scalar run."""
 
 
 def symbol(lanes: int = JOINT_ANGLES) -> str:
@@ -62,6 +62,6 @@ def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") 
 
 
 def declarations(texts: Iterable[str], lanes: int = JOINT_ANGLES) -> list[str]:
-    """Return the declaration of the function if one of the texts calls it."""
+    """Return the declaration of the function if one of the `texts` calls it."""
     called = any(f"@{symbol(lanes)}(" in text for text in texts)
     return [f"declare {result(lanes)} @{symbol(lanes)}(<{lanes} x double>)"] if called else []

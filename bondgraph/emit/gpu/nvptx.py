@@ -1,8 +1,8 @@
-"""Compile LLVM texts to PTX, the assembly language of NVIDIA's GPUs, with llvmlite's own target: no toolkit is needed.
+"""Compile LLVM IR to PTX, the assembly language of NVIDIA's GPUs, with llvmlite's own target: no toolkit is needed.
 
-Products and sums are fused only where the texts say so: LLVM writes `.rn`, which the driver leaves unchanged. Elementary
-functions are this package's own; if only a C library can compute the sine of an angle, the thread notes it and the host repeats
-the run.
+Products and sums are fused only where the IR contains `fma`: LLVM writes `.rn`, which the driver leaves unchanged. Elementary
+functions are this package's own; if only a C library can compute the sine of an angle, the thread records this, and the host
+repeats the run.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def target() -> Any:
 
 
 def ptx_of(texts: Sequence[str], entry: str) -> str:
-    """Return the PTX of a kernel and everything it calls, from LLVM texts that call each other by name; it is cached on disk.
+    """Return the PTX of a kernel and everything it calls, from LLVM IR; the result is cached on disk.
 
-    Raises `CompileError` E282 without the target, E285 for a text that LLVM rejects.
+    Raises `CompileError` E282 without the target, E285 for code that LLVM rejects.
     """
     import llvmlite
 
@@ -65,7 +65,7 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
 
 
 def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) -> Any:
-    """Return the optimised module of all texts, each of which names its target."""
+    """Return the optimised module of all `texts`, each of which names its target."""
     llvm, module = binding(), None
     for text in texts:
         part = llvm.parse_assembly(text)
@@ -86,17 +86,17 @@ def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) ->
 
 
 def _on_the_stack(text: str) -> str:
-    """Return a text with all workspaces of kernels moved to the stack."""
+    """Return LLVM IR with all workspaces of kernels moved to the stack."""
     return _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
 
 
 NOTE_FAR = "note_far_angle"
-"""Name of the function that notes an angle beyond `FAR`."""
+"""Name of the function that records an angle beyond `FAR`."""
 
 
 @functools.cache
 def elementary_text() -> str:
-    """Return the text of the elementary functions, for one number, and of the functions that note far angles."""
+    """Return the LLVM IR of the elementary functions of scalars, and of the functions that record angles beyond `FAR`."""
     entries = [_entry(name) for name in ELEMENTARY]
     joint = trigonometry.joint_entry(
         {name: ELEMENTARY[name].__name__ for name in ("sin", "cos")}, "nounwind alwaysinline", NOTE_FAR
@@ -105,7 +105,7 @@ def elementary_text() -> str:
 
 
 def _entry(name: str) -> str:
-    """Return the text of the function that kernels call."""
+    """Return the LLVM IR of the function that kernels call."""
     function = ELEMENTARY[name]
     letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in functions.OF_TWO)]]
     noted = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
@@ -144,10 +144,10 @@ define i64 @saw_far_angle(ptr %block) nounwind {{
 
 
 def kernel_text(name: str, call: str, words: int, slots: int, begin: int) -> str:
-    """Return the text of a kernel: each thread calls the function `call` with its own memory (words,), the kernel's argument
+    """Return the LLVM IR of a kernel: each thread calls the function `call` with its own memory (words,), the kernel's argument
     (the address of a block of words), the thread's number, and the address of the word `begin` of its own memory.
 
-    The word `slots` of the block holds the number of threads that work; the others do nothing.
+    The word `slots` of the block holds the number of active threads; all other threads do nothing.
     """
     registers = ("tid", "ctaid", "ntid")
     declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)
@@ -178,7 +178,7 @@ outside:
 
 
 def counter_text(name: str, word: int) -> str:
-    """Return the text of a function that increments a word of the kernel's argument and returns the previous count."""
+    """Return the LLVM IR of a function that increments a word of the kernel's argument and returns the previous count."""
     return f"""define i64 @{name}(ptr %block) nounwind {{
   %global = addrspacecast ptr %block to ptr addrspace(1)
   %at = getelementptr i64, ptr addrspace(1) %global, i64 {word}
@@ -193,4 +193,4 @@ ADDRESS = """define i64 @address_of(ptr %numbers) nounwind {
   ret i64 %address
 }
 """
-"""Text of a function that returns an address as an integer."""
+"""LLVM IR of a function that returns an address as an integer."""

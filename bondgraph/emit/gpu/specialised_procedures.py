@@ -1,7 +1,7 @@
 """Procedures specialised to known tables: fields that are never stored become numbers, and calls by address become calls by
 name.
 
-In memory the address of a function is then its number in the list of functions, from 1, so that a table can leave this process.
+In memory the address of a function is then its index in the list of functions, from 1, so that a table can leave this process.
 Remaining calls by address use a `switch` over these numbers.
 """
 
@@ -38,7 +38,8 @@ class CalledByNumber:
         return ".".join(("numbered", self.gives, *self.takes))
 
     def text(self, functions: Iterable[tuple[int, str]]) -> str:
-        """Return the LLVM text of this procedure for functions with their numbers; it does nothing for other numbers."""
+        """Return the LLVM IR of this procedure, which calls the function with the given number and does nothing for other
+        numbers."""
         arguments = [f"{kind} %a{k}" for k, kind in enumerate(self.takes)]
         passed = ", ".join(arguments)
         lines, cases = list[str](), list[str]()

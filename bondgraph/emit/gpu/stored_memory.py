@@ -1,6 +1,6 @@
 """Points-to analysis: find the regions of memory that procedures store to, regardless of the order of instructions.
 
-Memory outside of procedures is given as objects: numbers of regions. What a pointer may point to follows from the initial
+Memory outside procedures is described by objects, the numbers of regions. What a pointer may point to follows from the initial
 tables and from what procedures store in them.
 """
 
@@ -155,7 +155,7 @@ class _Analysis:
                 return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
-        """Return a variable of a procedure as an object: a negative number."""
+        """Return the object of a procedure's variable, a negative number."""
         return self._locals.setdefault((procedure, name), -1 - len(self._locals))
 
     def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:

@@ -1,12 +1,12 @@
 """Interpreter of derivatives (forward mode), as functions of the kernel language: the same machine code for all routines.
 
 A program is a list of steps, each with the address of code that computes the value of an instruction and its derivatives in the
-columns on which it depends. In one run a vector holds the derivatives of `BLOCK` columns. In SIMD lanes it holds the derivatives
-of one column for all runs, and all lanes share the cost of looking up a step. Only the types differ, so that a lane has the same
-bits as a single run.
+columns on which it depends. In a scalar run a vector holds the derivatives of `BLOCK` columns. In SIMD lanes it holds the
+derivatives of one column for all runs, and all lanes share the cost of looking up a step. Only the types differ, so that a lane
+is bitwise equal to a single run.
 
-In lanes, each step also has quick code without guards: it yields NaN for infinity times zero, and zeros of either sign, which
-changes no later number.
+In lanes, each step also has quick code without guards: it yields NaN for infinity times zero, and zeros of either sign, which do
+not change later numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 
 BLOCK = 8
-"""Number of columns per vector in one run: the size of the widest SIMD vectors."""
+"""Number of columns per vector in a scalar run: the size of the widest SIMD vectors."""
 
 ARGUMENTS = {
     code: op.OPERATIONS[code].arguments
@@ -53,7 +53,7 @@ derivatives."""
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""Numbers: in one run, lanes hold columns and share every number; runs in SIMD lanes have one number per lane."""
+"""Numbers: in a scalar run, lanes hold columns and share every number; runs in SIMD lanes have one number per lane."""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 
@@ -95,7 +95,7 @@ def look_up(step: Step, values: Values, rows: Rows, value: Values, columns: Ints
 
 @external
 def searchsorted(number: float, points: Values, count: int) -> float:
-    """Return the number of points that are not above a number."""
+    """Return how many points are at or below a value."""
     return op.OPERATIONS[op.SEARCHSORTED].numpy(number, points[:count])
 
 
@@ -140,7 +140,7 @@ def rule_routine(code: int) -> Routine:
 
 
 def texts(lanes: int) -> list[str]:
-    """Return the rules as LLVM text, with the functions that they call."""
+    """Return the rules as LLVM IR, with the functions that they call."""
     rules = []
     for code in ARGUMENTS:
         routine = rule_routine(code)

@@ -1,8 +1,8 @@
 """Sparse Jacobian of a routine by forward differentiation, with an interpreter in machine code that serves all routines.
 
-It suits Jacobians that are evaluated a few dozen times: the derivatives of 30,000 steps take milliseconds here, but seconds to
-generate and compile. Forward accumulation uses the rules of `tape.differentiate`. If either the slope or the argument's
-derivative is zero, their product counts as zero, so that branches that are not selected need not be finite.
+It is suited to Jacobians that are evaluated a few dozen times: the derivatives of 30,000 steps take milliseconds here, but
+seconds to generate and compile. Forward accumulation uses the rules of `tape.differentiate`. If either the slope or the
+argument's derivative is zero, their product counts as zero, so that branches that are not selected need not be finite.
 
 Columns that share no output are computed as one group (column compression by the sparsity pattern: A. R. Curtis, M. J. D.
 Powell, J. K. Reid, On the estimation of sparse Jacobian matrices, J. Inst. Maths Applics 13, 1974). The number of groups of a

@@ -14,7 +14,7 @@ from bondgraph.emit.interpreter.code import BEGIN, BLOCK, FIELDS, MAX_ARGUMENTS,
 from bondgraph.tape import opcodes as op
 
 STRIP = 32
-"""Maximum number of groups of columns in one pass over the steps; more would not fit the processor's cache."""
+"""Maximum number of groups of columns in one pass over the steps; more would not fit into the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class InterpreterTable:
 
     @property
     def stride(self) -> int:
-        """Number of columns in a row, all computed in one pass over the steps."""
+        """Number of columns in a row; one pass over the steps computes them all."""
         return self.width * self.block
 
     @property

@@ -41,9 +41,9 @@ _FREE = frozenset(
         *("fma", "bits_sum", "bits_up", "bits_down"),
     }
 )
-"""Functions that may be evaluated even if their results are not needed."""
+"""Functions that may be evaluated even if their result is not needed."""
 _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
-"""Constructs that are refused even in expressions evaluated at translation."""
+"""Constructs that are refused even in expressions evaluated at translation time."""
 
 
 class Expressions(Emitter):
@@ -54,12 +54,12 @@ class Expressions(Emitter):
         raise NotImplementedError
 
     def refuse(self, node: ast.AST) -> Any:
-        """Refuse a construct and say what to write instead."""
+        """Refuse a construct and suggest a replacement."""
         name = type(getattr(node, "op", node)).__name__
         self.fail(node, f"the kernel language has no {name}{f'; {INSTEAD[name]}' if name in INSTEAD else ''}")
 
     def is_known(self, node: ast.expr) -> bool:
-        """Return True if all names in an expression are known at translation."""
+        """Return True if all names in an expression are known at translation time."""
         for name in self.source.reads[node]:
             if name in self.source.variables or isinstance(self.scope.get(name), (Computed, LocalName)):
                 return False
@@ -68,7 +68,7 @@ class Expressions(Emitter):
     def known(self, node: ast.expr) -> Any:
         """Return the value of a known expression."""
         if not self.is_known(node):
-            self.fail(node, "this must be known at translation: a constant of the module, or a Fixed argument")
+            self.fail(node, "this must be known at translation time: a constant of the module, or a Fixed argument")
         if isinstance(node, ast.Name) and isinstance(bound := self.scope.get(node.id), Known):
             return bound.value
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in self.scope:
@@ -178,7 +178,7 @@ class Expressions(Emitter):
         """Return the result of an operation on two numbers."""
         kind, pair = self._pair(left, right, node)
         if kind is int and name == "div":
-            self.fail(node, "integers have no division here; write float(a) / float(b)")
+            self.fail(node, "integer division is not supported here; write float(a) / float(b)")
         return Computed(kind, self.step(f"{name} {KINDS[kind]}", *pair))
 
     def _pair(self, left: Computed | Known, right: Computed | Known, node: ast.AST) -> tuple[Any, list[Term]]:
@@ -299,7 +299,7 @@ class Expressions(Emitter):
 
     @staticmethod
     def _is_translated(function: Any) -> bool:
-        """Return True for a function written in the language, not one of its words."""
+        """Return True for a function written in the language, False for a built-in function."""
         return inspect.isfunction(function) and function.__module__ != language.__name__
 
     def _call_code(self, code: Computed, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
@@ -316,7 +316,7 @@ class Expressions(Emitter):
     def refuse_mask(self, node: ast.AST) -> None:
         """Refuse an effect on all lanes where only some lanes should act."""
         if self.mask is not None:
-            self.fail(node, "this would happen in all lanes; ask whether anywhere(...) and choose the numbers instead")
+            self.fail(node, "this would happen in all lanes; test anywhere(...), and use conditional expressions")
 
     def _call_word(self, word: Any, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
         if word in PRIMITIVE_OF:
@@ -324,7 +324,7 @@ class Expressions(Emitter):
         if word in SHIFT_OF:
             number, count = self.converted(values[0], float, node), values[1]
             if not isinstance(count, Known):
-                self.fail(node, "the count of a shift must be known at translation")
+                self.fail(node, "the count of a shift must be known at translation time")
             kind = "doubles" if is_wide(number) else "double"
             return Computed(float, self.write.step(f"{SHIFT_OF[word]} {kind}", number, integer(count.value)))
         if word in (max, min) and len(values) == 2:

@@ -1,4 +1,4 @@
-"""Words that the kernel language adds to plain Python: types of arguments, tables, and functions that are instructions.
+"""Names that the kernel language adds to plain Python: types of arguments, tables, and functions that are instructions.
 
 CPython runs a function of the language unchanged; `translate` turns its source into procedures.
 
@@ -78,14 +78,14 @@ class CodeFirst(NamedTuple):
 
 @dataclass(frozen=True)
 class FixedArgument:
-    """Type of an argument that is known at translation."""
+    """Type of an argument that is known at translation time."""
 
 
 Kernel = Annotated[Callable[..., None], Code()]
-"""Address of code to which numbers are passed by address."""
+"""Address of a function that takes its numbers by reference."""
 Callback = Annotated[Callable[[], int], Code(int)]
 Routine = Annotated[Callable[..., None], Code(by_value=True)]
-"""Address of code to which numbers are passed by value."""
+"""Address of a function that takes its numbers by value."""
 Reals = Annotated[np.ndarray, Array(float)]
 Disjoint = Annotated[np.ndarray, Array(float, disjoint=True)]
 Shared = Annotated[np.ndarray, Array(float, shared=True)]
@@ -94,7 +94,7 @@ Kernels = Annotated[list[Any], Array(Code())]
 PerLane = Annotated[float, Array(float, single=True)]
 """Field of a table with the address of one number per lane."""
 Fixed = Annotated[Any, FixedArgument()]
-"""Argument that is known at translation; each of its values has a separate procedure."""
+"""Argument that is known at translation time; each of its values has a separate procedure."""
 
 
 def inline(function: Item) -> Item:
@@ -104,15 +104,14 @@ def inline(function: Item) -> Item:
 
 
 def external(function: Item) -> Item:
-    """Call machine code with the function's name, which another module provides; CPython runs the function itself."""
+    """Mark a function whose machine code, under the same name, another module provides; CPython runs the function itself."""
     function.__dict__["is_external"] = True
     return function
 
 
 class Table:
-    """Table of 8-byte fields: the annotations of a subclass are its fields, in order, after those of its bases.
-
-    In CPython a table is an object with these attributes.
+    """Table of 8-byte fields: the annotations of a subclass are its fields, in order, after the fields of its bases. In CPython a
+    table is an object with these attributes.
     """
 
     def __init__(self, **values: Any):
@@ -173,7 +172,7 @@ def _types(owner: Any) -> Mapping[str, Any]:
 
 
 def unrolled(items: Iterable[Item]) -> Iterable[Item]:
-    """Unroll a loop over items that are known at translation."""
+    """Unroll a loop over items that are known at translation time."""
     return items
 
 
@@ -219,7 +218,7 @@ def fma(x: float, y: float, z: float) -> float:
 
 
 def bits_sum(x: float, y: float) -> float:
-    """Return the number whose 64 bits are the integer sum of the bits of two numbers."""
+    """Return the number whose bit pattern is the 64-bit integer sum of two numbers' bit patterns."""
     return _with_bits(_bits(x) + _bits(y))
 
 
@@ -247,7 +246,7 @@ def finite(x: float) -> bool:
 
 
 def wrapped(x: int) -> int:
-    """Return an integer wrapped around to 64 bits, as in the processor."""
+    """Return an integer wrapped around to 64 bits, as on the processor."""
     return (int(x) + 2**63) % 2**64 - 2**63
 
 
@@ -260,8 +259,8 @@ SHIFT_OF: Mapping[Any, str] = MappingProxyType({bits_up: "shl", bits_down: "lshr
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "Pow": "write x * x, or power(x, y)",
-        "FloorDiv": "integers have no division here",
-        "Mod": "integers have no remainder here",
+        "FloorDiv": "integer division is not supported here",
+        "Mod": "integer remainders are not supported here",
         "ListComp": "write a loop",
         "List": "use an array of a table",
         "Tuple": "assign to each name",
@@ -290,7 +289,7 @@ def is_table(kind: Any) -> bool:
 
 
 def kind_of(kind: Any) -> str:
-    """Return the kind of a type as an argument, or as a result."""
+    """Return the machine type of an argument or result of this Python type."""
     if kind is None or kind is type(None):
         return "void"
     return KINDS.get(kind, POINTER)

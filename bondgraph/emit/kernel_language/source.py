@@ -48,7 +48,7 @@ class FunctionSource:
 
     @property
     def is_inline(self) -> bool:
-        """True if its body replaces each call."""
+        """True if the function's body replaces each call."""
         return getattr(self.function, "is_inline", False)
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:

@@ -1,7 +1,7 @@
 """Translate functions of the kernel language to procedures, which printers turn into LLVM and C99.
 
 An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Types come only from
-annotations. Values known at translation (constants of the module, `Fixed` arguments) are evaluated then: loops over them are
+annotations. Values known at translation time (constants of the module, `Fixed` arguments) are evaluated then: loops over them are
 unrolled, and an `if` on them becomes one branch. With several lanes, every float is a vector with a number per run, and
 conditions on floats select values in each lane. Constructs that the language lacks are refused, with file and line, before
 anything runs.
@@ -56,8 +56,8 @@ class _Translation:
     def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
         """Return the name of the procedure of a function with these fixed arguments; translate it at its first use.
 
-        The name of a procedure with fixed arguments is numbered, unless `first` is True and it is the first one of its function.
-        """
+        The name of a procedure with fixed arguments is numbered, unless `first` is True and this is the function's first
+        procedure."""
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):
             return plain
@@ -98,7 +98,7 @@ class _Translation:
 
 
 def _key(value: Any) -> Any:
-    """Return a key of a fixed argument: the value with its type, or its text if it is not hashable."""
+    """Return a key of a fixed argument: the value with its type, or its `repr` if it is not hashable."""
     try:
         hash(value)
     except TypeError:
@@ -216,7 +216,7 @@ class _Statements(Expressions):
             self.assigned = set.intersection(*ends) if ends else before
 
     def _if_lanes(self, condition: Term, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
-        """Execute each branch for the lanes that take it; skip it if no lane does."""
+        """Execute each branch for the lanes that take it; skip a branch that no lane takes."""
         outer, before = self.mask, set(self.assigned)
         for each, block in ((condition, body), (self.step("not", condition), orelse)):
             if block:
@@ -302,11 +302,11 @@ class _Statements(Expressions):
 
     def _fixed(self, value: Computed | Known, name: str, node: ast.AST) -> Any:
         if not isinstance(value, Known):
-            self.fail(node, f'the fixed argument "{name}" must be known at translation')
+            self.fail(node, f'the fixed argument "{name}" must be known at translation time')
         return value.value
 
     def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return an argument as it is passed: numbers of lanes are passed in memory."""
+        """Return an argument as it is passed; with several lanes, floats are passed by reference."""
         result = self.in_memory(value, self.translation.tables.get(kind, kind), node)
         return self.address_of(result) if self.lanes > 1 and kind is float else result
 

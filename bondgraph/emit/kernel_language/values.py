@@ -1,6 +1,6 @@
 """Values of a function under translation, and the instructions that convert, load and store them.
 
-With several lanes, a real number is a vector with a number per run, and a condition on such numbers is a vector, too.
+With several lanes, a real number is a vector with one number per run, and a condition on such numbers is also a vector.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bondgraph.emit.procedure import Procedure
 
 @dataclass(frozen=True)
 class Known:
-    """A value that is known at translation."""
+    """A value that is known at translation time."""
 
     value: Any
 
@@ -38,7 +38,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class LocalName:
-    """A name that is set several times; `varies` if each lane has its own number."""
+    """A name that is set several times; `varies` is True if each lane has its own value."""
 
     type: Any
     local: Variable
@@ -90,7 +90,7 @@ class Emitter:
         return self.condition(number) if kind is bool else Computed(kind, number)
 
     def converted(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return a value converted to this type; a bool becomes a condition. With None, it keeps its type."""
+        """Return a value converted to this type; a bool becomes a condition. With None, the value keeps its type."""
         if isinstance(value, Known):
             return self._literal(value, kind, node)
         now = value.type

@@ -1,11 +1,11 @@
-"""Print procedures as one C99 source text that produces the same bits.
+"""Print procedures as one C99 source file that gives bit-identical results.
 
 Each instruction is a statement; address arithmetic is inlined, and unused results are left out, so that compilers do not warn.
 There is no undefined behaviour: integers wrap around, memory is read and written byte for byte (`memcpy`), and a field that
-holds a pointer is 8 bytes wide on every processor. The text has no static data. It calls `sqrt`, `fabs` and `fma` from
+holds a pointer is 8 bytes wide on every processor. The file has no static data. It calls `sqrt`, `fabs` and `fma` from
 <math.h>, which are correctly rounded on every system.
 
-Compile it with `-ffp-contract=off` and without `-ffast-math`, which would change bits.
+Compile it with `-ffp-contract=off` and without `-ffast-math`, which would change results.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ static inline double {name}(double x, double y)
     return y {sign} x || x != x ? y : x;
 }}
 """
-"""Text of `larger` and `smaller`, which return the first of two equal numbers, since zeros have signs."""
+"""C source of `larger` and `smaller`, which return the first of two equal numbers, since zeros have signs."""
 
 
 def _helpers() -> Iterator[tuple[str, str]]:
-    """Yield the names and texts of helper functions: access to fields in memory, and functions that <math.h> lacks."""
+    """Yield the names and C source of helper functions: access to fields in memory, and functions that <math.h> lacks."""
     rows = (
         ("double", "double", "x", "value"),
         ("i64", "int64_t", "x", "value"),
@@ -118,8 +118,8 @@ _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for nam
 
 
 def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), prefix: str = "") -> str:
-    """Return all procedures as one text. Other functions that they call are declared: the `statics`, defined elsewhere in the
-    file, as static, others as external. A `prefix` precedes the names of helper functions."""
+    """Return all procedures as one string. Other functions that they call are declared: the `statics`, defined elsewhere in the
+    file, as static, and all other functions as external. A `prefix` precedes the names of helper functions."""
     bodies = [_Definition(procedure).text() for procedure in procedures]
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
@@ -163,10 +163,10 @@ class _Definition:
         self.procedure = procedure
         self.instructions, self.uses = needed(procedure.instructions)
         self.inlined: dict[str, str] = {}
-        """Name of a result -> its text, written where the result is used."""
+        """Name of a result -> its expression, written where the result is used."""
 
     def text(self) -> str:
-        """Return the text of the definition."""
+        """Return the source of the definition."""
         lines = [f"    {TYPES[variable.holds]}{variable.name}{self._length(variable)};" for variable in self.procedure.variables]
         lines += [f"    (void){_named(name)};" for name in self.procedure.arguments if not self.uses[name]]
         pairs = list(itertools.zip_longest(self.instructions, self.instructions[1:]))
@@ -233,7 +233,7 @@ class _Definition:
         return f"({self._text(operand)} + 8 * lane)" if operand.kind in _ADDRESSES else self._text(operand)
 
     def _target(self, call: Called) -> str:
-        """Return the function of a call as text: a name, or an address cast to its type."""
+        """Return the function of a call as C source: a name, or an address cast to its type."""
         if isinstance(call.function, str):
             return call.function
         return f"(({TYPES[call.gives]}(*)({_types_of(call)}))(uintptr_t){self._text(call.function)})"

@@ -32,7 +32,7 @@ def number(value: float) -> str:
 
 
 def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> str:
-    """Return all procedures as one text, after `others`, the texts of functions that they call."""
+    """Return all procedures as one string, after `others`, the LLVM IR of functions that the procedures call."""
     external = "\n".join(others)
     one = [f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})" for name, arguments in FUNCTIONS.items()]
     lines = [*one]

@@ -1,4 +1,4 @@
-"""Jump conditions of sensitivities (saltation matrix): S after a clock tick, a time break or an event, from S before it.
+"""Jump conditions of sensitivities (saltation matrix): S after a tick, a discontinuity in time or an event, from S before it.
 
 The time of the instant has the derivative dt with respect to p, so the state at the instant has the derivative D = S + f dt. A
 reset x+ = R(t, x, p) turns it into D+ = R_x D + R_p + R_t dt, and at a fixed time afterwards S+ = D+ - f+ dt.

@@ -1,6 +1,6 @@
-"""Jump conditions of sensitivities at a collision: D = S + f dt after it, from the derivatives of its impulses.
+"""Jump conditions of sensitivities at a collision: D = S + f dt after the collision, from the derivatives of its impulses.
 
-Contacts that do not act on each other belong to separate parts: each part has its own time, at which all its contacts must be
+Contacts that do not act on each other belong to separate parts, each with its own time, at which all contacts of the part must be
 closed.
 """
 
@@ -39,7 +39,7 @@ from bondgraph.run.events.records import Event
 from bondgraph.run.program import Collisions
 
 NEAR = 10.0
-"""Distance from an edge that counts as zero, in units of the run's rtol."""
+"""Distance from a degeneracy that counts as zero, in units of the run's rtol."""
 
 COUPLED = 1e-12
 """Fraction of the mobilities of two contacts above which they act on each other."""
@@ -53,8 +53,8 @@ def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool
 
 @dataclass(frozen=True)
 class ImpactPart:
-    """Contacts and friction elements of a collision that act on each other: their impact, the model's friction in it, and the
-    transitions by which its contacts bounce, fastest first."""
+    """Contacts and friction elements of a collision that act on each other: their impact, the model's friction elements in it,
+    and the transitions by which the contacts bounce, fastest first."""
 
     participants: ImpactParticipants
     impact: Impact
@@ -102,7 +102,7 @@ class CollisionJumps:
         return any(self._kernels.same(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
-        """Return True if the impulses of one bounce change flows of the contact that bounces in the other."""
+        """Return True if the impulses of one bounce change flows of the contact of the other bounce."""
         bounces, sides = self._collisions.bounces, []
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))
@@ -128,7 +128,7 @@ class CollisionJumps:
         return np.asarray(D + pushed + part.participants.table.states[:, scalars] @ (impact.push[:, None] * derivatives.slopes))
 
     def _refuse_held(self, part: ImpactPart, context: EventScales, responses: np.ndarray) -> None:
-        """Refuse (E374) held contacts that a part would pull or push after a change along a direction."""
+        """Raise E374 for held contacts outside the impact that a change along a direction would pull or push."""
         table = part.participants.table
         scale = np.where(np.isfinite(table.scale), table.scale, 0.0)
         largest = float(np.max(_scaled(scale, np.abs(table.flow)), initial=0.0))
@@ -139,7 +139,7 @@ class CollisionJumps:
                 raise edge_refusal(context, [Degeneracy(PUSHES, contact.index, off)], self._elements)
 
     def with_slip(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a collision, with the slip direction and speed that planar frictions store as states."""
+        """Return D after a collision, with the slip direction and speed that planar friction elements store as states."""
         start, D = len(self._collisions.constraints), D.copy()
         slipping = []
         for friction in self._collisions.frictions:
@@ -160,13 +160,13 @@ class CollisionJumps:
         return D
 
     def refuse_after(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse (E374) contacts that touch at zero speed after sequential collisions if a direction makes them approach. The
-        last collision is exempt: its restitution decides."""
+        """Raise E374 for contacts that touch at zero speed after sequential collisions if a change along a direction makes them
+        approach, except for the last contact, whose speed restitution determines."""
         self._refuse_touching(EventScales.of(self._kernels, event, D), at, D, dt, set(range(len(at.m))) - self._slots(event))
 
     def refuse_before(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse (E374) a triggered collision whose contact touched at zero speed before it, if a direction makes it approach or
-        open."""
+        """Raise E374 for a triggered collision of a contact that touched at zero speed, if a change along a direction makes it
+        approach or open."""
         context = EventScales.of(self._kernels, event, D)
         refuse_opening(context, event.transition, at, D, dt)
         self._refuse_touching(context, at, D, dt, self._slots(event))
@@ -177,7 +177,7 @@ class CollisionJumps:
     def _refuse_touching(
         self, context: EventScales, at: SensitivityState, D: np.ndarray, dt: np.ndarray, slots: set[int]
     ) -> None:
-        """Refuse contacts of given automata that touch at zero speed, if that speed changes along a direction."""
+        """Raise E374 for contacts of the given automata that touch at zero speed, if the speed changes along a direction."""
         kernels, collisions, bound = self._kernels, self._collisions, self._kernels.bound
         edges, event = bound.program.transitions, context.event
         table = unit_impulses(bound, at.t, at.x, at.m)

@@ -1,12 +1,12 @@
-"""Derivatives of a collision's impulses by the implicit function theorem, their edges, and the context of jump conditions.
+"""Derivatives of a collision's impulses by the implicit function theorem, their degeneracies, and the context of jump conditions.
 
 By the complementarity conditions, each scalar of the impact obeys one of two equations: a contact pushes and its flow afterwards
-is known, or it does not push; a friction sticks, or slips at its limit. The impulses z solve the square system of the equations
-that hold, and their derivatives follow from the implicit function theorem:
+is known, or it does not push; a friction element sticks, or slips at its limit. The impulses z solve the square system of the
+active equations, and their derivatives follow from the implicit function theorem:
 
     E(z, a, b) = 0,  a = A z + q,  b = B z   ->   (E_z + E_a A + E_b B) dz = -(E_a (dA z + dq) + E_b dB z)
 
-At an edge, both equations hold: the derivatives from both sides agree only if they obey both.
+At an edge, both equations are satisfied: the derivatives from both sides agree only if they obey both.
 
 Source: Facchinei, Pang, Finite-Dimensional Variational Inequalities, 2003, chapter 5.
 
@@ -45,12 +45,12 @@ class SensitivityState:
 
 @dataclass
 class PrecedingSegment:
-    """Segment that leads to an instant: its length (s), x at its start, and guards before a tick at its end."""
+    """Segment of a run before an event: its length (s), x at its start, and guards before a tick at its end."""
 
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
     ticked: tuple[np.ndarray, np.ndarray] | None = None
-    """Guards (transitions,) before a tick or break at the end, and its dt (k,)."""
+    """Guards (transitions,) before a tick or break at the end of the segment, and the derivatives dt (k,) of its time."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class _Call:
 
 
 class RunKernels:
-    """Kernels of a run's instants, at the parameters of the run.
+    """Kernels for the events of a run, evaluated with the parameters of the run.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class RunKernels:
         """Kernels of `variational`, cached."""
 
     def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
-        """Evaluate a kernel of an instant at states, modes and the blocks that follow: D (n, k), dt (k,), f (n,), ..."""
+        """Evaluate a kernel of an event at states, modes and the blocks that follow: D (n, k), dt (k,), f (n,), ..."""
         call = self._calls.get(id(prepared))
         if call is None:
             call = self._calls[id(prepared)] = _Call.of(prepared, self.p, (at.x, *more))
@@ -125,7 +125,7 @@ class RunKernels:
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return True if two rows of derivatives are equal up to rounding."""
+    """Return True if two rows of derivatives are equal to within rounding error."""
     return bool(np.all(np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b)).max(initial=0.0)))
 
 
@@ -137,10 +137,10 @@ add no energy; friction limit that counts as zero, relative to the impact's flow
 class DegeneracyKind(Enum):
     """Kinds of degeneracy of an impact, each with its message about a contact."""
 
-    PUSHES = '"{}" is on the edge between pushing and letting go'
-    STICKS = '"{}" is on the edge between sticking and slipping'
+    PUSHES = '"{}" is at the boundary between contact and separation'
+    STICKS = '"{}" is at the boundary between sticking and slipping'
     APPROACHES = '"{}" touches without approaching, so that a slight change decides whether it takes part'
-    GAINS = "the restitution is on the edge beyond which impulses would gain energy, or do not exist"
+    GAINS = "the restitution is at the limit beyond which impulses would gain energy, or do not exist"
     DEPENDS = "contacts are redundant, so that the impulse of each is undetermined"
 
 
@@ -181,9 +181,9 @@ class ImpulseDerivatives:
 
     Parameters
     ----------
-    near : distance from an edge that counts as zero, relative to the terms of its impulse or flow.
-    tolerance : largest residual of an equation that derivatives obey, relative to its terms.
-    shares : size of a derivative along each direction that counts as zero, relative to the flows (k,).
+    near : distance from an edge that counts as zero, relative to the terms of the impulse or flow.
+    tolerance : largest residual at which derivatives satisfy an equation, relative to its terms.
+    shares : size below which a derivative along each direction counts as zero, relative to the flows (k,).
     """
 
     def __init__(self, impact: Impact, inputs: InputDerivatives, near: float, tolerance: float, shares: np.ndarray):
@@ -210,7 +210,7 @@ class ImpulseDerivatives:
 
     @property
     def edges(self) -> tuple[Degeneracy, ...]:
-        """Edges, where derivatives from both sides differ."""
+        """Edges at which derivatives from both sides differ."""
         return tuple(self._edges)
 
     def _solved(self) -> np.ndarray:
@@ -239,7 +239,7 @@ class ImpulseDerivatives:
         return dz
 
     def _equations(self) -> tuple[list[_Equation], list[tuple[DegeneracyKind, int, _Equation]]]:
-        """Return the equations that hold, and at edges the equations of the other side: (kind, scalar, equation)."""
+        """Return the active equations, and at edges the equations of the other side: (kind, scalar, equation)."""
         n, groups, unit = len(self._z), len(self._b), np.eye(len(self._z))
         none, no_limit = np.zeros((1, n)), np.zeros((1, groups))
         chosen, others = [], []
@@ -296,20 +296,20 @@ class ImpulseDerivatives:
 
     def _energy(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Return derivatives of the energy that impulses add, with respect to the impulses (c,) and along the directions (k,),
-        and its distance from zero, relative to its terms."""
+        and the distance of the energy from zero, relative to its terms."""
         z, A = self._z, self._unit.response
         by_z, energy = self._flow + 0.5 * (A + A.T) @ z, float(z @ (self._flow + 0.5 * A @ z))
         terms = float(np.abs(z) @ (np.abs(self._flow) + 0.5 * np.abs(A) @ np.abs(z)))
         return by_z, z @ (self._before + 0.5 * self._responses), abs(energy) / terms if terms else 0.0
 
     def _check_approach(self, i: int) -> None:
-        """Note a contact that is pushed without approaching, if it begins to approach along some directions."""
+        """Record a contact that is pushed without approaching, if it begins to approach along some directions."""
         off = np.abs(self._before[i]) > self._tolerance * np.maximum(self._floor, np.abs(self._before).max(axis=0))
         if off.any():
             self._edges.append(Degeneracy(APPROACHES, i, off))
 
     def _check(self, kind: DegeneracyKind, scalar: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
-        """Note an edge if the derivatives violate an equation."""
+        """Record a degeneracy if the derivatives violate an equation."""
         floor = np.maximum(self._floor, np.maximum(np.abs(self._da).max(axis=0), np.abs(dz[: len(self._z)]).max(axis=0)))
         terms = np.abs(matrix) @ np.abs(dz) + np.abs(right) + np.abs(matrix).max(axis=1, initial=0.0)[:, None] * floor
         off = np.any(np.abs(matrix @ dz + right) > self._tolerance * terms, axis=0)
@@ -317,13 +317,14 @@ class ImpulseDerivatives:
             self._edges.append(Degeneracy(kind, scalar, off))
 
     def _check_determined(self, free: np.ndarray) -> None:
-        """Note undetermined impulses that change flows; others are harmless."""
+        """Record undetermined impulses that change flows; any other undetermined impulses are harmless."""
         if len(free) and np.abs(self._unit.response @ free.T).max() > _RANK**0.5 * np.abs(self._unit.response).max():
             self._edges.append(Degeneracy(DEPENDS, -1, np.ones(self._da.shape[1], dtype=bool)))
 
 
 def _redistributed(unit: Cones, z: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """Redistribute redundant friction impulses in proportion to their limits, so that one is at its limit only if all are."""
+    """Redistribute redundant friction impulses in proportion to their limits, so that one impulse reaches its limit only if all
+    impulses do."""
     a, b = unit.response @ z + offset, unit.bounds @ z
     stopped = [
         (group, b[g])
@@ -344,11 +345,11 @@ def _redistributed(unit: Cones, z: np.ndarray, offset: np.ndarray) -> np.ndarray
 
 
 MAX_RESIDUAL = 100.0
-"""Largest residual of an equation that derivatives obey, in units of the run's rtol."""
+"""Largest residual at which derivatives satisfy an equation, in units of the run's rtol."""
 
 _DIFFER = "the derivatives from both sides differ"
 _CURES = (
-    "start values or parameters away from the edge",
+    "start values or parameters away from this boundary",
     "a run that does not vary these numbers",
     "one-sided differences of runs",
 )
@@ -386,7 +387,7 @@ def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:
 def refuse_separating(
     context: EventScales, transitions: Sequence[int], at: SensitivityState, D: np.ndarray, dt: np.ndarray
 ) -> None:
-    """Refuse a collision whose contacts do not stay closed together when the time of the first one changes."""
+    """Raise E374 for a collision whose contacts do not stay closed together when the time of the first contact changes."""
     for transition in transitions[1:]:
         _, moved = closed(context, transition, at, D, dt)
         if moved.any():
@@ -394,7 +395,8 @@ def refuse_separating(
 
 
 def refuse_opening(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-    """Refuse a triggered collision whose contact was already closed, at zero speed, if another parameter value opens it."""
+    """Raise E374 for a triggered collision whose contact was already closed, at zero speed, if another parameter value opens the
+    contact."""
     at_zero, moved = closed(context, transition, at, D, dt)
     if at_zero and moved.any():
         raise coincidence_refusal(context.kernels, context.event, transition, moved)
@@ -414,15 +416,15 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
-    """Return the refusal of a contact that meets others at the same time by chance: a change `along` some numbers separates
-    them."""
+    """Return the error for contacts that close simultaneously only by chance: a change `along` some numbers separates the
+    times."""
     name = kernels.bound.program.transitions[transition].name
     why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))
 
 
 def edge_refusal(context: EventScales, edges: Sequence[Degeneracy], names: Sequence[str]) -> RunError:
-    """Return the refusal of an impact at edges; `names` are the elements of its scalars."""
+    """Return the error for an impact at edges; `names` are the elements of its scalars."""
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(edge.kind.value.format(names[edge.scalar] if edge.scalar >= 0 else "") for edge in edges)
     return _refusal(context.kernels, context.event, along, (*whys, _DIFFER))
@@ -436,7 +438,7 @@ def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[s
 
 
 def unknown_refusal(event: Event) -> RunError:
-    """Return the refusal of an event after which no formula gives the state."""
+    """Return the error for an event after which no formula gives the state."""
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
     why = "its impulses come from nonlinear storages or a sequence of collisions, not from a single linear problem"
     return RunError(

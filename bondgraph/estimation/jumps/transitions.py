@@ -2,14 +2,14 @@
 sequence.
 
 D, the derivative of the state at the moving instant, passes through all resets with the same dt; f is evaluated before the first
-and after the last, since intermediate modes may not permit motion. Where a guard g(t, x, p) fires,
+reset and after the last, since intermediate modes may not permit motion. Where a guard g(t, x, p) fires,
 
     dt = -(g_x S + g_p) / (g_t + g_x f).
 
-Transitions that an event triggers share its time; transitions that cross zero by themselves at the same time have times of their
-own; events that accumulate (Zeno) have the time of their limit.
+Transitions that an event triggers share its time; transitions whose guards cross zero independently at the same time have their
+own times; events that accumulate (Zeno) have the time of their limit.
 
-Clock ticks and time breaks have jump conditions too: S afterwards, and the derivative dt/dp of the time.
+Clock ticks and discontinuities in time have jump conditions too: S afterwards, and the derivative dt/dp of the time.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ SERIES_LENGTH = 10
 def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
-    """Return dt of an instant: zero at the start, dt of a tick that makes the guard jump, else dt of the guard's zero crossing. f
-    (n,) holds the rates before it."""
+    """Return the derivative dt of an event's time: zero at the start; the tick's dt if a tick makes the guard jump; else the dt
+    of the guard's zero crossing. f (n,) holds the rates before it."""
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
@@ -98,7 +98,7 @@ def _crossing(
 
 
 def _largest(kernels: RunKernels, at: SensitivityState, transition: int, before: PrecedingSegment, f: np.ndarray) -> float:
-    """Return the largest |guard| of the segment, from its start and the middle of the cubic through its ends."""
+    """Return the largest |guard| of the segment, from its start and the middle of the cubic through both ends."""
     bound = kernels.bound
     begin = bound.rates(at.t - before.length, before.x, at.m)
     middle = (before.x + at.x) / 2.0 + before.length / 8.0 * (begin - f)
@@ -183,7 +183,7 @@ class EventJumps:
         at.S = D - np.multiply.outer(kernels.rates(at), dt)
 
     def _refuse_order(self, step: _Step, earlier: Sequence[_Step], event_dt: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse a sequence of interacting contacts whose order another parameter value would change."""
+        """Raise E374 for a sequence of interacting contacts whose order another parameter value would change."""
         tolerance = MAX_RESIDUAL * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
         off = np.abs(event_dt - dt) > tolerance
         if off.any() and self._acts(step, earlier):
@@ -245,7 +245,7 @@ class ClockJumps:
         self.doubts: dict[str, None] = {}
 
     def tick(self, at: SensitivityState) -> tuple[np.ndarray, np.ndarray]:
-        """Carry out the due ticks and breaks in place; return the guards before them and their dt."""
+        """Carry out the due ticks and breaks in place; return the guards before them, and the derivative dt of their time."""
         kernels, bound, ticks = self._kernels, self._kernels.bound, self._ticks
         first = ticks.next()
         due = np.flatnonzero(ticks.following <= first + SAME_TIME * max(abs(at.t), abs(first)))
@@ -271,7 +271,7 @@ class ClockJumps:
         return guards, slopes[0] if slopes else nothing
 
     def _clock_slope(self, number: int, date: float) -> np.ndarray:
-        """Return d tick / dp (k,) of a clock that ticks at a date."""
+        """Return d tick / dp (k,) of a clock that ticks at a given time."""
         kernels = self._kernels
         clock, varied = kernels.bound.program.clocks[number], np.array(kernels.variational.varied.parameters)
         slope = np.zeros(len(varied))
@@ -283,7 +283,7 @@ class ClockJumps:
         return slope
 
     def _break_slopes(self, date: float) -> list[np.ndarray]:
-        """Return the distinct d break / dp (k,) of the breaks at a date."""
+        """Return the distinct d break / dp (k,) of the breaks at a given time."""
         kernels = self._kernels
         kernel = kernels.variational.break_times
         assert kernel is not None
