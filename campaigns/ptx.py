@@ -35,7 +35,7 @@ from tests.systems import SYSTEMS
 ARCHITECTURE = "sm_90"
 SLOTS, BUDGET = 7, 61
 HEAD = (
-    "| model | runs | same bits | steps | events | launches | PTX, KB | KB of a thread: own, scratch | registers | stack, bytes"
+    "| model | runs | bit-identical | steps | events | launches | PTX, KB | KB of a thread: own, scratch | registers | stack, bytes"
     " | spilled, bytes |",
     11 * "|---" + "|",
 )
