@@ -74,7 +74,7 @@ _ENTRIES = (
         order=5,
         dense=4,
         meaning="explicit Runge-Kutta (Dormand and Prince)",
-        use="segments of one step: frequent ticks and events",
+        use="frequent ticks and events, with one step between them",
         load=functools.partial(_imported, f"{_ROOM}.dopri5"),
     ),
     MethodEntry(

@@ -145,7 +145,7 @@ class RunSettings(TypedDict, total=False):
         float,
         Setting(
             1e-7,
-            "bound on the error of the run relative to the energy in play, 1e-13 to 1e-1; the integrators work with a smaller"
+            "bound on the error of the run relative to the energy scale, 1e-13 to 1e-1; the integrators work with a smaller"
             " tolerance per step.",
         ),
     ]
