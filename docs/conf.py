@@ -144,7 +144,7 @@ def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: 
 
 
 def mathml(node: nodes.Node, as_block: bool = False) -> str:
-    """Return a formula as MathML; docutils has centred lines only as a matrix without brackets."""
+    """Return a formula as MathML; docutils can centre lines only as a matrix without brackets."""
     return with_accents(tex2mathml(node.astext().replace("{gathered}", "{matrix}"), as_block=as_block))
 
 

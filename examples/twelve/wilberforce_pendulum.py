@@ -1,6 +1,6 @@
-"""A Wilberforce pendulum: its spring couples length and twist, and its energy moves back and forth.
+"""The spring of a Wilberforce pendulum couples length and twist; energy moves back and forth.
 
-The stiffness is [[k, coupling], [coupling, twist]], N/m, N and N m/rad; it starts at rest.
+The stiffness is [[k, coupling], [coupling, twist]], N/m, N and N m/rad; the mass starts at rest.
 """
 
 from screwbond import J1, Graph, I, multiport

@@ -59,7 +59,7 @@ def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: V
     R, "flow", r"i = I_0 \operatorname{sgn}(v) (\lvert v \rvert / V_0)^\alpha", "Matsuoka 1971", "V0=100 V, I0=1e-3 A, alpha=30"
 )
 def varistor(v: Value, V0: Value, I0: Value, alpha: Value) -> Value:
-    """Varistor with the current I0 at the voltage V0, almost none below."""
+    """Varistor with the current I0 at the voltage V0, and almost no current below it."""
     return I0 * sign(v) * (absolute(v) / V0) ** alpha
 
 
@@ -275,7 +275,7 @@ def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     "control=1 signal, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
-    """Changeover switch: port common to port on while the control signal is above 1/2, otherwise to port off."""
+    """Changeover switch, which connects port common to port on while control is above 1/2, otherwise to port off."""
     part, (parameters, signals) = Graph(name), modulated(control=control)
     formulas = [("on", lambda control: control, ["control"]), ("off", lambda control: 1.0 - control, ["control"])]
     part.add(Block("controls", formulas, inputs=signals, parameters=parameters))
@@ -341,7 +341,7 @@ MOHAN = "Mohan, Undeland and Robbins 2003, chapter 8"
 
 @SHELF.part(LEG, MOHAN, f"gate=1 signal, {VALVE}")
 def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Two transistors with antiparallel diodes; a gate signal above 1/2 closes the upper one, otherwise the lower one.
+    """Two transistors with antiparallel diodes; a gate signal above 1/2 turns on the upper transistor, otherwise the lower.
 
     Ports plus, out, minus.
     """
