@@ -43,8 +43,8 @@ class MethodEntry:
 
     @property
     def orders(self) -> tuple[str, str]:
-        """Orders of the solution and of its dense output, in words."""
-        return (str(self.order), str(self.dense)) if self.order else ("by rtol", "the same")
+        """Orders of the solution and of its dense output, as text."""
+        return (str(self.order), str(self.dense)) if self.order else ("chosen by rtol", "chosen by rtol")
 
 
 def _imported(module: str) -> Any:
