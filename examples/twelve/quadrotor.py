@@ -1,6 +1,7 @@
 """A quadrotor levels itself and climbs: a thrust and a drag torque act at each rotor.
 
-`drag` is torque over thrust, m; `tilt` at the start about an oblique axis, rad; `goal` a height, m.
+`drag` is the ratio of torque to thrust, m; `tilt` the initial angle about an oblique axis, rad;
+`goal` a height, m.
 """
 
 import numpy as np
