@@ -129,7 +129,7 @@ def _wave(amplitude: float, periods: float = 1.0, offset: float = 0.0) -> Callab
 
 
 def _to_and_fro(amplitude: float, t_end: float = 1.0) -> Flow:
-    """Return a flow whose integral is a sine of this amplitude, and one period of it."""
+    """Return a flow whose integral is a sine of this amplitude, and one period of the sine."""
     rate = 2 * pi / t_end
     return Flow(lambda t: amplitude * rate * cos(rate * t))
 
