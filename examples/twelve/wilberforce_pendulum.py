@@ -1,6 +1,7 @@
 """The spring of a Wilberforce pendulum couples length and twist; energy moves back and forth.
 
-The stiffness is [[k, coupling], [coupling, twist]], N/m, N and N m/rad; the mass starts at rest.
+The stiffness is [[k, coupling], [coupling, twist]], N/m, N and N m/rad; the pendulum starts at
+rest.
 """
 
 from screwbond import J1, Graph, I, multiport
