@@ -1,4 +1,4 @@
-"""What setup.cfg cannot say: the folder models/ is the package `screwbond.models`, with the scripts of examples/ in the wheel."""
+"""Settings beyond setup.cfg: the folder models/ is the package `screwbond.models`, with the scripts of examples/ in the wheel."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ MODELS = [f"screwbond.{name}" for name in find_packages(include=["models", "mode
 class Installed(build_py):
     """Copies examples/ to screwbond/models/examples, and models/alias.py, by which `from models import ...` works, to models.py.
 
-    An editable install has the examples in their place, and for the alias the folder models/.
+    An editable install finds the examples where they are, and uses the folder models/ for the alias.
     """
 
     def find_modules(self):

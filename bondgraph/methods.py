@@ -43,8 +43,8 @@ class MethodEntry:
 
     @property
     def orders(self) -> tuple[str, str]:
-        """Description of the orders of the solution and of its dense output."""
-        return (str(self.order), str(self.dense)) if self.order else ("by rtol", "the same")
+        """Orders of the solution and of its dense output, as text."""
+        return (str(self.order), str(self.dense)) if self.order else ("chosen by rtol", "chosen by rtol")
 
 
 def _imported(module: str) -> Any:
@@ -74,7 +74,7 @@ _ENTRIES = (
         order=5,
         dense=4,
         meaning="explicit Runge-Kutta (Dormand and Prince)",
-        use="segments of one step: frequent ticks and events",
+        use="frequent ticks and events, with one step between them",
         load=functools.partial(_imported, f"{_ROOM}.dopri5"),
     ),
     MethodEntry(

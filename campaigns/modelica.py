@@ -43,7 +43,7 @@ SECONDS = 60.0
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
 """Methods of rumoca with their tolerances, in the order of trial: the implicit one if the explicit one fails, with a larger
 tolerance if rumoca finds its own interpolation too coarse for the smaller one."""
-COMPARED = ("agrees", "differs", "failed", "out of time")
+COMPARED = ("agrees", "differs", "failed", "timed out")
 """Verdicts on a model that is exported as Modelica and runs here."""
 INSTANT = 1e-10
 """Fraction of a run within which tools place an event at one instant."""
@@ -52,7 +52,7 @@ HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
 
 class Verdict(NamedTuple):
-    """Verdict on a model: "agrees", "differs", "failed", "out of time", "ends early", "no model" or "refused, E663"."""
+    """Verdict on a model: "agrees", "differs", "failed", "timed out", "ends early", "no model" or "refused, E663"."""
 
     kind: str
     lines: int = 0
@@ -155,7 +155,7 @@ def _send(
 def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
     """Judge a model in a separate process, which ends when its time is over; by each method, until one agrees."""
     context = multiprocessing.get_context("fork")
-    found = Verdict("out of time")
+    found = Verdict("timed out")
     for method in METHODS:
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(sender, make, t_end, method, settings))
@@ -166,9 +166,9 @@ def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any]
         except EOFError:
             process.join()
             ended = process.exitcode == -signal.SIGXCPU
-            found = Verdict("out of time") if ended else Verdict("failed", remark=f"ended by {process.exitcode}")
+            found = Verdict("timed out") if ended else Verdict("failed", remark=f"ended by {process.exitcode}")
         process.join()
-        if found.kind not in ("failed", "differs", "out of time"):
+        if found.kind not in ("failed", "differs", "timed out"):
             break
     return found
 

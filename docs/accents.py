@@ -1,7 +1,8 @@
 """Correct accents, indices and function names in the MathML that docutils makes.
 
-Docutils takes an index after an accent for a limit below it: it draws \\dot q_1 as a q with 1 below and the dot above. Between
-the name of a function and its argument it puts an operator that browsers draw without width, so \\sin u reads as one word.
+Docutils treats an index after an accent as a limit below the letter: it draws \\dot q_1 as a q with 1 below and the dot above.
+Between the name of a function and its argument it inserts an operator that browsers draw without width, so \\sin u reads as one
+word.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ sphinx_gallery_conf = {
 
 
 def adapt(_: Any, page: str, source: list[str]) -> None:
-    """Show the README with the table of contents as home; links out of this folder lead to copies here, or become plain text."""
+    """Show the README with the table of contents as home page; other links lead to copies here, or become plain text."""
     if page.startswith(("api/", "errors/", "examples/")):
         source[0] = contents.of_a_notebook(source[0]) if Path(page).name in notebooks() else source[0]
         source[0] = scripts.with_sentences(source[0]) if page == "examples/index" else source[0]
@@ -144,7 +144,7 @@ def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: 
 
 
 def mathml(node: nodes.Node, as_block: bool = False) -> str:
-    """Return a formula as MathML; docutils has centred lines only as a matrix without brackets."""
+    """Return a formula as MathML; docutils can centre lines only as a matrix without brackets."""
     return with_accents(tex2mathml(node.astext().replace("{gathered}", "{matrix}"), as_block=as_block))
 
 

@@ -1,4 +1,4 @@
-"""Home of the site and its table of contents, from the README and the index of these pages."""
+"""Home page of the site and its table of contents, from the README and the index of these pages."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Formula:
         return ("effort", "flow") if _law(part)[0].flow else ("flow", "effort")
 
     def points(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate the flow over the effort, or the effort over the flow."""
+        """Evaluate the flow as a function of the effort, or the effort as a function of the flow."""
         law, numbers = _law(part)
         op = law.flow or law.effort
         assert op is not None
@@ -39,7 +39,7 @@ class Formula:
 
 
 def _law(part: Part) -> tuple[Resistor, list[Any]]:
-    """Return the law of a resistor and its numbers."""
+    """Return the law of a resistor and the parameters of this law."""
     element = part.make("part")
     assert isinstance(element, Element)
     return element.law_as(Resistor), [each.value for each in element.parameters.values()]
@@ -129,7 +129,7 @@ def _wave(amplitude: float, periods: float = 1.0, offset: float = 0.0) -> Callab
 
 
 def _to_and_fro(amplitude: float, t_end: float = 1.0) -> Flow:
-    """Return a flow whose integral is a sine of this amplitude, and one period of it."""
+    """Return a flow whose integral is a sine of this amplitude, and one period of the sine."""
     rate = 2 * pi / t_end
     return Flow(lambda t: amplitude * rate * cos(rate * t))
 
@@ -149,12 +149,12 @@ def _over_effort(amplitude: float, t_end: float = 1.0, **values: Any) -> Run:
 
 
 def _stored(amplitude: float, **values: Any) -> Run:
-    """Return a run that fills and empties a storage and draws its effort over its displacement."""
+    """Return a run that fills and empties a storage and draws its effort against its displacement."""
     return Run("1.displacement", "1.effort", 1.0, {"1": _to_and_fro(amplitude)}, values)
 
 
 def _turned(speed: float, up: str, **ports: Any) -> Run:
-    """Return a run that accelerates port 1 and draws a signal over its speed."""
+    """Return a run that accelerates port 1 and draws a signal against its speed."""
     return Run("1.flow", up, 1.0, {"1": Flow(_rise(-speed, speed)), **ports})
 
 

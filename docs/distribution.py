@@ -2,10 +2,10 @@
 
 A package index shows README.md without the files around it: links and pictures of the packed copy lead to the project's public
 address, from setup.cfg (`project_urls`, "Source") or from `make dist ADDRESS=https://example.org/owner/screwbond`. Without an
-address, links stay unchanged and a message says so.
+address, links stay unchanged and a message states this.
 
-The wheel contains the machine code of the solvers for the system that packs it: there the
-first run need not compile them. The wheel works on every system; other systems compile them, as a checkout does.
+The wheel works on every system. It contains the machine code of the solvers for the system that packs it, so the first run on
+such a system need not compile the solvers; other systems compile them, as a checkout does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = re.compile(r"(!\[[^\]]*\]\()(?!https?:)([^)]+)\)")
 LINK = re.compile(r"((?:(?<!!)\[[^\]]*|\))\]\()(?!https?:|#)([^)]+)\)")
-"""Links of texts and pictures."""
+"""Links of words or of pictures."""
 
 
 def published(text: str, address: str, tag: str) -> str:
@@ -71,7 +71,7 @@ def pack(out: Path, address: str = "") -> list[Path]:
             front.write_text(published(front.read_text(encoding="utf-8"), address, f"v{setup['metadata']['version']}"), "utf-8")
             config.write_text(with_address(config.read_text(encoding="utf-8"), address), encoding="utf-8")
         else:
-            print("no public address: an index will not show the pictures of the front page. make dist ADDRESS=https://...")
+            print("no public address: package indexes will not show the pictures of README.md; run make dist ADDRESS=https://...")
         build = [sys.executable, "-m", "build", "--outdir", str(out.resolve())]
         subprocess.run([*build, "--sdist", folder], check=True)
         supply(Path(folder))

@@ -1,7 +1,7 @@
-"""Convert docstrings of this project to reStructuredText that looks the same.
+"""Convert docstrings of this project to reStructuredText with the same appearance.
 
 Docstrings are written for readers of the source: sections underlined with dashes, `name : meaning` in them, names and formulas in
-`backquotes`, indented drawings, Python sessions with prompts. Nothing else is markup.
+`backquotes`, indented drawings, Python sessions with prompts. There is no other markup.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _items(lines: list[str]) -> list[str]:
 
 
 def inline(text: str) -> str:
-    """Return a paragraph in which quotes are literals and nothing else is markup."""
+    """Return a paragraph in which quotes are literals and there is no other markup."""
     parts: list[str] = []
     end = 0
     for found in QUOTED.finditer(text):

@@ -25,7 +25,7 @@ SHARED = {
 
 @dataclass(frozen=True)
 class Row:
-    """Error with its title, cause ("" if the title says it), cure, and the smallest code that raises it."""
+    """Error with its title, cause ("" if the title states it), cure, and the smallest code that raises it."""
 
     code: str
     theme: str
@@ -75,7 +75,7 @@ def _list(theme: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Return a page with each link of a single code redirected to the page of this code."""
+    """Return a page with each link for a single error code redirected to the page of this code."""
     return re.sub(r"\[([EG]\d{3})\]\(errors\.md[^)]*\)", r"[\1](/errors/\1.rst)", text)
 
 

@@ -1,6 +1,6 @@
 """Every picture of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
 
-Arguments name the pictures to draw; the default is all. Diagrams are the same text on every machine; VTK and
+Arguments name the pictures to draw; the default is all. Diagrams are identical on every machine; VTK and
 Matplotlib pictures may differ in a few pixels, so the tests compare them coarsely (`tests/docs`).
 """
 
@@ -272,7 +272,7 @@ WIDTH = 1200
 
 
 def narrowed(path: Path) -> Image.Image:
-    """Read a picture at most `WIDTH` px wide, as a page needs it. Colours are kept, because a palette would dull rare ones."""
+    """Read a picture at most `WIDTH` px wide, for a page. Colours are kept, because a palette would dull rare colours."""
     from PIL import Image
 
     with Image.open(path) as drawn:
@@ -291,7 +291,7 @@ def draw(name: str, path: Path) -> None:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Draw the pictures named, or all."""
+    """Draw the named pictures, or all of them."""
     names = [*DIAGRAMS, *PLOTS, *SCENES]
     parser = argparse.ArgumentParser(prog="python -m docs.gallery", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pictures", nargs="*", choices=[*names, []], metavar="PICTURE", help=", ".join(names))

@@ -14,16 +14,16 @@ PAGE = Path(__file__).parent / "gallery_models.md"
 REFERENCE = Path(__file__).parents[1] / "tests" / "gallery" / "reference"
 HEAD = """# Gallery of public models
 
-Models with published results, rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at default
+These models have published results and are rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at default
 settings (`windows` with `singular="keep"`) and compare it with the published results. `python -m docs.gallery_models` writes this
 page.
 
 | column | meaning |
 |---|---|
-| lines | of the function that builds the model; shared parts and templates are not counted |
-| statements | of the original: components, equations, connections; shared sub-circuits are not counted |
-| deviation | largest over all compared signals, relative to the signal's maximum (E5: to its current value) |
-| cold, warm | processor time of compiling and the first run; of another run |
+| lines | lines of the function that builds the model; shared parts and templates are not counted |
+| statements | components, equations and connections of the original; shared sub-circuits are not counted |
+| deviation | largest deviation of all compared signals, relative to the signal's maximum (E5: to its current value) |
+| cold, warm | processor time of compiling with the first run, and of another run |
 
 Deviations are mostly due to the tolerances of the published results. The deviation of E5 is relative to current values because
 its amounts span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential, only equations
@@ -42,7 +42,7 @@ ABSENT = """
 | transistor amplifier, NAND gate, ring modulator, charge pump, adder (IVP) | not yet rebuilt; only end values published |
 | wheelset, Fekete, water tube, car axis (IVP test set) | not yet rebuilt; only end values published |
 | Bricard, flyball governor (IFToMM) | published values not available |
-| ATPase, examples of 20-sim and of the books by Karnopp, Borutzky and Gawthrop | published numbers not available |
+| ATPase, examples of 20-sim and of the books by Karnopp, Borutzky and Gawthrop | published values not available |
 """
 
 
@@ -65,7 +65,8 @@ def row(entry: Entry) -> str:
 def page() -> str:
     """Return the text of the page."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
-    median = f"\n{len(ENTRIES)} models; the median ratio of lines to statements is {ratios[len(ratios) // 2]:.2f}.\n"
+    ratio = f"{ratios[len(ratios) // 2]:.2f}"
+    median = f"\n{len(ENTRIES)} models; the median ratio of our lines to the original's statements is {ratio}.\n"
     tables = (TABLE.format(each.title) + "".join(map(row, each.entries.values())) for each in COLLECTIONS)
     return HEAD + median + "".join(tables) + ABSENT
 

@@ -1,6 +1,6 @@
 """Install requirements at the pinned versions into this Python's environment, with uv or pip.
 
-uv needs half of pip's time for two hundred packages and finds the same versions, since all are pinned. It does not read the
+uv takes half as long as pip for two hundred packages and finds the same versions, since all are pinned. It does not read the
 configuration of pip, such as the addresses of indexes; this module passes it on as options and environment variables. Pip
 installs if uv is missing or fails, or if a setting has no counterpart: `python -m docs.installation -e ".[dev]"`.
 """
@@ -23,11 +23,11 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "i
 OPTIONS = ("index-url", "extra-index-url", "find-links", "constraint")
 """Settings of pip that are options of uv with the same names; each may have several values."""
 VARIABLES = {"cert": "SSL_CERT_FILE", "timeout": "UV_HTTP_TIMEOUT", "default-timeout": "UV_HTTP_TIMEOUT", "proxy": "ALL_PROXY"}
-"""Environment variables of uv, by setting of pip."""
+"""Environment variables of uv, by the corresponding pip setting."""
 OTHER = {"disable-pip-version-check", "no-color", "no-input", "progress-bar", "quiet", "retries", "root-user-action", "verbose"}
 """Settings that do not change the installation."""
 SECTIONS = ("global", "install", ":env:")
-"""Sections of pip's configuration that apply to `pip install`; the last one counts."""
+"""Sections of pip's configuration that apply to `pip install`; the last section has priority."""
 
 
 class UvSettings(NamedTuple):

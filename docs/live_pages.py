@@ -1,7 +1,7 @@
-"""Live pages of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them, and
-`python -m docs.live_pages --picture` draws the one in the README, with Chromium.
+"""Live pages of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them, and `python -m
+docs.live_pages --picture` draws the picture of the README, with Chromium.
 
-They take about two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 each is replaced by one line.
+All pages take about two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 one line replaces each page.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ ABSENT: Mapping[str, str] = {
 
 
 def write(folder: Path, names: Collection[str] = ()) -> None:
-    """Write pages, by default all, into a folder, which is created; if pages are disabled, each is one line."""
+    """Write the pages (by default all) to a folder, which is created; if pages are disabled, write one line in place of each."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or PAGES:
         path = folder / f"{name}.html"

@@ -101,7 +101,7 @@ def store(path: Path, notebook: Any) -> None:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run and store the notebooks named, or all."""
+    """Run and store the named notebooks, or all of them."""
     places = notebooks()
     parser = argparse.ArgumentParser(prog="python -m docs.notebooks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[*places, []], metavar="NAME", help=", ".join(places))

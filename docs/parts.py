@@ -56,7 +56,7 @@ def table(shelf: Shelf) -> str:
 def _row(part: Part) -> str:
     values = ", ".join(f"{word} = {each!r}" for word, each in part.parameters.items())
     across, up = CURVES[part.name].axes(part)
-    shown = f"![{part.name}: {up} over {across}](icons/{part.name}.svg)"
+    shown = f"![{part.name}: {up} against {across}](icons/{part.name}.svg)"
     return f"| {shown} | `{part.name}`: {part.summary} | {values} | ${part.equation}$ | {part.source} |\n"
 
 

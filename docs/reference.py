@@ -62,7 +62,7 @@ def rooms() -> tuple[Room, ...]:
 
 @cache
 def entries() -> dict[tuple[str, str], str]:
-    """Return (room, name) -> the room with the entry of this object: the first that lists it, outermost packages first."""
+    """Return (package, name) -> the package with the entry of this object: the first that lists it, outermost packages first."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
     for room in sorted(rooms(), key=lambda room: room.name.count(".")):
@@ -118,7 +118,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[
 
 
 def page_of(room: Room) -> str:
-    """Return the page of a room: a table of its names, then their entries."""
+    """Return the page of a package: a table of its names, then their entries."""
     title = f"``{room.name}``"
     lines = [title, "=" * len(title), "", f".. automodule:: {room.name}", "   :no-members:", ""]
     modules = [n for n in room.names if isinstance(getattr(room.module, n), types.ModuleType)]
@@ -139,7 +139,7 @@ def page_of(room: Room) -> str:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """Yield the name and text of each page: the index of the reference, and a page for each room."""
+    """Yield the name and source of each page: the index of the reference, and a page for each package."""
     for room in rooms():
         yield room.name, page_of(room)
     lines = ["Reference", "=========", "", "Every public name, with shapes, units and errors.", ""]

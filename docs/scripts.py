@@ -51,7 +51,7 @@ def with_sentences(gallery: str) -> str:
 
 
 def live_line(name: str) -> str:
-    """Return the link to the live page of an example, or why it has none, as reStructuredText."""
+    """Return the link to the live page of an example, or the reason why it has no page, as reStructuredText."""
     if name in ABSENT:
         return f"No page simulates this example: {ABSENT[name]}."
     return f'.. raw:: html\n\n   <p><a href="../_static/live/{name}.html">Run this example in the browser, with sliders</a></p>'

@@ -1,6 +1,6 @@
 """Thumbnails of the examples.
 
-`python -m docs.thumbnails` redraws them, or only those of the examples named.
+`python -m docs.thumbnails` redraws all thumbnails, or those of the named examples.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def small_plots() -> Iterator[None]:
 
 
 def draw(name: str, path: Path) -> None:
-    """Write the thumbnail of an example, from a picture of the pages or one that the example draws."""
+    """Write the thumbnail of an example, from a picture of the pages or a picture that the example draws."""
     if name in SHOWN:
         shrink(DOCS / "pictures" / SHOWN[name], path, CUT.get(name))
         return
@@ -107,7 +107,7 @@ def draw(name: str, path: Path) -> None:
 
 
 def shrink(picture: Path, path: Path, cut: tuple[float, float, float, float] | None) -> None:
-    """Write part of a picture as a thumbnail: the top of a tall picture, a wide one with margins."""
+    """Write part of a picture as a thumbnail: the top of a tall picture, or a wide picture with margins."""
     from PIL import Image, ImageOps
 
     with Image.open(picture) as whole:
@@ -122,7 +122,7 @@ def shrink(picture: Path, path: Path, cut: tuple[float, float, float, float] | N
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Draw the thumbnails named, or all."""
+    """Draw the named thumbnails, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m docs.thumbnails", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("examples", nargs="*", choices=[*of_examples(), []], metavar="EXAMPLE", help=", ".join(of_examples()))
     for name in parser.parse_args(given).examples or of_examples():

@@ -14,10 +14,11 @@ PAGE = Path(__file__).parent / "twelve_models.md"
 HEAD = """# Twelve models
 
 Each model is one function in `examples/twelve` that builds a graph and runs it, in at most 25 lines of 100 characters. Its
-numbers are keyword arguments: `from examples.twelve import kettle`, `kettle.simulate(ohm=30.0)`.
+parameters are keyword arguments: `from examples.twelve import kettle`, `kettle.simulate(ohm=30.0)`.
 
-`python -m campaigns.twelve_models` compares each with a reference that does not use this project, for the numbers below and for
-random ones. The deviation is the largest difference over the largest value. SciPy integrates the equations of the references.
+`python -m campaigns.twelve_models` compares each with a reference that does not use this project, for the parameters below and
+for random parameters. The deviation is the largest difference divided by the largest value. SciPy integrates the equations of the
+references.
 
 | model | lines | reference | deviation |
 |---|---|---|---|

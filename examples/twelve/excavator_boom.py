@@ -1,4 +1,4 @@
-"""A cylinder under PI control raises an excavator's boom, which is loaded later."""
+"""A cylinder under PI control raises an excavator's boom, to which a load is added later."""
 
 from screwbond import Chain, Graph, Link, R, Se, attach_between, attach_force, chain_graph
 from screwbond import cylinder_inertia, force, ground, line_force, signals

@@ -1,4 +1,4 @@
-"""A half car drives on a sinusoidal road, which the rear axle reaches later.
+"""A half car drives on a sinusoidal road; the rear axle follows with a delay.
 
 `arms` are the positions of the axles relative to the centre of mass, m; `road` is the amplitude of
 the road's vertical speed, m/s.

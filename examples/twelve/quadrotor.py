@@ -1,7 +1,7 @@
 """A quadrotor levels itself and climbs: a thrust and a drag torque act at each rotor.
 
-`drag` is torque over thrust, m; `tilt` is the initial angle about an oblique axis, rad; `goal` is
-the final height, m.
+`drag` is the ratio of torque to thrust, m; `tilt` is the initial angle about an oblique axis, rad;
+`goal` is the final height, m.
 """
 
 import numpy as np

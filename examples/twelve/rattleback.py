@@ -1,4 +1,4 @@
-"""A rattleback: an ellipsoid with skewed inertia rolls without slip, rattles and turns back.
+"""A rattleback, an ellipsoid with skewed inertia, rolls without slip, rattles and turns back.
 
 Semi-axes, and depth of the centre of mass below the ellipsoid's centre, m; `skew` is the angle from
 the surface's axes to the principal axes of inertia, rad; `spin` and `rock` are the initial angular

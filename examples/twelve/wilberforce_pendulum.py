@@ -1,4 +1,4 @@
-"""A Wilberforce pendulum: its spring couples length and twist, and its energy moves back and forth.
+"""The spring of a Wilberforce pendulum couples length and twist; energy moves back and forth.
 
 The stiffness is [[k, coupling], [coupling, twist]], N/m, N and N m/rad; the pendulum starts at
 rest.

@@ -158,7 +158,7 @@ def network(
     constants: Mapping[str, float] = EMPTY,
     T: Value = 298.15,
 ) -> Graph:
-    """Mass-action reactions as text or rows: "E + S <-> ES : kf kr", or one-way "ES -> E + P : k".
+    """Mass-action reactions as a string or as rows: "E + S <-> ES : kf kr", or one-way "ES -> E + P : k".
 
     With `<->` only, the network has potentials, whose constants follow from the rates by detailed balance, and an energy ledger;
     with any `->` it is kinetics without energy. The signal `amounts.X` is the amount of a species X.

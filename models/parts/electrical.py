@@ -341,7 +341,7 @@ MOHAN = "Mohan, Undeland and Robbins 2003, chapter 8"
 
 @SHELF.part(LEG, MOHAN, f"gate=1 signal, {VALVE}")
 def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Two transistors with antiparallel diodes; a gate signal closes the upper transistor above 1/2, otherwise the lower.
+    """Two transistors with antiparallel diodes; a gate signal above 1/2 turns on the upper transistor, otherwise the lower.
 
     Ports plus, out, minus.
     """

@@ -140,7 +140,7 @@ ENGINE = characteristic_map([0.0, 100.0, 300.0, 500.0], [0.0, 1.0], [[0.0, 80.0]
 
 @SHELF.part(r"\tau = M(\omega, u)", "Heywood 1988, chapter 15", "throttle=1 signal", passive=False)
 def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
-    """Engine with a `characteristic_map`: torque in N m over speed in rad/s and throttle."""
+    """Engine with a `characteristic_map`: torque in N m as a function of speed in rad/s and throttle."""
     numbers, signals = modulated(u=throttle)
     return R(name, effort=lambda w, u: -torque(w, u), parameters=numbers, signals=signals, domain="rotation")
 
@@ -196,7 +196,7 @@ BEARING = curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])
     r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)", "Modelica Standard Library, BearingFriction", "w0=1e-3 rad/s"
 )
 def bearing_friction(name: str, w0: Value, torque: Curve = BEARING) -> Element:
-    """Bearing friction with a `curve`: torque in N m over speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
+    """Bearing friction with a `curve`: torque in N m against speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
 
     def effort(w: Value, w0: Value) -> Value:
         return torque(absolute(w)) * tanh(w / w0)
@@ -372,7 +372,7 @@ def tyre_sideways(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Valu
     passive=False,
 )
 def relaxing_tyre(name: str, B: Value, Cs: Value, D: Value, N: Value, speed: Value, sigma: Value) -> Graph:
-    """Longitudinal or lateral tyre whose slip builds up over the relaxation length sigma; works from rest."""
+    """Longitudinal or lateral tyre whose slip builds up over the relaxation length sigma; also valid at rest."""
     part, (numbers, signals) = Graph(name), modulated(u=speed, sigma=sigma)
     relaxing = [("ds", lambda v, s, u, sigma: (v - absolute(u) * s) / sigma, ("v", "s", "u", "sigma"))]
     inputs = {"v": "force.flow", **signals}

@@ -147,7 +147,7 @@ def rows(paper: str, heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line[1:-1].split(" | ")] for line in lines]
 
 
-RIGHT, WRONG = "Right as printed", "Wrong as printed"
+RIGHT, WRONG = "Correct as printed", "Wrong as printed"
 
 
 def cited() -> Iterator[tuple[str, str, bool, str]]:
