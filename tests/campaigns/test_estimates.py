@@ -25,4 +25,4 @@ def test_how_many_lie_within():
 def test_how_few_are_too_few(capsys):
     assert least(100) == 87 and least(1) == 0
     assert main(["--count", "2", "--study", "ball"]) == 0
-    assert "2 of 2 ellipsoids hold the truth, 2 of the linear problem" in capsys.readouterr().out
+    assert "2 of 2 ellipsoids contain the true values, 2 of the linear problem" in capsys.readouterr().out

@@ -53,4 +53,4 @@ def test_a_model_that_takes_too_long_or_dies_fails(monkeypatch):
     monkeypatch.setattr(exports, "judge", slow)
     assert cells("bridge", ["gcc", "wasm"], "gcc", "", seconds=0.2) == {"gcc": "same", "wasm": "fails: no answer in 0.2 s"}
     monkeypatch.setattr(exports, "judge", dying)
-    assert cells("bridge", ["gcc"], "gcc", "")["gcc"] == "fails: the process ended with 3"
+    assert cells("bridge", ["gcc"], "gcc", "")["gcc"] == "fails: the process ended with exit code 3"
