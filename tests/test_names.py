@@ -73,7 +73,7 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
 
 
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
-"""Constants that modules of a room share on purpose: the layout of a table, parts of a method of integration, parts of a
+"""Constants that modules of a subpackage share on purpose: the layout of a table, parts of a method of integration, parts of a
 domain."""
 
 
@@ -89,7 +89,7 @@ def constants(tree: ast.Module):
 
 
 def test_a_constant_has_one_meaning_in_a_room() -> None:
-    """A room is a folder of a package, or one of `bondgraph.run`."""
+    """A subpackage is a folder of a package, or one of `bondgraph.run`."""
     meanings = collections.defaultdict[tuple[Path, str], set[str]](set)
     for path in SOURCES:
         parts = path.relative_to(ROOT).parts

@@ -12,8 +12,8 @@ from tests.inner.model import TIME_DERIVATIVE
 
 
 def geared() -> Graph:
-    """Two inertias on one shaft, one of them dependent; two resistors in series, whose loop depends on itself; and a switch
-    between a battery and a coil."""
+    """Return two inertias on one shaft, one of them dependent; two resistors in series, whose loop depends on itself; and a
+    switch between a battery and a coil."""
     graph, shaft, divider, branch = Graph("geared"), J1("shaft"), J1("divider"), J1("branch")
     graph.connect(Se("torque", 1.0), shaft).connect(shaft, I("one", 2.0)).connect(shaft, I("two", 3.0))
     graph.connect(Se("supply", 1.0), divider).connect(divider, R("upper", 2.0)).connect(divider, R("lower", 3.0))

@@ -1,4 +1,5 @@
-"""The judges of the campaign of modes against closed forms, how the campaign classifies their answers, and a small sample."""
+"""The reference programs of the campaign of modes against closed forms, how the campaign classifies results, and a small
+sample."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ SOURCE = Branch("V", "V", 1, 0, wave=SINE)
 
 
 def agrees(known: Reference, channel: int, exact: np.ndarray, most: float) -> None:
-    """Test that the answer is correct within its stated error, and that this error is small."""
+    """Test that the result is correct within its stated error, and that this error is small."""
     assert known.settled and known.error[channel] < most
     assert np.abs(known.values[:, channel] - exact).max() <= known.error[channel]
 
@@ -243,7 +244,7 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_a_difference_is_judged_again_with_shorter_steps() -> None:
-    """An event lies less than the shortest step after a time that all step lengths share: halving sees 7e-6 of 5e-5."""
+    """An event lies less than the shortest step after a time that all step sizes share: halving sees 7e-6 of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
     )

@@ -52,7 +52,7 @@ def problems(graph: Graph) -> tuple[Problem, ...]:
 
 
 def here() -> int:
-    """The caller's line."""
+    """Return the caller's line."""
     frame = inspect.currentframe()
     assert frame is not None and frame.f_back is not None
     return frame.f_back.f_lineno
@@ -131,7 +131,7 @@ def check_strokes(model: Model) -> None:
 
 
 def flux(p, k):
-    """Flow of an I whose relation the user has not inverted."""
+    """Return the flow of an I whose relation the user has not inverted."""
     return k * p * p * p + p
 
 
@@ -406,7 +406,7 @@ def test_every_message_has_a_place_and_a_cure() -> None:
 
 
 def chain(n: int) -> Graph:
-    """Masses with springs and dampers in parallel between them."""
+    """Return masses with springs and dampers in parallel between them."""
     graph, before = Graph("chain"), J1("m0 v")
     graph.connect(Se("pull", 1.0), before).connect(before, I("m0", 1.0))
     for k in range(1, n):

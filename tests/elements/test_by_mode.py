@@ -30,7 +30,7 @@ from bondgraph.export import c_source, latex, state_equations
 
 
 def after(time: float) -> Automaton:
-    """An automaton that enters the state "contact" at a given time."""
+    """Return an automaton that enters the state "contact" at a given time."""
     return Automaton("bumper", ("free", "contact"), "free", (Transition("free", "contact", lambda t: t - time, ("time",)),))
 
 

@@ -17,7 +17,7 @@ LIMIT = 1.0
 
 
 def block(load, mass=(1.0, 1.0), signals=(), **friction):
-    """A block on a table, under a load."""
+    """Return a block on a table, under a load."""
     graph, v = Graph("block"), J1("v", domain="translation")
     graph.connect(Se("load", load, signals=signals), v).connect(v, I("m", np.diag(mass)))
     return compile_model(graph.connect(v, Friction("f", LIMIT, dimension=2, **friction)))
@@ -136,7 +136,7 @@ def test_along_one_line_it_is_the_scalar_element():
 
 
 def sphere(friction, dimension, turn=0.0, mass=2.0, radius=0.1, gravity=9.81):
-    """A sphere on a floor: its velocity and spin in the floor plane, and its height, which an ideal constraint holds."""
+    """Return a sphere on a floor: its velocity and spin in the floor plane, and its height, which an ideal constraint holds."""
     graph, v, w, slip = (
         Graph("sphere"),
         J1("v", domain="translation"),
@@ -199,7 +199,7 @@ def test_it_has_linear_equations_where_it_sticks():
 
 
 def geared(drive, load, inertia=1.5, start=0.0, **friction):
-    """A shaft of 1 kg m^2 with friction, a gear of ratio 2, and a body behind it."""
+    """Return a shaft of 1 kg m^2 with friction, a gear of ratio 2, and a body behind it."""
     graph, gear = Graph("geared"), TF("gear", 0.5, domains=("rotation", "rotation"))
     shaft = graph.series(Se("drive", drive), I("shaft", 1.0, initial=start), Friction("loss", 1.0, **friction))
     graph.connect(shaft, gear).connect(gear, graph.series(I("body", inertia), Se("load", load)))

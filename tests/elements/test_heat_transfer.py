@@ -14,7 +14,7 @@ C1, C2, G = 100.0, 50.0, 2.0
 
 
 def body(name: str, capacity: float, start: float) -> Element:
-    """A body whose energy c T0 (exp(S / c) - 1) is relative to the start."""
+    """Return a body whose energy c T0 (exp(S / c) - 1) is relative to the start."""
     values = {"c": capacity, "T0": start}
     return C(name, energy=lambda S, c, T0: c * T0 * (exp(S / c) - 1.0), parameters=values, domain="thermal")
 
@@ -26,7 +26,7 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float = 400.0, cold: float = 300.0) -> Graph:
-    """Two bodies, connected directly to the ports of a heat transfer, and the arrows of both bonds."""
+    """Return two bodies, connected directly to the ports of a heat transfer, and the arrows of both bonds."""
     graph, bonds = Graph("pair"), ((body("A", C1, hot), wall.port("1")), (wall.port("2"), body("B", C2, cold)))
     for (tail, head), turned in zip(bonds, flipped, strict=True):
         graph.connect(head, tail) if turned else graph.connect(tail, head)

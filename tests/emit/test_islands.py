@@ -1,4 +1,4 @@
-"""Long routines of independent parts: equal parts are written once, with the bits of the reference."""
+"""Long routines of independent parts: equal parts are written once, and results match the reference bit for bit."""
 
 from __future__ import annotations
 

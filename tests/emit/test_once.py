@@ -1,4 +1,4 @@
-"""Things made once in a process: threads that ask at the same time wait for the first."""
+"""Objects created once per process: threads that request one simultaneously wait for the first."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ ANGLES = 6
 
 
 def _sines_and_cosines(angles: np.ndarray) -> np.ndarray:
-    """Sine and cosine (samples, 6, 2) of angles (samples, 6), from machine code."""
+    """Return the sine and cosine (samples, 6, 2) of angles (samples, 6), from machine code."""
     tape = Tape()
     x = tape.inputs("x", ANGLES)
     routine = Routine("angles", tape, (("x", ANGLES),), tuple(f(a) for a in x for f in (sin, cos)))

@@ -68,7 +68,7 @@ def test_covariance_is_that_of_the_linear_problem():
 
 
 def test_what_the_data_cannot_tell_is_named():
-    """The speed alone determines the voltage only relative to the ratio, and is independent of an unused number."""
+    """The speed alone determines the voltage only relative to the ratio, and is independent of an unused parameter."""
     numbers = {"supply.value": (2.0, 10.0), "emf.ratio": (0.004, 0.02), "winding.resistance": (2.0, 8.0)}
     steady = {"rotor.flow": (np.array([5.0, 6.0]), np.full(2, measured()["rotor.flow"][-1]), 1.0)}
     found = estimate(drive(), numbers, steady, progress=False)
@@ -136,7 +136,7 @@ def test_several_experiments_tell_more_than_one():
 
 
 def test_runs_that_fail_inside_the_search_are_stepped_back_from():
-    """A resistance below zero is refused. A search whose bounds allow this continues near it, and says so."""
+    """A resistance below zero is refused. A search whose bounds allow this continues near it, and reports this."""
     ranges = {"winding.resistance": (-100.0, 40.0, 100.0), "friction.resistance": (-1e-4, 1e-6, 1e-4)}
     found = estimate(drive(), ranges, data(0), progress=False)
     assert found.failures and all("E119" in reason for reason in found.failures)

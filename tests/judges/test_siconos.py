@@ -1,4 +1,4 @@
-"""Published answers: the result tables of Siconos' tutorials for the same systems.
+"""Published results: the tables of Siconos' tutorials for the same systems.
 
 Parameters and numbers are those of siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`.
 """
@@ -78,7 +78,7 @@ def test_impacts_of_a_ball(table, model, initial, t_end):
 def test_a_column_of_beads(how):
     """Ten steel beads fall on a wall, all restitutions 1: all bounce back alike.
 
-    Simultaneous and sequential impacts agree here, since each returning bead strikes an equal one that is still falling.
+    Simultaneous and sequential impacts agree here, since each returning bead hits an equal bead that is still falling.
     """
     radius, mass = 0.005, 4 / 3 * 3.14159265 * 0.005**3 * 7780
     (published,) = PUBLISHED["BeadColumnED_NewtonLaw"].values()
@@ -110,7 +110,7 @@ def test_a_slider_with_play_in_its_guide():
 
 
 def test_a_woodpecker_on_its_pole():
-    """Friction, impacts and jamming: our course and theirs agree within the errors of both schemes, which are first-order."""
+    """Friction, impacts and jamming: our trajectory and theirs agree within the errors of both schemes, which are first-order."""
     (published,) = PUBLISHED["Woodpecker"].values()
     published = np.array(published)
     steps = stepper(woodpecker(), inertia="full", friction="coulomb", restitution={"beak": 0.5})

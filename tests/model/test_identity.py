@@ -57,7 +57,7 @@ def test_a_pebble_called_plane_has_its_size() -> None:
 
 
 def concrete(base: type) -> set[type]:
-    """The laws that the package defines."""
+    """Return the laws that the package defines."""
     own = [kind for kind in base.__subclasses__() if kind.__module__.startswith("bondgraph.")]
     return {kind for below in own for kind in concrete(below)} or {base}
 

@@ -78,7 +78,7 @@ CARRIED_BY = {
 
 
 def of_joints(tree: Tree, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the joint positions of every link, driven ones by their own formulas."""
+    """Return the joint positions of every link, driven joints by their own formulas."""
     found, at = {}, 0
     for link in tree.links:
         if link.mimic is None:

@@ -26,7 +26,7 @@ GAPS = (0.004, -0.003)
 
 
 def norm(a):
-    """Length of real or complex vectors (3,); analytic, for complex steps."""
+    """Return the length of real or complex vectors (3,); analytic, for complex steps."""
     return np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 

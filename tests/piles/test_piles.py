@@ -225,7 +225,8 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """It holds to rounding, for a body that tumbles about a general axis and whose centre of mass is not its origin."""
+    """It is satisfied to rounding error, for a body that tumbles about a general axis and whose centre of mass is not its
+    origin."""
     body = rigid_body(
         "stone",
         mass=2.0,

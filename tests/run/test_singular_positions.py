@@ -19,7 +19,7 @@ MOMENT = 0.1
 
 @cache
 def crank(rate: float = 3.0, extra: bool = False) -> Compiled:
-    """Massless crank and rod of 1 m each; at every dead centre the slider stands still on the axis of the crank."""
+    """Return a massless crank and rod of 1 m each; at every dead centre the slider stands still on the axis of the crank."""
     bars = [
         Link(name, joints.revolute(Z, (k, 0, 0)), BodyInertia(1.0, (MOMENT,) * 3, (k + 0.5, 0, 0)))
         for k, name in enumerate(("crank", "rod"))

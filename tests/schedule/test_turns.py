@@ -39,7 +39,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kind(rng: np.random.Generator, ins: int, outs: int) -> Kind:
-    """A kernel with sums of products of all inputs as results, scaled to the size of the inputs."""
+    """Return a kernel with sums of products of all inputs as results, scaled to the size of the inputs."""
     tape = Tape()
     given = tape.inputs("v", ins)
     found = []
@@ -58,7 +58,7 @@ def places(access: Access, count: int) -> set[int]:
 
 
 def random_schedule(seed: int) -> Schedule:
-    """Loops over consecutive places, most of them close to places that earlier loops have written."""
+    """Return loops over consecutive positions, most of them close to positions that earlier loops have written."""
     rng = np.random.default_rng(seed)
     size, loops = 300, []
     homes = [("x", 0, 1)]

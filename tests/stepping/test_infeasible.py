@@ -29,7 +29,7 @@ HALF = 0.5
 
 
 def tipped(angle: float, far: float | None = None) -> Graph:
-    """A box of 1 m and 1 kg, rotated about its lower right corner B, and optionally a finger at the distance `far` to the
+    """Return a box of 1 m and 1 kg, rotated about its lower right corner B, and optionally a finger at the distance `far` to the
     left."""
     graph = Graph("tipped")
     corner = (math.cos(angle) * HALF + math.sin(angle) * HALF, math.sin(angle) * HALF - math.cos(angle) * HALF)

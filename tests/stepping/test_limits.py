@@ -18,7 +18,7 @@ WORLD: dict[str, Any] = {"domain": "screw", "frame": "0"}
 
 
 def pulled(mass: float, law: Compliant | Rigid) -> Graph:
-    """A ball of weight 9.81 N, for any mass, pulled over the floor through a spring that keeps it from rolling."""
+    """Return a ball of weight 9.81 N, for any mass, pulled over the floor through a spring that keeps it from rolling."""
     graph = Graph("pulled")
     body = rigid_body(
         "ball",

@@ -20,7 +20,7 @@ def clamp() -> Graph:
 
 
 def curved(graph: Graph, count: int) -> Graph:
-    """Inertias, each with a resistor used against its curve."""
+    """Return inertias, each with a resistor used against its curve."""
     for k in range(count):
         node = J1(f"node {k}")
         graph.connect(I(f"x{k}", 1.0, initial=1.0 + k), node).connect(node, R(f"r{k}", flow=lambda e: e**3 + e))

@@ -15,7 +15,8 @@ MAKE = {"R": R, "C": lambda name, value: C(name, capacitance=value), "D": lambda
 
 
 def circuit(parts, numbers):
-    """A network of (name, from, to), its kind the first letter, with a source from the last node to the first; 0 is ground."""
+    """Return a network of (name, from, to), its kind the first letter, with a source from the last node to the first; 0 is
+    ground."""
     graph, values = Graph("circuit"), iter(numbers)
     parts = [(*part, None) if part[0][0] in "DV" else (*part, next(values)) for part in parts]
     nodes = {k: J0(f"n{k}", domain="electrical") for k in sorted({n for part in parts for n in part[1:3]} - {0})}

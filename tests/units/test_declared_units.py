@@ -54,7 +54,7 @@ CASES = {
 
 
 def plant(which: int) -> Graph:
-    """A motor with a rack, a hydraulic tank and a wall; `which` selects the column of `CASES`."""
+    """Return a motor with a rack, a hydraulic tank and a wall; `which` selects the column of `CASES`."""
     v = {name: pair[which] for name, pair in CASES.items()}
     graph, loop = Graph("plant"), J1("loop", domain="electrical")
     graph.connect(Se("u", v["u"]), loop).connect(loop, R("r", v["r"])).connect(loop, C("c", capacitance=v["c"]))

@@ -82,9 +82,9 @@ class Weights:
         return seen
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if all energy that a state has had is rounding of the energy in play, or zero: a motion that a symmetry
-        forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it
-        are."""
+        """Return True if all energy that a state has had is rounding error relative to the energy scale, or zero: a motion that a
+        symmetry forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy that drive
+        it are."""
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
         couplings = self._bound.jacobian_couplings(t, self.known, m)

@@ -106,7 +106,7 @@ def test_a_spring_in_the_axes_of_c2_bends_the_parabola():
 
 
 def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
-    """Errors of the end of slip (relative) and of the place (m), by stiffness."""
+    """Return the errors of the end of slip (relative) and of the place (m), by stiffness."""
     spin, v0 = (-30.0, 10.0, 0.0), 0.8
     slip = np.array([v0 - R * spin[1], R * spin[0]])
     errors = []

@@ -32,7 +32,7 @@ LAWS = {
 
 
 def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
-    """Two ellipsoids that spin fast meet, stick and part within 5 ms."""
+    """Return two ellipsoids that spin fast meet, stick and part within 5 ms."""
     one = free(skin(0.036, 0.025, 0.029), 0.07, (0, 0, 0), (0.88, 0.22, 0.02, 0.42), omega=(-3.3, -9.6, 12.0))
     two = free(
         skin(0.038, 0.021, 0.016),

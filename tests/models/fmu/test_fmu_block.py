@@ -1,4 +1,4 @@
-"""FMUs as blocks: units from a library against the same laws in the graph."""
+"""FMUs as blocks: FMUs with a library against the same laws in the graph."""
 
 from __future__ import annotations
 

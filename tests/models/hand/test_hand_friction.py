@@ -80,7 +80,8 @@ def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None
 
 
 def lasting(run: HandRun) -> list[float]:
-    """Return times of events, without those of a tip that sticks only momentarily before it slips, which rounding decides."""
+    """Return times of events, without those of a tip that sticks only momentarily before it slips, which depends on rounding
+    errors."""
     events = [e for e in run.events() if not e["internal"]]
     sticks = [k for k, e in enumerate(events[:-1]) if e["kind"] == "stick" and events[k + 1]["kind"] == "slip"]
     brief = {n for k in sticks for n in (k, k + 1) if events[k + 1]["time"] - events[k]["time"] < 1e-6}

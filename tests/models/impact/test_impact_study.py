@@ -1,4 +1,4 @@
-"""Arms that strike in simulation, the study, its figures and the command."""
+"""Arms that hit a wall in simulation, the study, its figures and the command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LAWS = ("viscoelastic", "virtual spring", "Maxwell")
 
 @cache
 def slow(law: str, name: str = "own") -> ImpactRun:
-    """Return a strike of 2 ms at 1 cm/s, during which the arm hardly moves."""
+    """Return an impact of 2 ms at 1 cm/s, during which the arm hardly moves."""
     striker = default_striker() if name == "own" else Striker(panda(), Q, FLANGE, (0.0, 0.0, -1.0))
     mass = effective_mass(*striker.arguments, kind="momentum")
     return simulate_impact(striker, equivalent_laws(0.01, mass * 0.01 * 1.3, 2e-3, 0.3)[law], samples=800)

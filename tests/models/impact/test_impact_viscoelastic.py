@@ -53,7 +53,7 @@ def test_restitution_takes_many_speeds_and_knows_no_units() -> None:
 
 
 def integrated(impact: ViscoelasticImpact) -> tuple[float, np.ndarray, object]:
-    """Time and state (s, s', dissipated energy) at release, by SciPy."""
+    """Return the time and state (s, s', dissipated energy) at release, by SciPy."""
 
     def rates(_: float, x: np.ndarray) -> list[float]:
         s, u, _ = x

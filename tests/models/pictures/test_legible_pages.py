@@ -168,7 +168,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
 
 
 def told_where_the_pointer_is(window: Browser, few: bool) -> None:
-    """Check that labels without room appear beside the pointer; among forty on a phone, some have none."""
+    """Check that labels without space appear beside the pointer; among forty on a phone, some have none."""
     left = window.run("pointed.left.map(label => [label.text, ...label.at])")
     assert left or few
     for name, x, y in left[:6]:
@@ -234,7 +234,7 @@ def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser
 
 
 def flung(way: float) -> Scene:
-    """A ball of 10 cm that goes some metres."""
+    """Return a ball of 10 cm that goes some metres."""
     t = np.linspace(0.0, 1.0, 41)
     ball = Solid("ball", unrotated_poses(np.outer(t, [0.6 * way, 0.0, -0.8 * way])), sphere(0.05), look=Look.OPAQUE)
     return Scene("flung", t, (ball,))

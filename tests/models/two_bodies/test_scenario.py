@@ -1,4 +1,4 @@
-"""Scenario files: valid values pass unchanged; every error is reported at once, with its path, file and line."""
+"""Scenario files: valid values pass unchanged; all errors are reported together, each with its path, file and line."""
 
 import json
 import math
