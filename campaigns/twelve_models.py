@@ -41,7 +41,7 @@ G = 9.81
 
 
 def integrated(rates: Callable[..., Any], run: Result, start: Any) -> np.ndarray:
-    """States (n, k) of the reference at the samples of a run."""
+    """Return the states (n, k) of the reference at the samples of a run."""
     solution = solve_ivp(rates, (0.0, run.t[-1]), start, "DOP853", rtol=1e-11, atol=1e-13, t_eval=run.t)
     return np.asarray(solution.y)
 
@@ -290,7 +290,7 @@ def quadrotor_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def profile() -> tuple[np.ndarray, np.ndarray]:
-    """100,000 heights, m, over 100 s."""
+    """Return 100,000 heights, m, over 100 s."""
     t = np.linspace(0.0, 100.0, 100_000)
     return t, np.cumsum(np.random.default_rng(1).normal(size=len(t))) * 1e-4
 

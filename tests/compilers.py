@@ -58,7 +58,7 @@ def replace_procedures(compiler: str) -> list[int]:
 
     Call this before importing modules that compile any.
     """
-    assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "they have LLVM's already"
+    assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "LLVM's code already exists"
     made: list[int] = []
 
     def compiled(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> llvm.Library:

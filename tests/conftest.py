@@ -183,7 +183,7 @@ def few_objects() -> None:
 def one_loop(request: pytest.FixtureRequest) -> None:
     """Handle events once only, for tests that count the work of a run."""
     if request.config.getoption("--both-loops"):
-        pytest.skip("calls of runs are counted, and here each run is made twice")
+        pytest.skip("this test counts the calls of a run, and here each run is made twice")
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def test_nothing_is_made_twice(through) -> None:
 
     def make() -> object:
         count.append(1)
-        time.sleep(0.01)  # other threads ask meanwhile
+        time.sleep(0.01)  # other threads request it meanwhile
         return object()
 
     ask = through(make)

@@ -421,7 +421,7 @@ def test_what_yields_in_one_mode_only() -> None:
     assert {u.element for u in model.system.unknowns if u.algebraic} == {"hold", "s"}
     found = state_equations(model)
     assert "L.p' = -L.p*hold.alpha1 - L.inertia*hold.alpha0*hold.h" in str(found), "open: differentiated"
-    assert "hold.h' = -hold.alpha0*hold.h/hold.alpha1" in str(found), "closed: at once"
+    assert "hold.h' = -hold.alpha0*hold.h/hold.alpha1" in str(found), "closed: without a derivative"
     for equations in (found, state_equations(model, numbers=True)):
         agree(model, equations, 5)
 

@@ -105,7 +105,7 @@ def test_a_slider_with_play_in_its_guide():
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
     np.testing.assert_allclose(found[1:3], expected[1:3], rtol=1e-3)
     assert found[3, 0] == pytest.approx(expected[3, 0], rel=0.01)
-    assert np.abs(q[:, 2]).max() < 1e-9  # the slider hits with both corners at once, and does not rotate
+    assert np.abs(q[:, 2]).max() < 1e-9  # the slider hits with both corners simultaneously, and does not rotate
     assert run.statistics.steps < 20_000  # rounding errors in that symmetry do not shorten the steps
 
 

@@ -103,7 +103,7 @@ def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
     except ModelError:
         with pytest.raises(ModelError):
             graph.freeze()
-        pytest.skip("what is refused before it has bonds")
+        pytest.skip("the graph is refused before it has bonds")
     if found is None:
         pytest.skip("an element without a dual")
     return found

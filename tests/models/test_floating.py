@@ -119,7 +119,7 @@ def test_all_falls_alike():
     run = compile_model(Graph("top").connect(Se("idle", dimension=8), part.port("joints"))).simulate(0.5, **SETTINGS)
     assert run["probe.q"][-1] == pytest.approx([0, 0, 0, 1.0, 2.0, 3.0 - 9.81 * 0.125, 0.4, 0.2], abs=1e-8)
     assert np.linalg.eigvalsh(mass_matrix(tree, run["probe.q"][-1]).astype(float))[0] > 0.0
-    assert run.statistics.steps < 1000, "what a symmetry holds at zero makes no step shorter"
+    assert run.statistics.steps < 1000, "quantities that are zero by symmetry do not shorten steps"
 
 
 def test_a_floating_tree_can_be_tied_to_a_body():

@@ -125,7 +125,7 @@ def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
         at_end, inside = np.abs(found.x - exact.x)[-1].max(), np.abs(found.x - exact.x).max()
         errors.append([at_end, inside, np.abs(found.integrals - exact.integrals)[-1].max()])
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
-    # The first steps are shorter; halving the rest after them does not divide the error exactly.
+    # The first steps are shorter; halving the remaining steps does not divide the error exactly.
     assert np.all(orders[:, 0] > 4.6) and np.all(orders[:, 2] > 4.6)
     assert np.all(orders[:, 1] > 3.8)
 

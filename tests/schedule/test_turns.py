@@ -76,7 +76,7 @@ def random_schedule(seed: int) -> Schedule:
             continue
         loops.append(KernelLoop(kind(rng, len(ins), len(outs)), count, parallel, tuple(ins), tuple(outs)))
         homes += [(a.block, a.start, a.stride) for a in outs if count > 1]
-    # only a part of the workspace is read at the end; the rest need not be stored
+    # only a part of the workspace is read at the end; the remainder need not be stored
     read = [
         KernelLoop(kind(rng, 1, 1), 1, True, (Access("w", int(rng.integers(size)), 0),), (Access("out", size + k, 0),))
         for k in range(6)

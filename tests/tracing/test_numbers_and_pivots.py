@@ -77,6 +77,6 @@ def test_an_entry_that_is_only_rounding_counts_as_zero_in_any_unit(unit):
     rounding = x + y - x - y
     entries = {(0, 0): x, (0, 1): rounding, (1, 0): rounding * x / y + rounding, (1, 1): x + 1e-9 * y - x}
     values = samples(entries)
-    assert np.any(samples.row([rounding])[0] != 0.0), "rounding is there"
+    assert np.any(samples.row([rounding])[0] != 0.0), "the rounding error must occur"
     assert not values[0, 1].any() and not values[1, 0].any()
     np.testing.assert_allclose(values[1, 1], 1e-9 * values[0, 0] * samples.row([y / x])[0], rtol=1e-5)

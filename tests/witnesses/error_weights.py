@@ -198,8 +198,8 @@ class Weights:
         for state in np.flatnonzero(h * driven > rules.SIGNIFICANT * tolerance[:n]):
             noise[state] += driven[state] if self.at_rest(int(state), t, x, m) else 0.0
         noise[n:] += self._propagated_noise(t, x, m, max(h, rules.USUAL_STEP * self._longest) * noise[:n])
-        # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding; if all energy in play is
-        # rounding, it is.
+        # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding error, unless all
+        # energies are within rounding error.
         noise[n:] = np.where((noise[n:] < rules.POWER_ROUNDING * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
         if implicit:
             with np.errstate(all="ignore"):

@@ -62,7 +62,7 @@ def test_restitution_of_a_damped_spring(share):
     assert ledger.relative_residual < 1e-9
     lost = 0.5 * mass * speed**2 * (1.0 - float(np.real(expected)) ** 2)
     assert ledger.dissipated[-1] == pytest.approx(lost, rel=1e-8)
-    assert abs(ledger.lost[-1]) < 1e-15, "at contact off the spring is already relaxed"
+    assert abs(ledger.lost[-1]) < 1e-15, "the spring is relaxed when the contact ends"
 
 
 @pytest.mark.parametrize("rolls", [True, False])

@@ -97,7 +97,7 @@ def test_names_of_axes_do_not_matter(law, transport):
     given = impact({**LAWS[law], "transport": transport})
     plain = run_of(law, transport)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
-    assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
+    assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "there must be a deformation to transport"
     # Which chart of body 2 is in use depends on the names, and so do the axes of C2.
     chosen = (5, 14) if (law, transport) == ("rolling", "parallel") else (14,)
     for k in chosen:

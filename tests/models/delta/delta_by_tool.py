@@ -55,7 +55,7 @@ def masses(p: dict[str, float]) -> np.ndarray:
 def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any, cone: float) -> np.ndarray:
     """Return w'' (3,) without motor torques; friction of the paper's angles, its divisor at least cone^2."""
     h = STEP / max(float(np.linalg.norm(v)), 1e-3)
-    # Complex steps along the three axes at w, and along v at four places around it, all at once.
+    # Complex steps along the three axes at w, and along v at four points around it, all in one call.
     ahead = [w + k * h * v + 1e-30j * v for k in (-2.0, -1.0, 1.0, 2.0)]
     found = features(p, np.stack([*(w + 1e-30j * np.eye(3)), *ahead], axis=1), branch)
     points, links, rods = (part.imag / 1e-30 for part in found)

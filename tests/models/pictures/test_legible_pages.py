@@ -68,7 +68,7 @@ def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Pa
         assert window.run(OVERLAPS) == [], width
         assert window.run(SHARE) > 0.7, width
         assert window.run(WHOLE_WORDS)
-        # It is cut at the foot of its pane only where the window has no more room.
+        # It is cut at the foot of its pane only where the window has no more space.
         cut, high = window.run("[see[3] < .98 * home[3], $('graph').clientHeight]")
         assert not cut or high > (0.7 if width < 600 else 0.45) * height, (width, high)
         window.run("zoom(0)")
