@@ -71,7 +71,7 @@ def test_a_source_that_nothing_opposes_has_no_solution() -> None:
 
 
 def test_a_source_of_a_few_millivolts_that_nothing_opposes_has_no_solution() -> None:
-    """It first rises by 2.5 mV, which a diode shorts; a capacitor that is charged instantly is not a short."""
+    """The source first rises by 2.5 mV, which a diode shorts; a capacitor that is charged instantly is not a short."""
     wave = Wave(mean=-math.sin(1.5), size=1.0, omega=4.1, phase=1.5)
     shorted = Network((Branch("V", "V", 1, 0, wave=wave), Branch("D", "D", 1, 0), Branch("R", "R", 1, 0, 1.0)))
     assert analysed(shorted, SAMPLES).ends < 1e-3
@@ -110,7 +110,8 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
-    """It has 39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by one."""
+    """The row has 39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by
+    one."""
     assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -287,7 +288,7 @@ def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
 
 
 def test_linkages_are_graphs() -> None:
-    """Each part of the random linkages has its elements; compiling them takes seconds and is left to the thorough tests."""
+    """Each part of the random linkages has its elements; the thorough tests also compile them, which takes seconds."""
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}

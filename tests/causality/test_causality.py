@@ -237,7 +237,7 @@ def cube_root(p):
 
 @pytest.mark.parametrize("start", ["motor", "load"])
 def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
-    """Both flows are nonlinear, f_load = 3 f_motor; the one with a start value keeps its state."""
+    """Both flows are nonlinear, f_load = 3 f_motor; the mass with a start value keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     motor, load = (
         I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}, initial=0.8 if name == start else 0.0)

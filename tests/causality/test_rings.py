@@ -244,7 +244,7 @@ def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
 
 
 def test_a_coil_beside_a_switch_keeps_its_causality() -> None:
-    """It is the dual of a switch that shorts a capacitor: when it opens, it forces the flow to zero immediately."""
+    """The switch is the dual of a switch that shorts a capacitor: when it opens, it forces the flow to zero immediately."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (I("L", 1.0), 1, 2), (switch("S"), 1, 2), (Se("u", -1.0), 1, 0)]
     compiled = compile_model(dual(parts).add_automaton(lever("on", "off")), progress=False)
     run = compiled.simulate(2.0, samples=np.linspace(0.0, 2.0, 21), progress=False)

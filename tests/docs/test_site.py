@@ -32,7 +32,7 @@ PACKAGES = {"bondgraph": bondgraph, "screwbond.models": models, "screws": screws
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_has_its_entry(package: str) -> None:
-    """Each is on the page of the package that exports it; modules have their own page."""
+    """Each public name is on the page of the package that exports it; modules have their own page."""
     names = PACKAGES[package].__all__
     modules = {name for name in names if isinstance(getattr(PACKAGES[package], name), types.ModuleType)}
     described = DESCRIBED.findall(PAGES[package])
@@ -293,7 +293,7 @@ def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there are no notebooks")
 def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
-    """They show their stored outputs; the site runs nothing."""
+    """Notebooks show their stored outputs; the site runs nothing."""
     for name in notebooks():
         window.open(site / f"examples/{name}.html")
         assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name

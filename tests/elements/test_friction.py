@@ -62,7 +62,7 @@ def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
 
 
 def test_a_block_on_a_steep_incline_turns_and_slides_on():
-    """It does not stick, because the load exceeds the limit: it passes near rest, or rests for an instant."""
+    """The block does not stick, because the load exceeds the limit: it passes near rest, or rests for an instant."""
     given = {"load.value": np.array([0.0, -1.5])}
     for aside in (0.0, 1e-3, 0.5):
         run = loaded().simulate(5.0, initial={"m.p": np.array([aside, 1.0])}, parameters=given, progress=False, rtol=1e-9)
@@ -263,7 +263,8 @@ def test_friction_that_outgrows_its_load_ends_the_run():
 
 
 def test_backward_friction_of_its_own_limit():
-    """It sticks between limits of 1 forward and 3 backward; a negative limit ends the run; a plane has no backward limit."""
+    """The block sticks between limits of 1 forward and 3 backward; a negative limit ends the run; a plane has no backward
+    limit."""
     for load, speed in ((2.0, 1.0), (-2.0, 0.0), (-4.0, -1.0)):
         graph, v = Graph("ratchet"), J1("v", domain="translation")
         graph.connect(Se("load", load), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0, backward=lambda: 3.0))

@@ -48,7 +48,7 @@ def test_nothing_is_made_twice(through) -> None:
 
 
 def test_no_machine_code_is_made_without_a_lock() -> None:
-    """Otherwise two threads could both make it, and one would keep the addresses of discarded code."""
+    """Without a lock, two threads could both compile a function, and one would keep the addresses of discarded code."""
     root = Path(bondgraph.__file__).parent
     found = [
         str(path)

@@ -50,7 +50,7 @@ def bounced(times, numbers):
 
 @pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
 def test_a_ball_with_spin_against_complex_steps(spin):
-    """It sticks at the first bounce or at a later one, or keeps sliding."""
+    """The ball sticks at the first bounce or at a later one, or keeps sliding."""
     names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
     inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
     start = {"J.p": inertia * spin, "m.p": 0.2}
@@ -387,7 +387,8 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
-    """It lies at the centre of percussion of the blow on the other end: heavier ends pull it up, lighter ends press it down."""
+    """The support is at the centre of percussion for an impact on the other end: heavier ends pull the plank up there, lighter
+    ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is on the edge between pushing and letting go', **rests)
@@ -424,7 +425,8 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
 
 
 def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
-    """Its last bounce and the limit of all later bounces coincide; being one contact, it does not collide with itself."""
+    """The last bounce of an end and the limit of all later bounces coincide; being one contact, the end does not collide with
+    itself."""
     compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
     found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
     last, limit = found.result.events[-2:]
@@ -440,7 +442,7 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
-    """Their collision is not a linear problem: the run takes them in sequence, each by its own formula."""
+    """The collision of nonlinear storages is not a linear problem: the run takes them in sequence, each by its own formula."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)

@@ -71,7 +71,7 @@ def test_length(path):
 
 
 def test_every_example_is_tested():
-    """Each is tested here or in test_vehicles.py."""
+    """Each example is tested here or in test_vehicles.py."""
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
 

@@ -339,7 +339,7 @@ def test_names_survive_and_units_have_exponents(swing):
 
 
 def test_an_empty_array_is_no_variable(folder):
-    """Otherwise it would have the value reference of the next variable."""
+    """An empty array would have the value reference of the next variable."""
     graph = oscillator()
     graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
     unit = fmu(graph, folder / "empty.fmu", t_end=1.0, platforms=(), **SETTINGS)

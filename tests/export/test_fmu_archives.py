@@ -126,7 +126,7 @@ def test_a_graph_keeps_its_open_ports() -> None:
 
 
 def test_the_icon_is_the_graph(with_ports: Path) -> None:
-    """Its corners in the file keep the aspect ratio of the picture; an archive has no SVG without a PNG."""
+    """The corners of the icon in the file keep the aspect ratio of the picture; an archive has no SVG without a PNG."""
     names = set(zipfile.ZipFile(with_ports).namelist())
     if importlib.util.find_spec("matplotlib") is None:
         assert not {name for name in names if "icon." in name}

@@ -218,7 +218,7 @@ def held(value: Any, found: set[type]) -> set[type]:
 
 
 def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
-    """This ensures that each is written, read and run; the tests of FMUs cover libraries."""
+    """These graphs ensure that each record, law and element is written, read and run; the tests of FMUs cover libraries."""
     models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
     found = set().union(*(held(model, set()) for model in models))
     libraries = {kind for kind in MODEL_RECORDS if kind.__name__ == "ForeignLibrary"}

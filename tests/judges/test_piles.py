@@ -94,7 +94,8 @@ def test_a_bouncing_ball():
 
 @pytest.mark.parametrize("friction", [0.2, 0.05, 0.3])
 def test_a_ball_on_an_inclined_plane(friction):
-    """It rolls at 5/7 g sin where friction exceeds 2/7 tan, else slides at g (sin - mu cos): Drake's example of this name."""
+    """The ball rolls at 5/7 g sin where friction exceeds 2/7 tan, else slides at g (sin - mu cos): Drake's example of this
+    name."""
     angle = np.radians(40.0)
     slides = friction < 2.0 / 7.0 * np.tan(angle)
     gravity = 9.81 * np.array([np.sin(angle), 0.0, -np.cos(angle)])
@@ -107,7 +108,7 @@ def test_a_ball_on_an_inclined_plane(friction):
 
 
 def test_a_box_slides_as_in_mujoco():
-    """It slides v^2 / (2 mu g) before it stops, to within one of our steps; MuJoCo's friction is regularised and its contact
+    """The box slides v^2 / (2 mu g) before it stops, to within one of our steps; MuJoCo's friction is regularised and its contact
     soft."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     v, mu, step = 1.0, 0.4, 2e-3

@@ -64,7 +64,7 @@ def concrete(base: type) -> set[type]:
 
 @pytest.mark.parametrize("law", sorted(concrete(Law), key=lambda law: law.__name__))
 def test_every_law_says_what_it_is(law: type[Law]) -> None:
-    """Each has its statements in the table and signals on the record; a storage law also has outputs and a rule for dependent
+    """Each law has its statements in the table and signals on the record; a storage law also has outputs and a rule for dependent
     states."""
     assert law in ASSEMBLE
     assert law.signals is not Law.signals

@@ -114,7 +114,8 @@ def pendulum(**settings):
 
 
 def test_joint_limits():
-    """They are reported as events at the exact angle, end the run with a reason, or act as stops that only take energy."""
+    """Joint limits are reported as events at the exact angle, end the run with a reason, or act as stops that only take
+    energy."""
     result = run(pendulum(), 1.0, samples=0.01)
     kinds = [event.kind for event in result.events]
     assert kinds == ["lower limit of rod reached", "lower limit of rod left"]

@@ -337,7 +337,7 @@ def test_a_chain_does_not_branch():
 
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_freedom_that_moves_no_mass_is_named(unit):
-    """It is a massless link at an end, in any unit of length; with mass beyond it, it is not reported."""
+    """A massless link at an end is named, in any unit of length; with mass beyond it, it is not reported."""
     leaf = Link("leaf", joints.revolute([0, 1, 0], [0, 0, unit]), None)
     arm = Link("arm", TURN, ball_inertia(1.0, 0.1 * unit, [unit, 0, 0]))
     other = Link("other", joints.prismatic([0, 0, 1]), ball_inertia(1e-9, 1e-4 * unit, [unit, 0, 0]), parent="arm")

@@ -124,7 +124,7 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
 
 
 def test_a_reset_leaves_nothing_of_a_run():
-    """Only the sparsity patterns found remain."""
+    """After a reset, only the sparsity patterns found remain."""
     fresh, used = pair_of("loud")
     x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
     for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):

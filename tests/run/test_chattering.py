@@ -63,7 +63,7 @@ def test_chattering_ends_a_run_early_and_names_the_law(name):
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_chattering_does_not_depend_on_units(scale):
-    """Other units of mass and force, and of time."""
+    """The result does not depend on the units of mass, force and time."""
     compiled = relay(lambda v, k=scale: k * where(v < 1.0, 3.0, -1.0)).compile()
     for length in (1.0, 100.0):
         with pytest.warns(RunEndedWarning, match="chatters"):

@@ -137,8 +137,8 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """It sticks in mid-stroke, once the path has used up its energy; with a load that friction holds, and with one that it does
-    not."""
+    """The crank sticks in mid-stroke, once friction has used up its energy; with a load that friction holds, and with a larger
+    load."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]

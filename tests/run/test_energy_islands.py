@@ -100,7 +100,7 @@ def test_what_events_take_is_lost_by_their_island_alone():
 
 
 def test_pseudo_bonds_are_no_joules():
-    """Their balance has its own unit; it is checked, but not added to energies."""
+    """The balance of pseudo-bonds has its own unit; it is checked, but not added to energies."""
     run = compile_model(beside(oscillator(Graph("g"), 0.0), "pseudo-bonds, 43 kJ")).simulate(3.0)
     units = {island.domains: island.unit for island in run.ledger.islands}
     assert units == {("generic",): "J", ("heat",): "K W s"}

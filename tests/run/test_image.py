@@ -36,7 +36,7 @@ def image(t_end: float, **settings) -> Image:
 
 
 def test_an_image_is_a_function_of_the_model():
-    """It contains no address: two images from different memory are equal; for a run twice as long, some words double."""
+    """An image contains no address: two images from different memory are equal; for a run twice as long, some words double."""
     one, same, longer = image(1.0), image(1.0), image(2.0)
     for other in (same, longer):
         assert (one.places, one.calls) == (other.places, other.calls)

@@ -176,7 +176,7 @@ def test_the_cases_have_what_they_are_there_for():
 
 
 def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
-    """They have the values that `to_dataframe` gives for these names."""
+    """The outputs have the values that `to_dataframe` gives for these names."""
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     run = case_of("loops of kernels")
     plain = run()
@@ -376,7 +376,7 @@ def test_threads_share_a_prepared_run(monkeypatch):
 
 
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
-    """They share nothing with the plain run either; a sink receives the samples of its own run."""
+    """Runs with other kept names do not share memory with the plain run either; a sink receives the samples of its own run."""
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):

@@ -203,7 +203,7 @@ def symmetric():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.01, 0.5, 0.9])
 def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
-    """It bounces and rests like a ball, without rotation."""
+    """The rod bounces and comes to rest like a ball, without rotation."""
     fall = np.sqrt(0.4 / 9.81)
     end = fall * (1.0 + restitution) / (1.0 - restitution)
     given = {"left.restitution": restitution, "right.restitution": restitution}

@@ -92,7 +92,8 @@ def test_in_space(units: tuple[float, float], inertia: str, facets: int | str) -
 
 @pytest.mark.parametrize("facets", [8, "cone"])
 def test_a_spring_a_little_askew_holds_nothing(facets: int | str) -> None:
-    """Its apparent vertical stiffness is 8e-10 N/m, and 1e10 m of deflection under the weight is no length scale for a step."""
+    """The spring's apparent vertical stiffness is 8e-10 N/m, and 1e10 m of deflection under the weight is no length scale for a
+    step."""
     made = stepper(pulled(1.0, 1.0), facets=facets)
     step = made.step(made.step(h=0.02), h=0.02)
     state = step.state.copy()

@@ -444,7 +444,7 @@ def test_pivots_are_found_wherever_they_are() -> None:
 
 
 def test_starts_for_a_run_that_contradict_are_refused() -> None:
-    """One of two inertias on a shaft depends on the other: their starts must agree."""
+    """One of two inertias on a shaft depends on the other: their start values must agree."""
     graph, shaft = Graph("shaft"), J1("shaft")
     graph.connect(shaft, I("a", 1.0, initial=2.0)).connect(shaft, I("b", 3.0)).connect(shaft, R("r", 0.1))
     compiled = compile_model(graph)

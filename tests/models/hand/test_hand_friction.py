@@ -46,7 +46,7 @@ def test_slips_where_the_unlimited_ratio_passes_the_limit(unlimited: HandRun, sl
 
 
 def test_the_object_is_lost_and_the_run_goes_on(slippery: HandRun) -> None:
-    """Once one contact slips the other two must carry its share: they slip too, and the object is squeezed out."""
+    """Once one contact slips, the other two must carry its share: they slip too, and the object is squeezed out."""
     kinds = told(slippery)
     assert [kind for kind, _ in kinds[:3]] == ["slip"] * 3 and ("object lost", "grasp") in kinds
     assert {where for kind, where in kinds if kind == "contact off"} == {"contact 0", "contact 1", "contact 2"}

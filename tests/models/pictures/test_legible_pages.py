@@ -300,7 +300,7 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
-    """Of a ball of 10 cm: 1e-13 m is none, 1 nm is one; the axis is in m then."""
+    """A gap of a ball of 10 cm is zero at 1e-13 m, but not at 1 nm; the axis is in m then."""
     t = np.linspace(0.0, 1.0, 3)
     still = unrotated_poses(np.zeros((3, 3)))
     ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())
