@@ -1,7 +1,7 @@
-"""The same chain in BondGraphTools 0.4.6: its time to the equations, against our time to a compiled right-hand side.
+"""The same chain in BondGraphTools 0.4.6: the time to derive the equations, compared with our time to compile a right-hand side.
 
-`python -m benchmarks.bondgraphtools [--quick] [--json FILE]`; needs `pip install BondGraphTools==0.4.6`. Its simulator is not
-used: it needs packages that do not support current Python.
+`python -m benchmarks.bondgraphtools [--quick] [--json FILE]`; needs `pip install BondGraphTools==0.4.6`. The simulator of
+BondGraphTools is not used, because it needs packages that do not support current Python.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.timing import processor, table
 
 
 def their_chain(sections: int) -> Any:
-    """Masses in a row from a wall, as in `benchmarks.chain.chain`."""
+    """Return masses in a row from a wall, as in `benchmarks.chain.chain`."""
     import BondGraphTools as peer
 
     graph, before = peer.new(name="chain"), peer.new("Sf", value=0, name="wall")
@@ -34,7 +34,7 @@ def their_chain(sections: int) -> Any:
 
 
 def compare(sections: int) -> dict[str, float]:
-    """Seconds to build the equations (theirs), and to build and first call a right-hand side (ours)."""
+    """Return the seconds to build the equations (theirs), and to build and first call a right-hand side (ours)."""
     _, ours = construction(sections)
     begin = time.perf_counter()
     relations = their_chain(sections).constitutive_relations
@@ -45,7 +45,7 @@ def compare(sections: int) -> dict[str, float]:
 
 
 SIZES = (5, 10, 40)
-"""Sections; 40 take BondGraphTools minutes."""
+"""Numbers of sections; BondGraphTools needs minutes for 40."""
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:

@@ -28,7 +28,7 @@ AGREEMENT = 1e-12
 
 
 def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Graph:
-    """Masses in a row from a wall, each held to the mass before by a spring and a damper; all numbers differ."""
+    """Return masses in a row from a wall, each attached to the preceding mass by a spring and a damper; all values differ."""
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
@@ -42,7 +42,7 @@ def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Grap
 
 @contextmanager
 def by_hand() -> Iterator[Callable[..., Any]]:
-    """The hand-written C for many samples, made by gcc -O2."""
+    """Yield the hand-written C function for many samples, compiled with gcc -O2."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "chain.so"
         command = [compiler(), "-O2", "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE)]
@@ -54,7 +54,7 @@ def by_hand() -> Iterator[Callable[..., Any]]:
 
 
 def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
-    """Seconds by stage to build the graph, to compile it, and to call the right-hand side for the first time."""
+    """Return the seconds by stage to build the graph, to compile it, and to call the right-hand side for the first time."""
     begin = time.perf_counter()
     graph = chain(sections)
     built = time.perf_counter()
@@ -67,7 +67,7 @@ def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
 
 
 def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable[..., Any]) -> dict[str, Any]:
-    """Seconds per right-hand side of both, and their ratio; both must agree first."""
+    """Return the seconds per evaluation of both right-hand sides, and their ratio, after checking that they agree."""
     samples = max(1, 20_000 // sections)
     x = np.random.default_rng(0).normal(size=(samples, 2 * sections))
     ours, theirs = np.empty_like(x), np.empty_like(x)
@@ -99,7 +99,7 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
 
 
 def machine_code(compiled: Compiled) -> float:
-    """Seconds that LLVM takes for the routines that every run needs, if the model is compiled in loops; else nan."""
+    """Return the seconds that LLVM takes for the routines that every run needs, if the model is compiled in loops; else nan."""
     from bondgraph.schedule.build import EAGER, scheduled
     from bondgraph.schedule.kernels import is_large
     from bondgraph.schedule.machine_code.kernels import machine_kernels
@@ -114,7 +114,7 @@ def machine_code(compiled: Compiled) -> float:
 
 
 def stiff(sections: int) -> dict[str, float]:
-    """A run with springs of 1e6 N/m by rodas5p; CPU seconds, which other users of the machine hardly affect."""
+    """Measure a run with springs of 1e6 N/m by rodas5p, in CPU seconds, which other users of the machine hardly affect."""
     compiled = compile_model(chain(sections, stiffness=1e6, damping=2e3))
     compiled.simulate(1e-6, method="rodas5p")  # compiles the Jacobian
     begin = time.process_time()
@@ -134,7 +134,7 @@ def stiff(sections: int) -> dict[str, float]:
 
 
 def growth(counts: Sequence[int], seconds: Sequence[float]) -> list[float]:
-    """Exponents of N from each size to the next."""
+    """Return the exponents of N from each size to the next."""
     return [float(e) for e in np.diff(np.log(seconds)) / np.diff(np.log(counts))]
 
 

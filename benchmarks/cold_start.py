@@ -30,19 +30,19 @@ def python(arguments: list[str], cache: str, given: str = "") -> str:
 
 
 def import_time(package: str) -> float:
-    """Seconds that importing a package takes in a fresh process."""
+    """Return the seconds that importing a package takes in a fresh process."""
     return float(python(["-c", IMPORT.format(package)], "off"))
 
 
 def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
-    """Times of one fresh process that imports `modules` first: graph, build, trace, compile, first and second run."""
+    """Return the times of a fresh process that imports `modules` first: graph, build, trace, compile, first and second run."""
     answer: dict[str, Any] = json.loads(python(["-m", "benchmarks.cold_start", name], cache, json.dumps(modules)))
     return answer
 
 
 def measure(name: str, repeats: int = 5) -> dict[str, Any]:
-    """Medians over fresh processes: with the cache on disk disabled, and with it filled. Without repeats, the times of the first
-    process with the usual cache, so that a trial does not compile the solvers' code again.
+    """Return medians over fresh processes, with the cache on disk disabled and with a full cache. Without repeats, return the
+    times of the first process with the usual cache, so that a trial does not recompile the solvers.
 
     `lazy` is the time that the first process spends on modules that the package imports late; the other processes have
     loaded them already.
@@ -51,7 +51,7 @@ def measure(name: str, repeats: int = 5) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory() as empty:
         folder = empty if repeats else os.environ.get("SCREWBOND_CACHE", "")
-        first = start(name, folder, [])  # finds the cache empty, and fills it
+        first = start(name, folder, [])  # starts with an empty cache and fills it
         modules = first["modules"]
         cold = [start(name, "off", modules) for _ in range(repeats)] or [first]
         warm = [start(name, folder, modules) for _ in range(max(repeats, 1))]
@@ -66,7 +66,7 @@ def measure(name: str, repeats: int = 5) -> dict[str, Any]:
 
 
 def imports(repeats: int = 5) -> dict[str, float]:
-    """Median seconds of `import numpy` and of `import bondgraph` in fresh processes, in turn."""
+    """Return the median seconds of `import numpy` and of `import bondgraph` in fresh processes, in turn."""
     from benchmarks.timing import median
 
     times: dict[str, list[float]] = {"numpy": [], "bondgraph": []}
@@ -77,7 +77,7 @@ def imports(repeats: int = 5) -> dict[str, float]:
 
 
 def worker(name: str) -> dict[str, Any]:
-    """Times that one fresh process measures."""
+    """Return the times that one fresh process measures."""
     for module in json.load(sys.stdin):
         try:
             importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""A benchmark as a command: parse its arguments, print its figures, and write them to a file or into the README if requested."""
+"""Command line of a benchmark: parse the arguments, print the results, and write them to a file or to the README if requested."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PACKAGES = {
     "heyoka": "heyoka is not installed: pip install 'screwbond[bench]'",
     "BondGraphTools": "BondGraphTools is not installed: pip install BondGraphTools==0.4.6",
 }
-"""Packages that a comparison may need, and how to get them."""
+"""Packages that a comparison may need, and how to install them."""
 LEFT_OUT = "this comparison is omitted"
 
 

@@ -31,14 +31,14 @@ from bondgraph.tracing.routines import trace
 STATES = 500
 TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
 DROPS = tuple(itertools.product((DeltaParameters.fit().DAMPING, 1e-3, 0.0), (1e-6, 1e-9)))
-"""Damping of the angles and rtol of free drops."""
+"""Damping of the angles, and rtol, of the free drops."""
 STALLED = 20_000
-"""Number of steps after which a run that makes no progress is given up."""
+"""Number of steps after which a run is stopped."""
 
 
 def construction() -> dict[str, float]:
-    """Seconds to build the graph, to compile it, and to call the right-hand side for the first time, without cached machine
-    code."""
+    """Return the seconds to build the graph, to compile it, and to call the right-hand side for the first time, without cached
+    machine code."""
     with without_cache():
         begin = time.perf_counter()
         graph = delta_graph(DeltaParameters.fit())
@@ -51,7 +51,8 @@ def construction() -> dict[str, float]:
 
 
 def dynamics(rounds: int) -> dict[str, Any]:
-    """Seconds per evaluation of the rates (18,) at random states off the constraint, in both forms and in C."""
+    """Return the seconds per evaluation of the rates (18,), in both forms and in C, at random states that violate the
+    constraint."""
     p = DeltaParameters.fit()
     x, u = random_states(STATES)
     u[:] = u[0]  # one set of parameters for all states, on both sides
@@ -89,12 +90,12 @@ def _many(kernel: Any, *given: Any) -> Callable[[], Any]:
 
 
 def _coordinates() -> np.ndarray:
-    """Indices of the angles in a state, whose rates are the same in both forms."""
+    """Return the indices of the angles in a state, whose rates are the same in both forms."""
     return np.concatenate([6 * i + np.arange(3) for i in range(3)])
 
 
 def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
-    """States (q, p) from states (q, v)."""
+    """Convert states (q, v) to states (q, p)."""
     from screwbond.models.delta.kinematics.arm import inertia
 
     out = x.copy().reshape(-1, 3, 2, 3)
@@ -105,7 +106,7 @@ def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
 
 
 def tolerances(several: Sequence[float] = TOLERANCES, repeats: int = 7) -> list[dict[str, float]]:
-    """Free motion of two seconds at several tolerances: drift, error against a run at 1e-13, steps and time."""
+    """Measure a free motion of two seconds at several tolerances: drift, error relative to a run at 1e-13, steps and time."""
     robot = DeltaRobot(DeltaParameters.fit())
     given: dict[str, Any] = {"y": START, "torque": -0.8 * np.ones(3), "samples": 0.02}
     exact = robot.simulate(2.0, **given, rtol=1e-13)
@@ -127,7 +128,7 @@ def tolerances(several: Sequence[float] = TOLERANCES, repeats: int = 7) -> list[
 
 
 def coordinates(drops: Sequence[tuple[float, float]] = DROPS, repeats: int = 9) -> dict[str, Any]:
-    """Eighteen stabilised states against six minimal ones: cost, and free drops through the singularities."""
+    """Compare eighteen stabilised states with six minimal states: cost, and free drops through the singularities."""
     p = DeltaParameters.fit()
     y, u = np.array(START), (-1.2, -1.5, -1.3)
     minimal, robot = compile_model(minimal_graph(p, y, torques=u)), DeltaRobot(p)
@@ -169,7 +170,7 @@ def coordinates(drops: Sequence[tuple[float, float]] = DROPS, repeats: int = 9) 
 
 
 def _end(run: Any) -> float:
-    """Time that a run reached, s."""
+    """Return the time that a run reached, s."""
     return float(run.t[-1] if run.ok else run.failure.time)
 
 
@@ -177,7 +178,7 @@ def _end(run: Any) -> float:
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """All figures of this benchmark."""
+    """Measure everything that this benchmark reports."""
     DeltaRobot(DeltaParameters.fit()).simulate(0.1)  # modules that are loaded only once
     found = {"processor": processor(), "compiler": compiler_version(), "construction": construction()}
     for name, (section, _) in SECTIONS.items():
@@ -218,7 +219,7 @@ def _tolerances_text(rows: Sequence[Mapping[str, float]]) -> str:
         for row in rows
     ]
     return table(
-        "Two seconds: distance of the tips, error of the tool against rtol 1e-13, m; cost of the whole call",
+        "Two seconds: distance of the tips, error of the tool relative to rtol 1e-13, m; cost of the whole call",
         ["rtol", "drift", "error", "steps", "evaluations", "ms"],
         lines,
     )
@@ -253,7 +254,7 @@ def _coordinates_text(found: Mapping[str, Any]) -> str:
                 ["", "states", "evaluations", "ns per evaluation", "ms"],
                 rows,
             ),
-            table(f"Free drop of 5 s from pi/4: time reached, s (given up after {STALLED} steps)", head, drops),
+            table(f"Free drop of 5 s from pi/4: time reached, s (stopped after {STALLED} steps)", head, drops),
         ]
     )
 
@@ -270,7 +271,7 @@ SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """The figures as tables."""
+    """Return the results as tables."""
     stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in found["construction"].items())
     texts = [f"{found['processor']}; {found['compiler']}\ngraph to callable, s: {stages}"]
     return "\n\n".join([*texts, *(text(found[name]) for name, (_, text) in SECTIONS.items())])

@@ -1,4 +1,4 @@
-"""The hand-written C of the delta robot: compiled by gcc into a temporary folder and loaded."""
+"""The hand-written C code of the delta robot, compiled by gcc in a temporary folder and loaded."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DeltaC:
         return lambda: (function(*addresses), keep)[1]
 
     def rates(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Rates (n, 18) of states (n, 18) at torques (n, 3)."""
+        """Return rates (n, 18) at states (n, 18) and torques (n, 3)."""
         x, u = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(u, dtype=float)
         out = np.full_like(x, np.nan)
         self.many(x, u, out)()
@@ -55,7 +55,7 @@ class DeltaC:
 def delta_c(
     parameters: DeltaParameters, flags: tuple[str, ...] = ("-O2",), alphas: tuple[float, float] = (10.0, 25.0)
 ) -> Iterator[DeltaC]:
-    """The C function compiled with these flags of gcc, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
+    """Compile the C function with these flags of gcc, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
     gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "delta.so"
@@ -66,7 +66,7 @@ def delta_c(
 
 
 def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """States (n, 18) and torques (n, 3) of ordinary size, arms apart, away from sin(phi2) = 0."""
+    """Return random states (n, 18) and torques (n, 3) of typical size, with the arms apart and sin(phi2) far from 0."""
     rng = np.random.default_rng(seed)
     q = np.stack([rng.uniform(-0.5, 1.3, (n, 3)), rng.uniform(1.6, 2.8, (n, 3)), rng.uniform(-0.6, 0.6, (n, 3))], axis=2)
     v = rng.normal(0.0, 2.0, (n, 3, 3))
@@ -74,7 +74,7 @@ def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_theta(x: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """States and rates (n, 18) of the C code, in phi and phi', converted to theta and theta' of
+    """Convert states and rates (n, 18) of the C code, in phi and phi', to theta and theta' of
     `screwbond.models.delta.kinematics.arm`.
 
     theta'' is the derivative of theta' along phi' and phi'', by a complex step, which is exact.

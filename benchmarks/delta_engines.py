@@ -15,7 +15,8 @@ START = (0.6, 0.8, 0.95)
 
 
 def engines(count: int) -> dict[str, Any]:
-    """Seconds per evaluation of forward dynamics in MuJoCo and Pinocchio, and per call from Python; "skipped" if missing."""
+    """Return the seconds per evaluation of forward dynamics in MuJoCo and Pinocchio, and per call from Python; "skipped" if
+    missing."""
     p = undamped(DeltaParameters.fit())
     robot = DeltaRobot(p)
     posture, u = robot.forward_kinematics(START), robot.gravity_torque(START)
@@ -69,12 +70,12 @@ def _pinocchio(p: DeltaParameters, q: np.ndarray, v: np.ndarray, u: np.ndarray, 
 
 
 def engines_text(found: Mapping[str, Any]) -> str:
-    """The figures as a table."""
+    """Return the results as a table."""
     rows = []
     for name, part in found.items():
         if "skipped" in part:
             rows.append([name, "-", "-", part["skipped"]])
         else:
             rows.append([name, *(f"{1e9 * part[key]:.0f}" for key in ("seconds", "one call", "empty call"))])
-    title = "The same in two engines, ns per evaluation: without the call (MuJoCo: steps in one call), with it, and an empty call"
+    title = "Two engines, ns per evaluation: alone (MuJoCo: steps in one call), with a call from Python, and an empty call"
     return table(title, ["", "evaluation", "one call", "empty call"], rows)

@@ -17,7 +17,7 @@ from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 @dataclass(frozen=True)
 class Rod:
-    """A link with the parts fixed to it: mass (kg), centre from its upper joint (m), inertia across it (kg m^2)."""
+    """Link with the parts fixed to it: mass (kg), centre from the upper joint (m), transverse moment of inertia (kg m^2)."""
 
     mass: float
     centre: float
@@ -25,7 +25,7 @@ class Rod:
 
 
 def rods(p: DeltaParameters) -> tuple[Rod, Rod]:
-    """The proximal link, and the distal one with a third of the end effector at its end."""
+    """Return the proximal link, and the distal link with a third of the end effector at its end."""
     mass = p.M2 + p.M3
     centre = (p.M2 * p.LC2 + p.M3 * p.L2) / mass
     inertia = p.J2 + p.M2 * (p.LC2 - centre) ** 2 + p.M3 * (p.L2 - centre) ** 2
@@ -33,12 +33,12 @@ def rods(p: DeltaParameters) -> tuple[Rod, Rod]:
 
 
 def undamped(p: DeltaParameters) -> DeltaParameters:
-    """The same robot without damping."""
+    """Return the robot without damping."""
     return replace(p, DAMPING=0.0)
 
 
 def hinges(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Hinge angles and rates (9,), (phi1, a, b) of each arm, from the paper's q and v (9,)."""
+    """Return the hinge angles and rates (9,), (phi1, a, b) of each arm, from the paper's q and v (9,)."""
     angles, rates = np.empty(9), np.empty(9)
     for i in range(3):
         (p1, p2, p3), (v1, v2, v3) = q[3 * i : 3 * i + 3], v[3 * i : 3 * i + 3]
@@ -52,7 +52,7 @@ def hinges(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def angles_of(hinge: np.ndarray) -> np.ndarray:
-    """The paper's q (9,), with phi2 between 0 and pi, from hinge angles (9,)."""
+    """Return the paper's q (9,), with phi2 between 0 and pi, from hinge angles (9,)."""
     q = np.empty(9)
     for i in range(3):
         p1, a, b = hinge[3 * i : 3 * i + 3]
@@ -62,5 +62,6 @@ def angles_of(hinge: np.ndarray) -> np.ndarray:
 
 
 def shafts(p: DeltaParameters) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Place (3,) and rotation (3, 3) of each motor; the tips meet in one point, so that L3 is subtracted from the base."""
+    """Return position (3,) and rotation (3, 3) of each motor; the tips meet in one point, so that L3 is subtracted from the
+    base."""
     return [(R @ np.array([0.0, p.L0 - p.L3, 0.0]), R) for R in ROTATIONS]

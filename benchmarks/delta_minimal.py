@@ -1,4 +1,4 @@
-"""The delta robot in minimal coordinates: an IC of the three motor angles, the rest by forward kinematics in closed form.
+"""The delta robot in minimal coordinates: an IC of the three motor angles, with forward kinematics in closed form.
 
 Six states instead of eighteen, and no multipliers; but the inertia at the motors, dtheta/dy^T M dtheta/dy, must be differentiated
 through the kinematics, and is infinite where the forward kinematics is singular: no motion can pass through such a posture.
@@ -28,7 +28,8 @@ def minimal_graph(
     rates: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     torques: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
 ) -> Graph:
-    """Graph with the states `mechanism.q`, the motor angles, and `mechanism.v`; torques are the parameter `motors.value`."""
+    """Return the graph with the states `mechanism.q`, the motor angles, and `mechanism.v`; the torques are the parameter
+    `motors.value`."""
     graph, motors = Graph("delta robot in minimal coordinates"), J1("motor rates", dimension=3, domain=ROTATION)
     numbers = {name: Parameter(getattr(parameters, name), UNITS[name]) for name in NUMBERS}
     mechanism = IC(
@@ -48,7 +49,7 @@ def minimal_graph(
 
 
 def _posture(y: Any, p: Constants) -> tuple[list[Any], Any]:
-    """Coordinates of the three arms, and dtheta/dy (9, 3)."""
+    """Return the coordinates of the three arms, and dtheta/dy (9, 3)."""
     x = forward_closed_form(y, p, 1.0)["x"]
     theta = [np.array([y[i], x[2 * i], x[2 * i + 1]], dtype=object) for i in range(3)]
     return theta, newton_step(x, y, p)["dtheta_dy"].reshape(9, 3)

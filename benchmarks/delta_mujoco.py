@@ -1,9 +1,9 @@
-"""The delta robot in MuJoCo: hinges and universal joints, tips held together by two `connect` constraints.
+"""The delta robot in MuJoCo: hinges and universal joints, with the tips held together by two `connect` constraints.
 
 MuJoCo's constraints are soft. With `solref` = (-stiffness, -damping) they are Baumgarte's, h'' + damping h' + stiffness h = 0,
-except for the impedance d of `solimp`, which it keeps below 0.9999: a fraction 1 - d of the acceleration that the arms would have
-without each other remains. Divided by the stiffness, it is the distance by which the tips separate, so that a small error needs a
-constraint stiffer than alpha0 = 25, and a shorter step. Rods need some inertia about their own axes.
+except for the impedance d of `solimp`, which MuJoCo limits to 0.9999: a fraction 1 - d of the relative acceleration of
+unconnected arms remains. This acceleration divided by the stiffness is the distance by which the tips separate, so that a small
+error needs a constraint stiffer than alpha0 = 25, and a smaller step. Rods need some inertia about their own axes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AXIAL = 1e-10
 
 
 def mjcf(p: DeltaParameters, step: float = 1e-3, stiffness: float = 1e6, damping: float = 2e3, integrator: str = "RK4") -> str:
-    """MJCF text of the robot; time step s, constraint stiffness 1/s^2 and damping 1/s."""
+    """Return the robot in MJCF; time step s, constraint stiffness 1/s^2 and damping 1/s."""
     upper, lower = rods(p)
 
     def words(*values: float) -> str:
@@ -80,11 +80,11 @@ class DeltaMujoco:
         self.data.ctrl[:] = u
 
     def q(self) -> np.ndarray:
-        """Angles of the paper (9,)."""
+        """Return the paper's angles (9,)."""
         return angles_of(self.data.qpos)
 
     def apart(self) -> float:
-        """Largest distance between the tips, m."""
+        """Return the largest distance between the tips, m."""
         tips = self.data.site_xpos
         return float(max(np.linalg.norm(tips[0] - tips[1]), np.linalg.norm(tips[0] - tips[2])))
 

@@ -1,4 +1,5 @@
-"""The delta robot in Pinocchio: the same joints, tips held together by its constrained dynamics. Needs `screwbond[pinocchio]`."""
+"""The delta robot in Pinocchio: the same joints, with the tips held together by Pinocchio's constrained dynamics. Needs
+`screwbond[pinocchio]`."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class DeltaPinocchio:
         return cls(model, data, ties, tie_data, pin.ProximalSettings(1e-14, 1e-14, 0.0, 10))
 
     def acceleration(self, hinge: np.ndarray, rates: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Hinge accelerations (9,) at motor torques u (3,)."""
+        """Return the hinge accelerations (9,) at motor torques u (3,)."""
         import pinocchio as pin
 
         tau = np.zeros(9)
@@ -61,7 +62,7 @@ class DeltaPinocchio:
         return np.array(self.data.ddq)
 
     def run(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, t_end: float, step: float) -> np.ndarray:
-        """Angles of the paper (9,) after t_end s of the classical Runge-Kutta method, at constant torques."""
+        """Return the paper's angles (9,) after t_end s, integrated by the classical Runge-Kutta method at constant torques."""
         x = np.concatenate(hinges(q, v))
 
         def rates(x: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""The tracking of `delta_tracking` under a controller that is sampled at 1 kHz, its torques held between the samples.
+"""The tracking of `delta_tracking` under a controller that is sampled at 1 kHz and holds its torques between samples.
 
 The tool's velocity is a filtered difference, as in the graph. A sampled controller needs no callback: MuJoCo is stepped from one
 sample to the next by a Python loop of 10 000 rounds, as is usual; Pinocchio takes its Runge-Kutta steps in that loop.
-Here every sample ends an integration step and restarts integration, in machine code.
+In screwbond every sample ends an integration step and restarts the integration, in machine code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ PERIOD = 1e-3
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np.ndarray], np.ndarray]:
-    """Torques (3,) at a tick and motor angles, as machine code that keeps the last tool and its filtered difference."""
+    """Return the torques (3,) from a tick and the motor angles, as machine code that stores the last tool position and its
+    filtered difference."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("last", 3), ("slope", 3), ("gain", 1))
@@ -56,7 +57,8 @@ def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """The entry of this project at the loosest tolerance that meets the error bound; and the reference tools (ROWS + 1, 3)."""
+    """Return the run of this project at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS
+    + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD, period=PERIOD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)
@@ -73,7 +75,7 @@ def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray
 
 
 def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """MuJoCo's entry: the fewest steps between samples, with any stiffness, that meet the error bound."""
+    """Return MuJoCo's run with the fewest steps between samples that meet the error bound, with any constraint stiffness."""
     import mujoco
 
     q0, ticks = DeltaRobot(parameters).kinematics.inverse(motion.position(0.0)), round(T_END / PERIOD)
@@ -104,7 +106,7 @@ def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarr
 
 
 def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """Pinocchio's entry: one Runge-Kutta step from sample to sample, Baumgarte's constants as here."""
+    """Return Pinocchio's run with one Runge-Kutta step per sample and this project's Baumgarte constants."""
     from benchmarks.delta_pinocchio import DeltaPinocchio
 
     control, engine = controller(parameters, motion), DeltaPinocchio.make(parameters)
@@ -137,7 +139,7 @@ def _tool(q: np.ndarray, parameters: DeltaParameters) -> np.ndarray:
 
 
 def sampled_tracking(rounds: int = 3) -> dict[str, dict[str, Any]]:
-    """Like `delta_tracking.tracking`, with the sampled controller."""
+    """Compare the programs as `delta_tracking.tracking` does, with the sampled controller."""
     p = undamped(DeltaParameters.fit())
     motion = tour(p)
     entry, reference = ours(p, motion)

@@ -1,16 +1,16 @@
 """Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um tool error.
 
 The robot is undamped, since damping of the angles phi has no counterpart in hinges. All three have the same controller, motion
-and start, and are compared with one reference run at a tight tolerance. The other two get the controller as one compiled
+and start, and are compared with one reference run at a tight tolerance. MuJoCo and Pinocchio get the controller as one compiled
 function (machine code made from the same formulas), called from their Python interfaces:
 
-* here: the whole call of `simulate` on a compiled graph; controller and robot are one routine; the solver chooses the step.
+* screwbond: the whole call of `simulate` on a compiled graph; controller and robot are one routine; the solver chooses the step.
 * MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks a step, no Python loop.
-  Its step and constraint stiffness are the cheapest of a grid that meet the error bound.
+  The step and the constraint stiffness are the cheapest of a grid that meet the error bound.
 * Pinocchio: its constrained dynamics in a Python loop of RK4 (it brings no integrator for constrained systems), with the cheapest
 step of a grid that meets the error bound. The time includes this loop.
 
-Steps and tolerances are searched before anything is timed. Calls take turns; times are medians. The cost of the callbacks is
+Steps and tolerances are found before anything is timed. Calls alternate; times are medians. The cost of the callbacks is
 stated too: the same steps of MuJoCo without a controller.
 """
 
@@ -45,13 +45,13 @@ T_END = 10.0
 ROWS = 100
 """Number of times at which the tool is compared, in equal steps to the end."""
 STABLE = 1.5
-"""Largest product of the step and the rate of the constraints' double pole that is tried with RK4."""
+"""Largest product, tried with RK4, of the step and the rate of the constraints' double pole."""
 GOAL = 1e-6
-"""Largest distance of the tool from its place in the reference run, m."""
+"""Largest distance of the tool from its position in the reference run, m."""
 
 
 def tour(parameters: DeltaParameters) -> Motion:
-    """A motion of the tool over 10 s within limits: twice through six waypoints."""
+    """Return a motion of the tool over 10 s within limits: twice through six waypoints."""
     centre = DeltaRobot(parameters).forward_kinematics((0.25 * np.pi,) * 3).w
     offsets = 0.01 * np.array([[0, 0, 0], [10, 2, -3], [3, 10, 3], [-8, 5, -2], [-6, -9, 4], [5, -8, 0], [0, 0, 0]])
     once = cubic_spline(centre + offsets, velocity=0.5, acceleration=4.0, jerk=80.0)
@@ -61,7 +61,7 @@ def tour(parameters: DeltaParameters) -> Motion:
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-    """Torques (3,) at a time, motor angles and rates, as machine code."""
+    """Return the torques (3,) at a time, motor angles and rates, as machine code."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("dy", 3))
@@ -82,14 +82,14 @@ def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, 
 
 @dataclass(frozen=True)
 class Entry:
-    """Way of tracking: its settings, its error (m), and the call that is timed."""
+    """Tracking by one program: settings, error (m), and the call that is timed."""
 
     name: str
     settings: str
     error: float
     call: Callable[[], Any]
     alone: Callable[[], Any] | None = None
-    """Call of the same steps without the controller, as if its callbacks cost nothing."""
+    """Call of the same steps without the controller and its callbacks."""
 
 
 def error_of(tools: np.ndarray, reference: np.ndarray) -> float:
@@ -98,7 +98,8 @@ def error_of(tools: np.ndarray, reference: np.ndarray) -> float:
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """The entry of this project at the loosest tolerance that meets the error bound; and the reference tools (ROWS + 1, 3)."""
+    """Return the run of this project at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS
+    + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)
@@ -118,14 +119,14 @@ def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray
 
 
 def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """MuJoCo's entry: the longest step, with any stiffness of its constraints, that meets the error bound."""
+    """Return MuJoCo's run with the longest step that meets the error bound with any constraint stiffness."""
     import mujoco
 
     control, robot = controller(parameters, motion), DeltaRobot(parameters)
     q0 = robot.kinematics.inverse(motion.position(0.0))
 
     def run(engine: DeltaMujoco, rows: int, controlled: bool = True) -> np.ndarray:
-        # These views stay valid, so that the callback makes none.
+        # These views stay valid, so that the callback creates none.
         data, y, dy, ctrl = engine.data, engine.data.qpos[::3], engine.data.qvel[::3], engine.data.ctrl
 
         def torque(*_: Any) -> None:
@@ -162,7 +163,7 @@ def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarr
 
 
 def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """Pinocchio's entry: the longest step that meets the error bound, with Baumgarte's constants as here."""
+    """Return Pinocchio's run with the longest step that meets the error bound, with this project's Baumgarte constants."""
     from benchmarks.delta_pinocchio import DeltaPinocchio
 
     control, engine = controller(parameters, motion), DeltaPinocchio.make(parameters)
@@ -195,11 +196,12 @@ def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.nd
 
 
 def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict[str, dict[str, Any]]:
-    """Seconds of the whole call, error and settings of each engine that is installed, with `ratio` over this project's time.
+    """Return the seconds of the whole call, the error and the settings of each installed program, and its `ratio` to this
+    project's time.
 
     Parameters
     ----------
-    rounds : calls of each, which take turns; the median of their ratios is given.
+    rounds : alternating calls of each program; the median of their ratios is given.
     """
     p = undamped(parameters or DeltaParameters.fit())
     motion = tour(p)
@@ -213,7 +215,7 @@ def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict
 
 
 def compare(entries: Sequence[Entry], rounds: int) -> dict[str, dict[str, Any]]:
-    """Medians of calls that take turns, and of their ratios to the first entry."""
+    """Return medians of alternating calls, and of their ratios to the first program."""
     seconds = {each.name: np.empty(rounds) for each in entries}
     for k in range(rounds):
         for each in entries:
@@ -239,7 +241,7 @@ def seconds_of(call: Callable[[], Any]) -> float:
 
 
 def report(found: Mapping[str, Mapping[str, Any]], title: str = "10 s of PD tracking, whole call") -> str:
-    """The comparison as a table."""
+    """Return the comparison as a table."""
     rows = []
     for name, part in found.items():
         alone = part["without_controller"]

@@ -1,9 +1,10 @@
 /* Two models with events by hand: a boost converter that switches at 50 kHz, and a ball that bounces.
  *
  * Dormand and Prince's method of order 8(5,3) with its dense output (coefficients.h is printed from the published tables),
- * steps controlled as in the compiled runs, events found on the dense output and landed upon by a step of their own.
- * What a solver for any model has to ask at an event (does the guard rise, or is it rounding; do events accumulate; what does
- * it cost in energy), the author knew beforehand. -DMODEL_BOOST or -DMODEL_BALL chooses the model. */
+ * step control as in the compiled runs, and events that are located on the dense output and reached by a separate step.
+ * A general solver must check at an event whether the guard rises or only has rounding error, whether events accumulate,
+ * and what energy the event takes; for these two models the author knew all this.
+ * -DMODEL_BOOST or -DMODEL_BALL chooses the model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,7 +154,7 @@ static void accept(Run *r, double t_new) {
     r->steps++;
 }
 
-/* The length of a leg's first step, from two evaluations (Hairer, Norsett, Wanner, II.4). */
+/* Size of a leg's first step, from two evaluations (Hairer, Norsett, Wanner, II.4). */
 static double first_step(Run *r, double longest) {
     double size = 0.0, speed = 0.0, bend = 0.0, y[N], later[N];
     for (int i = 0; i < N; i++) {

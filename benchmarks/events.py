@@ -1,7 +1,8 @@
-"""Runs that consist almost entirely of events, here and in hand-written C: a boost converter at 50 kHz and a bouncing ball.
+"""Runs that consist almost entirely of events, in screwbond and in hand-written C: a boost converter at 50 kHz and a bouncing
+ball.
 
-The C uses the same method, finds and lands on the same events, and is written for its two models (`events.c`). Times here are
-those of the whole `simulate`, of a prepared run by `run`, and of one of many runs in a call. Models with many ideal elements, a
+The C code uses the same method, locates and steps to the same events, and is written for these two models (`events.c`). Our times
+are for a whole `simulate`, for `run` of a prepared run, and per run for many runs in one call. Models with many ideal elements, a
 bridge of six diodes and rows of blocks with dry friction between them, have no C version.
 """
 
@@ -48,11 +49,11 @@ from screws.scalars import sin
 SOURCE = Path(__file__).with_name("events.c")
 SAMPLES = 101
 AGREEMENT = 1e-6
-"""Largest relative difference of final states that both sides' tolerances allow over this many events."""
+"""Largest relative difference of final states that the two tolerances allow over this many events."""
 
 
 def boost() -> Graph:
-    """Boost converter from 12 V at 50 kHz, half of the time on: two ideal switches that take turns."""
+    """Return a boost converter from 12 V at 50 kHz with a duty cycle of one half: two ideal switches that conduct alternately."""
     half = 0.5 / 50e3
     graph, coil, node, rail, out = Graph("boost"), J1("coil"), J0("node"), J1("rail"), J0("out")
     graph.connect(Se("battery", 12.0), coil).connect(coil, I("l", 100e-6, initial=100e-6 * 4.0, nominal=1e-4))
@@ -68,7 +69,7 @@ def boost() -> Graph:
 
 
 def bridge() -> Graph:
-    """Six ideal diodes between three ideal sources and a resistor."""
+    """Return six ideal diodes between three ideal sources and a resistor."""
     graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
     for k in range(3):
         node, late = J0(f"n{k}"), 2.0 * np.pi * k / 3.0
@@ -80,7 +81,7 @@ def bridge() -> Graph:
 
 
 def row(blocks: int) -> Graph:
-    """Blocks with different masses, each under its own force, with dry friction between neighbours and at both ends."""
+    """Return blocks with different masses, each under its own force, with dry friction between neighbours and at both ends."""
     graph, nodes, random = Graph("row"), [J1(f"v{i}", domain="translation") for i in range(blocks)], np.random.default_rng(blocks)
     for i, node in enumerate(nodes):
         size, speed, late = random.uniform((1.0, 2.0, 0.0), (3.0, 5.0, 6.0))
@@ -97,7 +98,8 @@ def row(blocks: int) -> Graph:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the end of its run (s; `quick`: of a trial run), its flag in C, and its states in the order of the C code."""
+    """Model, the end time of its run and (`quick`) of a trial run, s, its flag in C, and its states in the order of the C
+    code."""
 
     name: str
     make: Any
@@ -112,7 +114,7 @@ CASES = (
     Case("bouncing ball", with_restitution, 6.0, 6.0, "MODEL_BALL", ("floor.h", "ball.p")),
 )
 ALONE = (("bridge of 6 diodes", bridge, 30.0), *((f"row of {n} blocks", partial(row, n), 60.0 / n) for n in (5, 20, 40)))
-"""Models without C: name, graph, end of the run, s."""
+"""Models without C code: name, graph and end time of the run, s."""
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
@@ -190,7 +192,8 @@ def _measured(case: Case, quick: bool) -> dict[str, Any]:
 
 
 def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, counts: np.ndarray) -> None:
-    """Check that both sides have had the same events, except for a ball's last bounces before it rests, and the same end."""
+    """Check that both runs have the same events, except for a ball's last bounces before it comes to rest, and the same final
+    state."""
     places = [compiled.program.layout[name].start for name in case.states]
     sizes = np.abs(run.x[:, places]).max(axis=0)
     off = float(np.max(np.abs(run.x[-1, places] - final) / sizes))
@@ -202,7 +205,7 @@ def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, co
 
 @contextmanager
 def _by_hand(flag: str, states: int) -> Iterator[Any]:
-    """The C code of a model as a function: sample times to the final state and the counts of events and steps."""
+    """Compile the C code of a model to a function from sample times to the final state and the numbers of events and steps."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "coefficients.h").write_text(_coefficients(), encoding="utf-8")
         target = Path(folder, "events.so")
@@ -222,7 +225,7 @@ def _by_hand(flag: str, states: int) -> Iterator[Any]:
 
 
 def _coefficients() -> str:
-    """The published tables as C macros, as sums over the stages with nonzero weights."""
+    """Return the published tables as C macros, as sums over the stages with nonzero weights."""
     named = {f"SUM_{s}": published.A[s] for s in range(1, 16)}
     named |= {"ERROR_5": published.E5, "ERROR_3": published.E3}
     named |= {f"DENSE_{row}": published.D[row] for row in range(4)}

@@ -1,4 +1,5 @@
-"""Exported runs: the cost of writing and compiling them, and the speed of ten models in C and WebAssembly, against the run here.
+"""Exported runs: the cost of writing and compiling them, and the speed of ten models in C and WebAssembly, relative to native
+runs.
 
 `python -m benchmarks.exports [--quick] [--json FILE]`. All times are CPU times, including compilers.
 """
@@ -66,7 +67,7 @@ simulator(S).then(({ run }) => {
 
 
 def _cpu() -> float:
-    """Time of the processor that this process and its children have taken, s."""
+    """Return the CPU time, s, used by this process and its children."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -95,20 +96,20 @@ def cost(what: str) -> None:
 
 
 def _flags() -> tuple[str, ...]:
-    """Return options of the compiler; tests use others that take less time."""
+    """Return the compiler options; tests replace them to compile faster."""
     return "-std=c99", "-ffp-contract=off", *FLAGS["gcc -O2"]
 
 
 def _node() -> tuple[str, ...]:
-    """Return the command of node with relaxed SIMD, as browsers have it: without it, a fused multiply-add takes many
+    """Return the node command with relaxed SIMD, as in browsers; without relaxed SIMD, a fused multiply-add takes many
     operations."""
     relaxed = ("node", "--experimental-wasm-relaxed-simd")
     return relaxed if subprocess.run([*relaxed, "-e", ""], capture_output=True).returncode == 0 else relaxed[:1]
 
 
 def costs(names: Sequence[str], quick: bool) -> dict[str, dict[str, float]]:
-    """Return seconds and sizes of exports of the oscillator, each in a new process with an empty cache, and again in one with the
-    cache that the first has filled; `quick`: in one with the usual cache."""
+    """Return the seconds and sizes of exports of the oscillator, each in a new process with an empty cache, and in a second
+    process with the cache that the first has filled; with `quick`, in a process with the usual cache."""
     found = dict[str, dict[str, float]]()
     for name in names:
         command = [sys.executable, "-c", f"from benchmarks.exports import cost; cost({name!r})"]
@@ -123,7 +124,7 @@ def costs(names: Sequence[str], quick: bool) -> dict[str, dict[str, float]]:
 
 
 def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, float]:
-    """Return seconds of a run here, in C and in WebAssembly, their steps, and ratios to the run here."""
+    """Return the seconds and steps of a run in this process, in C and in WebAssembly, and ratios to the run in this process."""
     compiled = compile_model(case.graph(), progress=False)
     settings = {**case.settings, "progress": False}
     here, count = _here(compiled, case, settings)
@@ -144,7 +145,7 @@ def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, f
     node = _node()
     calls["wasm"] = lambda: told(*node, "run.js")
     times = {name: np.empty(rounds) for name in calls}
-    for k in range(rounds):  # in turn, so that a disturbance affects all of them
+    for k in range(rounds):  # in turn, so that a disturbance affects all runs
         for name, call in calls.items():
             times[name][k] = call()
     ratios = {f"{name} / here": median(times[name] / times["here"]) for name in ("C", "wasm")}
@@ -206,7 +207,7 @@ def _run(quick: bool) -> dict[str, Any]:
         for name, each in found["speeds"].items()
     ]
     head = ("model", "steps", "in C", "in wasm", "here ms", "C ms", "wasm ms", "C / here", "wasm / here")
-    print(table("\nRuns: machine code here, C by gcc -O2 -march=native, WebAssembly in node, CPU milliseconds", head, rows))
+    print(table("\nRuns in CPU milliseconds: machine code here, C with gcc -O2 -march=native, WebAssembly in node", head, rows))
     return found
 
 

@@ -32,18 +32,19 @@ PARTS = (
     *("dop853", "error control", "coupling graph of a Jacobian", "patterns of a Jacobian", "batches of runs"),
     "interpreter of derivatives",
 )
-"""Names, up to a comma, of the parts of `warming.PARTS` that the first runs need."""
+"""First words, before a comma, of the parts of `warming.PARTS` that the first runs need."""
 
 
 def oscillator() -> Graph:
-    """A mass on a spring, which loads all modules and the elementary functions."""
+    """Return a mass on a spring; running it loads all modules and the elementary functions."""
     graph = Graph("oscillator")
     graph.series(Se("push", sine, signals="time"), I("mass", 1.0), C("spring", stiffness=4.0), R("damper", 0.1))
     return graph
 
 
 def blocks(count: int, *, sprung: bool) -> Graph:
-    """Blocks in a row with dry friction at the floor, and springs or dry friction between neighbours; the first is pushed."""
+    """Return blocks in a row with dry friction at the floor, and springs or dry friction between neighbours; the first is
+    pushed."""
     graph, speeds = Graph("blocks"), [J1(f"block {k}") for k in range(count)]
     for k, speed in enumerate(speeds):
         graph.connect(speed, I(f"mass {k}", mass=1.0)).connect(speed, Friction(f"floor {k}", 0.5))
@@ -54,7 +55,7 @@ def blocks(count: int, *, sprung: bool) -> Graph:
 
 
 def diodes(count: int) -> Graph:
-    """A number of phases, each with a diode, and a resistor from their star point."""
+    """Return phases with a diode each, and a resistor from their star point."""
     graph, plus = Graph("diodes"), J0("plus")
     for k in range(count):
         phase = Se(f"phase {k}", lambda t, angle=2 * pi * k / count: 100.0 * sine(100 * pi * t + angle), signals="time")
@@ -63,17 +64,17 @@ def diodes(count: int) -> Graph:
 
 
 def turned(angle: float) -> tuple[float, ...]:
-    """Quaternion of a turn about z."""
+    """Return the quaternion of a turn about z."""
     return (cos(angle / 2), 0.0, 0.0, sin(angle / 2))
 
 
 def at(*place: float) -> np.ndarray:
-    """Pose of axes that are not turned."""
+    """Return a pose without rotation."""
     return np.asarray(pose(np.eye(3), place), dtype=float)
 
 
 def engine(r: float = 0.05, length: float = 0.15, angle: float = 0.5, speed: float = 10.0) -> Graph:
-    """Crank, rod and piston of one cylinder as rigid bodies between four joints."""
+    """Return crank, rod and piston of one cylinder as rigid bodies between four joints."""
     x, y = r * cos(angle), r * sin(angle)
     along = sqrt(length**2 - y**2)  # from the pin of the crank to the pin of the piston
     lean, swing = -np.arctan2(y, along), -speed * x / along
@@ -99,8 +100,8 @@ def engine(r: float = 0.05, length: float = 0.15, angle: float = 0.5, speed: flo
 
 
 def bricard() -> Graph:
-    """Bricard's linkage: five bars along the edges of a cube between six hinges, with one freedom, although counting finds
-    none."""
+    """Return Bricard's linkage: five bars along the edges of a cube between six hinges, with one freedom, where the mobility
+    formula gives none."""
     corners = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], dtype=float)
     axes = ((0, 1, 0), (0, 0, 1), (1, 0, 0)) * 2
     graph, bars, centres = Graph("Bricard"), [ground("base")], [np.zeros(3)]
@@ -118,17 +119,17 @@ def bricard() -> Graph:
 
 MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
     "five blocks with friction": (lambda: blocks(5, sprung=True), 1.0),
-    "three blocks, five frictions": (lambda: blocks(3, sprung=False), 1.0),
+    "three blocks with friction": (lambda: blocks(3, sprung=False), 1.0),
     "five diodes": (lambda: diodes(5), 0.04),
     "engine of rigid bodies": (engine, 0.3),
     "hand": (lambda: Hand().graph(), 0.3),
     "Bricard's linkage": (bricard, 0.3),
 }
-"""Models, and the ends of their runs, s."""
+"""Models, and the end times of their runs, s."""
 
 
 def worker(name: str) -> dict[str, float]:
-    """Processor seconds of one fresh process."""
+    """Return the CPU seconds of one fresh process."""
     begin = time.process_time()
     for part, make in warming.PARTS.items():
         if part.partition(",")[0] in PARTS:
@@ -148,7 +149,7 @@ def worker(name: str) -> dict[str, float]:
 
 
 def measured(name: str, cache: str, repeats: int) -> dict[str, float]:
-    """Medians over fresh processes: for solvers with an empty cache, for models with one that holds the solvers."""
+    """Return medians over fresh processes; solvers start from an empty cache, models from a cache that contains the solvers."""
     runs = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as empty:

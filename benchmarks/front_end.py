@@ -25,11 +25,11 @@ SIZES = (1000, 3000, 10_000)
 LARGE = 100_000
 TRIAL = (100,)
 COUNTED, FEW = (324, 484), (16, 25)
-"""Numbers of parts of the two models whose difference gives the Python calls per part; the second pair for a trial."""
+"""Numbers of parts of the two models whose difference gives the Python calls per part; the second pair is for a trial."""
 
 
 def uneven(sections: int) -> Graph:
-    """A chain with random numbers, in which every tenth section has a spring, and every tenth a damper, with its own formula."""
+    """Return a chain with random parameters; one section in ten has a spring, and one in ten a damper, with its own formula."""
     rng = np.random.default_rng(0)
     graph, before = Graph("uneven"), None
     for i in range(sections):
@@ -48,7 +48,7 @@ def uneven(sections: int) -> Graph:
 
 
 def driven(sections: int) -> Graph:
-    """A chain with a force at every mass that depends on time, each with its own number in the formula."""
+    """Return a chain with a time-dependent force at every mass, each with its own constant in the formula."""
     graph = chain(sections)
     for i in range(sections):
         graph.connect(Se(f"u{i}", lambda t, w=1.0 + 0.001 * i: sin(w * t), signals=["time"]), graph[f"v{i}"])
@@ -56,7 +56,7 @@ def driven(sections: int) -> Graph:
 
 
 def plate(nodes: int) -> Graph:
-    """Heat in a square plate: random capacities at its nodes, random conductances between neighbours."""
+    """Return heat conduction in a square plate: random capacities at its nodes, random conductances between neighbours."""
     rng = np.random.default_rng(0)
     side = round(nodes**0.5)
     graph = Graph("plate")
@@ -78,7 +78,7 @@ KINDS: dict[str, Callable[[int], Graph]] = {"chain": chain, "uneven chain": unev
 
 
 def construction(kind: str, parts: int) -> dict[str, float]:
-    """CPU seconds by stage and peak memory, MB; to be run in a separate process."""
+    """Return CPU seconds by stage and peak memory, MB; to be run in a separate process."""
     import resource
 
     with without_cache():
@@ -97,7 +97,7 @@ def construction(kind: str, parts: int) -> dict[str, float]:
 
 
 def refusal(parts: int) -> float:
-    """CPU seconds until one wrong bond among many is refused."""
+    """Return the CPU seconds until one wrong bond among many is refused."""
     graph = chain(parts)
     wrong = Se("second source", 1.0)
     graph.connect(graph["f0"], wrong).connect(graph["f0"], Se("third source", 1.0))
@@ -110,14 +110,14 @@ def refusal(parts: int) -> float:
 
 
 def calls(function: Callable[[], object]) -> int:
-    """Number of Python functions that a function calls, without those called by garbage collection."""
+    """Return the number of Python functions that a function calls, without those called by garbage collection."""
     found = 0
 
     def note(frame: object, event: str, argument: object) -> None:
         nonlocal found
         found += event == "call"
 
-    gc.collect()  # garbage from before is not counted
+    gc.collect()  # earlier garbage is not counted
     with paused_collection():
         sys.setprofile(note)
         try:
@@ -128,8 +128,8 @@ def calls(function: Callable[[], object]) -> int:
 
 
 def calls_a_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTED) -> float:
-    """Number of Python functions called for one more part, from graph to right-hand side. The first model of a process loads
-    modules and fills Python's caches, which does not depend on its parts."""
+    """Return the number of Python functions called for one more part, from graph to right-hand side. The first model of a process
+    also loads modules and fills Python's caches, whatever its number of parts."""
     compile_model(make(counted[0]), backend="numpy")
     few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in counted)
     return (many - few) / (counted[1] - counted[0])
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
-    """All figures; a process compiles `models` models before the next takes over, None for all."""
+    """Measure everything. Each process compiles `models` models before a new process takes over; with None, one compiles all."""
     found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
     fresh = multiprocessing.get_context("spawn")
     rows = []

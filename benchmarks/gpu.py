@@ -1,6 +1,7 @@
-"""Runs on a GPU: equality of bits with the CPU, runs per second against all cores, and peers if they are installed.
+"""Runs on a GPU: comparison bit for bit with the CPU, runs per second relative to all cores, and other programs if they are
+installed.
 
-`python -m benchmarks.gpu [--quick] [--json FILE] [--write]`; without a GPU, it states why and ends.
+`python -m benchmarks.gpu [--quick] [--json FILE] [--write]`; without a GPU, it prints the reason and stops.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from bondgraph.sweeps import last
 
 DAMPING, INERTIA, PUSH, T_END = 5.0, 2.0, 1.0, 5.0
 COMPARED = 1000
-"""Number of runs of which every bit is compared."""
+"""Number of runs that are compared bit for bit."""
 _SINGLE = 1e-6
 """Tolerance of MuJoCo Warp's solver, which has single precision."""
 RTOL = 1e-10
-"""Tolerance of the oscillator, here and in diffrax."""
+"""Tolerance of the oscillator's runs, here and in diffrax."""
 
 
 def oscillator() -> Graph:
-    """A pushed oscillator, whose motion has a closed form."""
+    """Return a pushed oscillator, whose motion has a closed form."""
     graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
     graph.connect(Se("push", PUSH), velocity).connect(velocity, I("mass", inertia=INERTIA))
     return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=DAMPING))
@@ -44,7 +45,7 @@ MODELS = {"oscillator": Case(oscillator, "spring.stiffness", last("spring.q"), T
 
 
 def first_gpu() -> DeviceFacts:
-    """Facts about the first GPU; `Missing` with the reason if there is none."""
+    """Return facts about the first GPU; raises `Missing` with the reason if there is none."""
     try:
         device = device_of("cuda", 1)
     except (ExtraError, RunError) as error:
@@ -54,12 +55,12 @@ def first_gpu() -> DeviceFacts:
 
 
 def stiffnesses(runs: int) -> np.ndarray:
-    """Stiffnesses of the spring, (runs,), N/m."""
+    """Return the stiffnesses of the spring, (runs,), N/m."""
     return 50.0 * np.linspace(0.9, 1.1, runs)
 
 
 def exact(stiffness: np.ndarray) -> np.ndarray:
-    """Position of the oscillator at the end, m."""
+    """Return the position of the oscillator at the end, m."""
     decay = DAMPING / (2.0 * INERTIA)
     rate = np.sqrt(stiffness / INERTIA - decay**2)
     swing = np.cos(rate * T_END) + decay / rate * np.sin(rate * T_END)
@@ -67,7 +68,7 @@ def exact(stiffness: np.ndarray) -> np.ndarray:
 
 
 def seconds_of(call: Callable[[], Any], rounds: int) -> float:
-    """Median of the seconds of a call, after one that is not counted."""
+    """Return the median time of a call in seconds, after a warm-up call."""
     call()
     found = []
     for _ in range(rounds):
@@ -78,7 +79,7 @@ def seconds_of(call: Callable[[], Any], rounds: int) -> float:
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Bits of some runs on the GPU, and runs per second there and on all cores."""
+    """Compare runs on the GPU bit for bit with the CPU; return runs per second on the GPU and on all cores."""
     compiled = compile_model(case.build(), progress=False)
     rtol = RTOL if case is MODELS["oscillator"] else 1e-7
     prepared = compiled.prepare_run(case.t_end, samples=case.t_end / (SAMPLES - 1), rtol=rtol, progress=False)
@@ -103,7 +104,8 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def diffrax_peer(runs: int, rounds: int) -> dict[str, Any]:
-    """The oscillator in diffrax, Dopri8 in double precision, on the device that JAX finds; `Missing` if it is not installed."""
+    """Measure the oscillator in diffrax, Dopri8 in double precision, on the device that JAX finds; raises `Missing` without
+    diffrax."""
     try:
         import diffrax
         import jax
@@ -134,7 +136,8 @@ def diffrax_peer(runs: int, rounds: int) -> dict[str, Any]:
 
 
 def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
-    """A second of the delta robot in MuJoCo Warp: single precision, steps of 1 ms; `Missing` if it is not installed."""
+    """Measure a simulated second of the delta robot in MuJoCo Warp, in single precision with steps of 1 ms; raises `Missing`
+    without it."""
     try:
         mujoco_warp, warp = (importlib.import_module(name) for name in ("mujoco_warp", "warp"))
     except ImportError as error:
@@ -170,7 +173,7 @@ def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
 
 
 def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
-    """Figures of peers by name, and the reasons for those left out."""
+    """Return the results of other programs by name, and the reasons why some are omitted."""
     found, absent = dict[str, Any](), list[str]()
     asked = {
         "diffrax, oscillator": lambda: diffrax_peer(runs, rounds),

@@ -1,4 +1,4 @@
-"""The two graphs that are measured: S2a (rolling round a fixed egg) and S1a (two free eggs collide)."""
+"""The two graphs that are measured: S2a (an egg rolls round a fixed egg) and S1a (two free eggs collide)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ END = {"s2a": 2.0, "s1a": 0.3}  # s
 
 
 def rolling() -> Graph:
-    """Scenario S2a, as in the example."""
+    """Return scenario S2a, as in the example."""
     return rolling_eggs.build()[0]
 
 
 def colliding() -> Graph:
-    """Scenario S1a: two free eggs without friction."""
+    """Return scenario S1a: two free eggs without friction."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     mass, inertia = rolling_eggs.MASS, rolling_eggs.INERTIA
     egg1 = rigid_body(
@@ -51,7 +51,7 @@ GRAPHS = {"s2a": rolling, "s1a": colliding}
 
 
 def random_states(name: str, states: int, samples: int, seed: int = 1) -> np.ndarray:
-    """Random states (samples, states), with coordinates within the charts and gaps of either sign."""
+    """Return random states (samples, states), with coordinates within the charts and gaps of either sign."""
     random = np.random.default_rng(seed)
     x = np.empty((samples, states))
 

@@ -1,5 +1,5 @@
-/* The equations of the dexterous hand with three fingers and a ball, written by hand: what the compiled right-hand side
- * is compared with. Source: Visser 2002, section 5; contact kinematics (18)-(21), corrected, for two spheres.
+/* The equations of the dexterous hand with three fingers and a ball, written by hand: the reference for the compiled
+ * right-hand side. Source: Visser 2002, section 5; contact kinematics (18)-(21), corrected, for two spheres.
  *
  *   x (80): for each finger q (4), q' (4);                                                               0 .. 23
  *           for each contact u1 v1 u2 v2 alpha d, spring (omega_z, v_x, v_y, v_z);                        24 .. 53
@@ -159,7 +159,7 @@ __attribute__((noinline)) void hand(const double *restrict t, const double *rest
         double sal, cal;
         sine_cosine(alpha, &sal, &cal);
 
-        /* what draws the coordinates to the closest points of the poses, as in two_eggs.c */
+        /* correction towards the closest points of the poses, as in two_eggs.c */
         double X1[3], Z1[3], between[3];
         for (int i = 0; i < 3; i++) {
             X1[i] = a[i] * e1[0] + et[i] * e1[1] + u[i] * e1[2], Z1[i] = a[i] * n1[0] + et[i] * n1[1] + u[i] * n1[2];

@@ -27,12 +27,12 @@ from bondgraph import Compiled, compile_model
 SOURCE = Path(__file__).with_name("hand.c")
 FINGERS, STATES, MODES, PARAMETERS = 3, 80, 9, 80
 FINGER, CONTACT, BALL, VIRTUAL = 0, 24, 54, 67
-"""Indices at which the states of the first finger (8 each), of the first contact (10 each) and of the two bodies begin."""
+"""Indices at which the states of the fingers (8 each), of the contacts (10 each) and of the two bodies begin."""
 
 
 @contextmanager
 def library(flags: tuple[str, ...] = ("-O2",)) -> Iterator[ctypes.CDLL]:
-    """The library compiled from the C file with these flags."""
+    """Return the library that gcc compiles from the C file with these flags."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "hand.so"
         command = [compiler(), *flags, "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
@@ -44,7 +44,7 @@ def library(flags: tuple[str, ...] = ("-O2",)) -> Iterator[ctypes.CDLL]:
 
 
 def rates(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Rates (samples, 80) of states (samples, 80) at one time."""
+    """Return rates (samples, 80) at states (samples, 80) at one time."""
     x = np.ascontiguousarray(np.atleast_2d(x), dtype=float)
     time, out = np.array([t]), np.full_like(x, np.nan)
     p, m = np.ascontiguousarray(p, dtype=float), np.ascontiguousarray(m, dtype=float)
@@ -53,7 +53,7 @@ def rates(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.nda
 
 
 def packed(scenario: HandScenario) -> np.ndarray:
-    """Parameters (80,) of the C function: three fingers, a sphere, a motion of at most two steps."""
+    """Return the parameters (80,) of the C function: three fingers, a sphere, a motion of at most two steps."""
     g = scenario.parameters
     if g.fingers != FINGERS or g.object_shape != "sphere" or len(scenario.steps) > 2:
         raise ValueError("the C code is written for three fingers, a sphere and two steps of the reference")
@@ -106,12 +106,12 @@ def packed(scenario: HandScenario) -> np.ndarray:
 
 
 AGREEMENT = 1e-10
-"""Largest difference of the two right-hand sides, relative to the largest rate of its kind, that counts as rounding: forces of
-2e4 N/m times positions of 0.1 m cancel in the accelerations."""
+"""Largest difference of the two right-hand sides, relative to the largest rate of its kind, that counts as rounding error: forces
+of 2e4 N/m times 0.1 m cancel in the accelerations."""
 
 RTOL = 1e-8
 WAYS = tuple((method, rtol) for rtol in (1e-6, RTOL) for method in ("auto", "radau5"))
-"""Methods and relative tolerances of the runs: damped contacts limit the steps of an explicit method, which "auto" is here."""
+"""Methods and relative tolerances of the runs: damped contacts limit the steps of the explicit method that "auto" selects."""
 SAMPLES = 250
 START = """
 import time, json
@@ -130,7 +130,7 @@ print(json.dumps({"graph": built - begin, "compile": ready - built, "ready": rea
 
 
 def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the 80 states and the 9 modes of the C function among those of the graph."""
+    """Return the indices of the 80 states and the 9 modes of the C function among those of the graph."""
     layout = compiled.program.layout
     names = [f"{finger_name(i)}.mechanism.{state}" for i in range(FINGERS) for state in "qv"]
     for i in range(FINGERS):
@@ -149,8 +149,8 @@ def called(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.nd
 
 
 def disagreement(compiled: Compiled, scenario: HandScenario, loaded: ctypes.CDLL, along: np.ndarray, t: float = 3.1) -> float:
-    """Largest difference at states near the states `along`, with contacts on and off, in all charts, relative to the kind's
-    size."""
+    """Return the largest difference at states near the states `along`, with contacts on and off, in all charts, relative to the
+    size of quantities of the same kind."""
     random = np.random.default_rng(2)
     states, modes = places(compiled)
     x = along[::10]
@@ -174,7 +174,8 @@ def _states(compiled: Compiled, scenario: HandScenario) -> np.ndarray:
 
 
 def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) -> dict[str, Any]:
-    """Nanoseconds per right-hand side over the states of a run, compiled and in C, and their ratios."""
+    """Return the nanoseconds per evaluation of the right-hand side at the states of a run, compiled and in C, and their
+    ratios."""
     x, p, t = _states(compiled, scenario), compiled.parameters(), np.array([3.1])
     states, modes = places(compiled)
     m, kernel = compiled.initial()[1], compiled.program.rates
@@ -197,7 +198,7 @@ def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) ->
 
 
 def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, rtol: float) -> dict[str, float]:
-    """Cost of a run with its start values, by a method and a relative tolerance."""
+    """Return the cost of a run with its start values, by a method and a relative tolerance."""
     found = [compiled.simulate(scenario.t_end, rtol=rtol, method=method, progress=False).statistics for _ in range(repeats)]
     return {
         "steps": float(found[0].steps),
@@ -209,8 +210,8 @@ def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, 
 
 
 def starts(repeats: int) -> dict[str, float]:
-    """Graph to callable in fresh processes without cached code, imports excluded; without repeats, in one process with the
-    usual cache, so that a trial does not compile the solvers' code again."""
+    """Measure the time from graph to callable in fresh processes without cached code, excluding imports; without repeats, in one
+    process with the usual cache, so that a trial does not recompile the solvers."""
     root = Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, **({"SCREWBOND_CACHE": "off"} if repeats else {})}
@@ -222,7 +223,7 @@ def starts(repeats: int) -> dict[str, float]:
 
 
 def measure(repeats: int = 5, rounds: int = 200, processes: int = 5) -> dict[str, Any]:
-    """All figures of this benchmark, the scenario `main`."""
+    """Measure everything that this benchmark reports, for the scenario `main`."""
     scenario = SCENARIOS["main"]
     compiled = compile_model(Hand.of(scenario).graph())
     return {
@@ -235,7 +236,7 @@ def measure(repeats: int = 5, rounds: int = 200, processes: int = 5) -> dict[str
 
 
 def report(found: dict[str, Any]) -> str:
-    """The figures as tables."""
+    """Return the results as tables."""
     side, start = found["right-hand side"], found["start"]
     row = ["main", f"{side['nanoseconds']['compiled']:.0f}"]
     for label in FLAGS:

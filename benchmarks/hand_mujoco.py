@@ -4,9 +4,9 @@ The springs from the poles are tendons of rest length zero; the virtual object i
 pull it to the reference (`qpos_spring`, set before every step). Both are springs of the MuJoCo model, without a callback. Links
 do not collide. MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a
 constant impedance d in `solimp` a contact of the effective mass m has the normal stiffness m d / ((1 - d) (d constant)^2). Here d
-= 0.95, critical damping, and the time constant that gives our normal stiffness at the start posture with the effective mass that
-MuJoCo computes there; elliptic cones with `impratio` 10 against slip. Its friction has no springs along the surface: under a
-steady tangential force a contact creeps.
+= 0.95, damping is critical, and the time constant gives our normal stiffness with the effective mass that MuJoCo computes at the
+start posture; elliptic cones with `impratio` 10 reduce slip. MuJoCo's friction has no springs along the surface: under a steady
+tangential force a contact creeps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks import timing
 from benchmarks.command import run_command
 
 IMPEDANCE, STICKS = 0.95, 5.0
-"""MuJoCo's d, and a coefficient of friction at which nothing slips."""
+"""MuJoCo's d, and a coefficient of friction with which nothing slips."""
 
 
 def _words(values: Sequence[float] | np.ndarray) -> str:
@@ -31,7 +31,7 @@ def _words(values: Sequence[float] | np.ndarray) -> str:
 
 
 def scene(given: HandParameters, pose: Posture, step: float, constant: float) -> str:
-    """MJCF of the hand with a time step and a time constant of the contact, s."""
+    """Return the hand in MJCF, with a time step and a time constant of the contact, s."""
     if given.object_shape not in ("sphere", "ellipsoid"):
         raise ValueError(f'MuJoCo has no geom for the shape "{given.object_shape}"')
     virtual = virtual_points_in_object(given, pose)
@@ -79,7 +79,7 @@ def scene(given: HandParameters, pose: Posture, step: float, constant: float) ->
 
 
 def _finger(given: HandParameters, pose: Posture, finger: int) -> str:
-    """Four nested links; frames are parallel to e_r, e_t, z."""
+    """Return four nested links, whose frames are parallel to e_r, e_t, z."""
     pole = in_last_link(given, finger, pose.joints[finger], pose.poles[finger])
     last = given.link_lengths[3]
     text = (
@@ -104,7 +104,7 @@ def _finger(given: HandParameters, pose: Posture, finger: int) -> str:
 
 
 def effective_mass(given: HandParameters, pose: Posture, step: float) -> float:
-    """Smallest effective mass of MuJoCo's contacts between tip and object at the start posture, kg."""
+    """Return the smallest effective mass of MuJoCo's contacts between tip and object at the start posture, kg."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(scene(given, pose, step, 5e-3))
@@ -130,12 +130,12 @@ def begin(model: Any, data: Any, given: HandParameters, pose: Posture) -> None:
 
 
 def run(scenario: HandScenario, step: float = 1e-3, constant: float | None = None, repeats: int = 3) -> dict[str, Any]:
-    """MuJoCo's run of a scenario.
+    """Run a scenario in MuJoCo.
 
     Parameters
     ----------
     step : time step, s.
-    constant : time constant of the contact, s; None: the one that gives our normal stiffness, but at least two steps.
+    constant : time constant of the contact, s; None for the value that gives our normal stiffness, but at least two steps.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def run(scenario: HandScenario, step: float = 1e-3, constant: float | None = Non
 
 
 def _velocity(model: Any, data: Any, geom: int, place: np.ndarray) -> np.ndarray:
-    """Velocity of a geom's point that is now at `place` (3,), world axes, m/s."""
+    """Return the velocity of a geom's point that is now at `place` (3,), in world axes, m/s."""
     import mujoco
 
     twist = np.zeros(6)
@@ -217,7 +217,7 @@ STEPS = (2e-3, 1e-3, 2e-4)
 
 
 def measure(repeats: int = 3, steps: Sequence[float] = STEPS) -> dict[str, Any]:
-    """Runs of `main` with each time step."""
+    """Return the runs of `main` with each time step."""
     import mujoco
 
     runs = {f"{1e3 * step:g} ms": run(SCENARIOS["main"], step, repeats=repeats) for step in steps}
@@ -225,7 +225,7 @@ def measure(repeats: int = 3, steps: Sequence[float] = STEPS) -> dict[str, Any]:
 
 
 def report(found: dict[str, Any]) -> str:
-    """The figures as a table."""
+    """Return the results as a table."""
     rows = [
         [
             name,

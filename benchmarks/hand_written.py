@@ -1,4 +1,4 @@
-"""The hand-written C: compiled by gcc into a temporary folder, loaded, fed with a compiled model's parameters."""
+"""The hand-written C code, compiled by gcc in a temporary folder, loaded, and called with a compiled model's parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bondgraph import Compiled
 SOURCE = Path(__file__).with_name("two_eggs.c")
 FLAGS = {"gcc -O2": ("-O2",), "gcc -O3 -march=native": ("-O3", "-march=native")}
 AGREEMENT = 1e-12
-"""Largest relative difference between the two right-hand sides that counts as rounding."""
+"""Largest relative difference between the two right-hand sides that counts as rounding error."""
 
 
 class Missing(RuntimeError):
@@ -51,14 +51,14 @@ class HandWritten:
         return lambda: (function(len(x), *addresses), keep)[1]
 
     def rates(self, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Rates (samples, n) of states (samples, n)."""
+        """Return rates (samples, n) at states (samples, n)."""
         out = np.full_like(x, np.nan)
         self.many(x, p, m, out)()
         return out
 
 
 def compiler() -> str:
-    """The C compiler of this machine."""
+    """Return the C compiler of this machine."""
     found = shutil.which("gcc") or shutil.which("cc")
     if found is None:
         raise Missing("no C compiler was found: apt install gcc")
@@ -67,7 +67,7 @@ def compiler() -> str:
 
 @contextmanager
 def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
-    """The library compiled from the C file with these flags."""
+    """Return the library that gcc compiles from the C file with these flags."""
     gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "two_eggs.so"
@@ -77,13 +77,13 @@ def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
 
 
 def compiler_version() -> str:
-    """First line of the compiler's version text."""
+    """Return the first line of the compiler's version message."""
     gcc = compiler()
     return subprocess.run([gcc, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 
 def packed(name: str, compiled: Compiled) -> np.ndarray:
-    """The parameters of the C function, from the parameters of the compiled model."""
+    """Convert the compiled model's parameters to those of the C function."""
     given = compiled.system.parameters
 
     def egg(index: int) -> list[float]:
@@ -101,7 +101,7 @@ def packed(name: str, compiled: Compiled) -> np.ndarray:
 
 
 def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: int = 200) -> float:
-    """Largest difference of the two right-hand sides at random states in all modes and charts.
+    """Return the largest difference of the two right-hand sides at random states in all modes and charts.
 
     A difference is relative to the largest component of its quantity (momentum, quaternion, spring ...), or to the quantity's
     root mean square over the states if it passes through zero.
@@ -125,7 +125,7 @@ def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: i
 
 
 def ensure_same(name: str, compiled: Compiled, library: ctypes.CDLL) -> float:
-    """The largest relative difference; raises `Disagreement` if it exceeds rounding."""
+    """Return the largest relative difference; raises `Disagreement` if it exceeds rounding error."""
     worst = disagreement(name, compiled, library)
     if not worst <= AGREEMENT:
         raise Disagreement(f"{name}: compiled and hand-written right-hand sides differ by {worst:.1e} relative")

@@ -1,15 +1,15 @@
 """S2a with ellipsoids of the eggs' size, here and in MuJoCo: cost per simulated second, slip, and energy error.
 
-An ellipsoid rolls round a fixed one, drawn to its centre by a force of constant size. MuJoCo has no such force: the
-loop sets `xfrc_applied` before every step, and its part of the time is measured and stated separately. A force that is held
-over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
+An ellipsoid rolls round a fixed ellipsoid, drawn to the latter's centre by a force of constant size. MuJoCo has no such force:
+the loop sets `xfrc_applied` before every step, and the time that this takes is measured and stated separately. A force that is
+constant over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
 
 MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a constant
-impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Chosen here: d = 0.95 and critical
-damping; the constant 7.95 ms that gives our normal stiffness of 20 kN/m, and also 2 ms, which is stiffer and slips less, the
-minimum that its manual allows for a time step of 1 ms; elliptic friction cones with `impratio` 10 against slip; torsional
-friction (`condim` 4) for the constrained omega_z; coefficients of friction so large that it never slips, since our contact
-sticks; a start at the penetration where each contact carries its load.
+impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). This benchmark uses d = 0.95 and
+critical damping; the constant 7.95 ms, which gives our normal stiffness of 20 kN/m, and also 2 ms, the minimum that MuJoCo's
+manual allows for a time step of 1 ms, which is stiffer and slips less; elliptic friction cones with `impratio` 10 against slip;
+torsional friction (`condim` 4) for the constrained omega_z; coefficients of friction so large that no contact slips, since our
+contact sticks; and a start at the penetration at which each contact carries its load.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Start:
 
 
 def start(stiffness: float = STIFFNESS) -> Start:
-    """Contact at (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61; rolling without slip or spin."""
+    """Return the contact at (u, v) = (1.28, 0), (0.96, 0) and the angle 0.61, rolling without slip or spin."""
     skin = ellipsoid(AXES)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H = relative_pose(g1, g2, alpha=0.61, d=-FORCE / stiffness)
@@ -79,7 +79,7 @@ def start(stiffness: float = STIFFNESS) -> Start:
 
 
 def graph() -> Graph:
-    """Our side: the contact of the example with these ellipsoids."""
+    """Return this project's model, the contact of the example with these ellipsoids."""
     skin, at = ellipsoid(AXES), start()
     fixed = ground("ellipsoid 1", surface=skin)
     rolling = rigid_body(
@@ -111,7 +111,7 @@ def graph() -> Graph:
 
 
 def ours(compiled: Compiled, rtol: float, repeats: int) -> dict[str, Any]:
-    """Cost, slip and energy of our run."""
+    """Return the cost, slip and energy of our run."""
     samples = np.linspace(0.0, END, 4001)
     walls = []
     for _ in range(repeats):
@@ -131,7 +131,7 @@ def ours(compiled: Compiled, rtol: float, repeats: int) -> dict[str, Any]:
 
 
 def theirs(step: float, constant: float, repeats: int) -> dict[str, Any]:
-    """Cost, slip and energy of MuJoCo's run with a time step and a time constant of the contact (s)."""
+    """Return the cost, slip and energy of MuJoCo's run with a time step and a time constant of the contact (s)."""
     import mujoco
 
     stiffness = MASS * IMPEDANCE / ((1.0 - IMPEDANCE) * (IMPEDANCE * constant) ** 2)
@@ -215,8 +215,8 @@ def _rotation(q: np.ndarray) -> np.ndarray:
 
 
 def _quality(t: np.ndarray, slip: np.ndarray, energy: np.ndarray, kinetic: float, last: np.ndarray) -> dict[str, Any]:
-    """Total slip (m), largest slip velocity (m/s), and change of mechanical energy relative to the kinetic energy at the
-    start."""
+    """Return the total slip (m), the largest slip velocity (m/s), and the change of mechanical energy relative to the initial
+    kinetic energy."""
     return {
         "slip": float(np.trapezoid(slip, t)),
         "slip velocity": float(np.max(slip)),
@@ -227,7 +227,7 @@ def _quality(t: np.ndarray, slip: np.ndarray, energy: np.ndarray, kinetic: float
 
 
 def measure(repeats: int = 7, cases: Sequence[tuple[float, float]] = CASES) -> dict[str, Any]:
-    """All figures of this benchmark; MuJoCo's for each time step and time constant, s."""
+    """Measure this project's runs, and MuJoCo's runs for each time step and time constant, s."""
     import mujoco
 
     compiled = compile_model(graph())
@@ -244,7 +244,7 @@ def measure(repeats: int = 7, cases: Sequence[tuple[float, float]] = CASES) -> d
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """The figures as a table, and the ratios to our run at rtol 1e-8."""
+    """Return the results as a table, with ratios to our run at rtol 1e-8."""
     base = found["runs"]["screwbond, rtol 1e-08"]
     rows = []
     for name, run in found["runs"].items():
@@ -268,7 +268,7 @@ def report(found: Mapping[str, Any]) -> str:
     head = ["", "steps", "ms per s", "own", "ratio", "slip mm", "ratio", "max mm/s", "energy", "max", "contact", "off mm"]
     notes = (
         f"Ellipsoid rolling round an ellipsoid, {END:g} s, against MuJoCo {found['mujoco']}",
-        "  ms per simulated second, own: without the loop that sets the force; ratios to our run at rtol 1e-8",
+        "  ms per simulated second (own: without the loop that sets the force); ratios to our run at rtol 1e-8",
         "  energy: mechanical, change over the run and largest change, relative to the kinetic energy at the start",
         "  contact: fraction of steps with contact; off: distance of the final position from our run at rtol 1e-11",
     )

@@ -1,4 +1,5 @@
-"""Networks of random reactions from text, stiff and in detailed balance: CPU time to read the text, to compile, and to run 1e4 s.
+"""Networks of random reactions from text, stiff and in detailed balance: CPU time to read the text, to compile, and to simulate
+1e4 s.
 
 `python -m benchmarks.networks [--quick] [--json FILE]`
 """
@@ -20,7 +21,8 @@ SIZES = ((10, 20), (30, 60), (100, 200))
 
 
 def random_network(species: int = 100, reactions: int = 200, seed: int = 0) -> tuple[str, dict[str, float]]:
-    """Text of reactions from two species to two others, with rates over seven decades in detailed balance; start amounts."""
+    """Return, as text, reactions from two species to two others, with rates over seven decades in detailed balance; and the
+    initial amounts."""
     rng, seen, lines = np.random.default_rng(seed), set[frozenset[frozenset[int]]](), list[str]()
     K = np.exp(2 * rng.normal(size=species))
     while len(lines) < reactions:
@@ -34,7 +36,7 @@ def random_network(species: int = 100, reactions: int = 200, seed: int = 0) -> t
 
 
 def measured(species: int, reactions: int) -> dict[str, float]:
-    """CPU seconds, and how well the run conserves moieties and energy."""
+    """Return CPU seconds, and how well the run conserves moieties and energy."""
     text, amounts = random_network(species, reactions)
     begin = time.process_time()
     graph = network("network", text, amounts)

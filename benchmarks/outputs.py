@@ -25,7 +25,7 @@ STEPS = "two samples"
 
 
 def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
-    """CPU seconds, and peak megabytes of arrays other than the model's, by kept quantities."""
+    """Return CPU seconds and peak memory (MB), without the model's arrays, for each choice of quantities to keep."""
     compiled = compile_model(chain(sections), progress=False)
     names = compiled.program.layout.names("out")
     name, times = names[len(names) // 2], np.linspace(0.0, T_END, SAMPLES)
@@ -46,7 +46,7 @@ def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
         seconds = {what: list[float]() for what in calls}
         for call in calls.values():  # objects that are made only once
             call()
-        for _ in range(rounds):  # in turn, so that a disturbance affects all of them
+        for _ in range(rounds):  # in turn, so that a disturbance affects all runs
             for what, call in calls.items():
                 begin = time.process_time()
                 call()
@@ -56,7 +56,7 @@ def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
 
 
 def _megabytes(call: Callable[[], Any]) -> float:
-    """Peak allocation of a call, MB."""
+    """Return the peak allocation of a call, MB."""
     tracemalloc.start()
     call()
     _, most = tracemalloc.get_traced_memory()

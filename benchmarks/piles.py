@@ -1,13 +1,13 @@
-"""Piles of boxes and balls, here, in MuJoCo and in Bullet: cost of a step, overlap, creep, and remaining energy.
+"""Piles of boxes and balls in screwbond, MuJoCo and Bullet: cost of a step, overlap, creep, and remaining energy.
 
-All bodies fall from the same places and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice the
-step by its manual, and resting bodies sink into each other; its friction is regularised, so that leaning bodies creep. Here
-contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given elliptic
-cones, its Newton solver with its own defaults, and both `solref` of 20 ms, its default, and of twice the step; `condim` 3, and 6
-if balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients of
-friction; without pybullet it is omitted. All run in this process, in turn; times are CPU times, independent of other users. None
-lets bodies sleep. In the hopper there are at most 200 sweeps here, MuJoCo solves by conjugate gradients (by Newton's method a
-step takes 9 s), and the other programs run only the first half second.
+All bodies fall from the same positions and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice
+the step by its manual, and resting bodies sink into each other; its friction is regularised, so leaning bodies creep. In
+screwbond contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given
+elliptic cones, its Newton solver with its own defaults, and both `solref` of 20 ms, its default, and of twice the step; `condim`
+3, and 6 if balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients
+of friction; without pybullet it is omitted. All programs run in this process, in turn; times are CPU times, independent of other
+users. No program lets bodies sleep. In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by
+Newton's method a step takes 9 s), and the other programs run only the first half second.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TILT, WALL = np.radians(60.0), 0.3  # tilt of the bag's four walls, which lean o
 
 @dataclass(frozen=True)
 class Scene:
-    """Bodies of one kind and mass 1 kg at their start; a bag has walls."""
+    """Equal bodies of 1 kg at their initial poses, in a bag with walls or on a floor."""
 
     title: str
     positions: np.ndarray
@@ -47,27 +47,27 @@ class Scene:
     leaning: bool = False
     """True if the scene has the walls of a bag."""
     plates: tuple[tuple[np.ndarray, np.ndarray, tuple[float, float, float]], ...] = ()
-    """Place, quaternion and edges of boxes that are fixed."""
+    """Position, quaternion and edge lengths of fixed boxes."""
     falls: float = FALL
-    """Time in which bodies fall, s; then they rest."""
+    """Duration of the fall, s, after which the bodies are at rest."""
     rests: float = REST
     rolling: float = 0.0
     """Rolling and spinning friction, m."""
     others: float = np.inf
     """Longest fall that other programs compute, s."""
     sweeps: int = 1000
-    """Maximum number of sweeps of a step here."""
+    """Maximum number of sweeps of a step in screwbond."""
     solver: str = "Newton"
     """Solver of MuJoCo."""
 
     @property
     def inertia(self) -> float:
-        """Moment of inertia about every axis, kg m^2."""
+        """Return the moment of inertia about every axis, kg m^2."""
         return EDGE**2 / 6.0 if self.boxes else 0.4 * RADIUS**2
 
     @property
     def walls(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Places and quaternions of half-spaces: the floor, and the walls of a bag."""
+        """Return positions and quaternions of half-spaces: the floor, and the walls of a bag."""
         found = [(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
         for x, y in () if not self.leaning else ((1, 0), (-1, 0), (0, 1), (0, -1)):
             half = 0.5 * TILT
@@ -78,7 +78,7 @@ class Scene:
 
 
 def boxes(count: int = 30) -> Scene:
-    """Boxes with edges of 0.1 m, one above the other, turned at random."""
+    """Return boxes with edges of 0.1 m, one above the other, turned at random."""
     rng = np.random.default_rng(0)
     layer, place = np.divmod(np.arange(count), 3)
     angle = 2.0 * place + 0.5 * layer
@@ -90,7 +90,7 @@ def boxes(count: int = 30) -> Scene:
 
 
 def bag(count: int = 100, rolling: float = 0.0) -> Scene:
-    """Balls 0.1 m across, in layers of nine above a bag."""
+    """Return balls 0.1 m across, in layers of nine above a bag."""
     rng = np.random.default_rng(1)
     layer, place = np.divmod(np.arange(count), 9)
     y, x = np.divmod(place, 3)
@@ -101,7 +101,7 @@ def bag(count: int = 100, rolling: float = 0.0) -> Scene:
 
 
 def wall(count: int = 1000, high: int = 25) -> Scene:
-    """A wall of bricks in running bond, with `high` courses."""
+    """Return a wall of bricks in running bond, with `high` courses."""
     layer, place = np.divmod(np.arange(count), count // high)
     positions = np.column_stack([1.001 * EDGE * (place + 0.5 * (layer % 2)), np.zeros(count), EDGE * (layer + 0.5)])
     turns = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
@@ -109,7 +109,7 @@ def wall(count: int = 1000, high: int = 25) -> Scene:
 
 
 def hopper(count: int = 5000) -> Scene:
-    """Balls in a funnel of four plates at 45 degrees, with an outlet of 0.8 m."""
+    """Return balls in a funnel of four plates at 45 degrees, with an outlet of 0.8 m."""
     rng, outlet, length, thick, low = np.random.default_rng(2), 0.4, 4.0, 0.1, 1.0
     middle, lean = 0.5 * np.sqrt(0.5) * length, np.sqrt(0.125) * thick
     plates = []
@@ -143,7 +143,7 @@ def hopper(count: int = 5000) -> Scene:
 
 
 def graph(scene: Scene) -> Graph:
-    """The scene as a graph."""
+    """Return the scene as a graph."""
     walls = [HalfSpace(position=tuple(p), quaternion=tuple(q)) for p, q in scene.walls]
     plates = [Box(*edges, position=tuple(p), quaternion=tuple(q)) for p, q, edges in scene.plates]
     held = ground("ground", shape=[*walls, *plates])
@@ -170,7 +170,7 @@ def graph(scene: Scene) -> Graph:
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
-    """The scene in MuJoCo, with a time constant of contacts, s."""
+    """Return the scene in MuJoCo, with a time constant of contacts, s."""
 
     def words(values: Sequence[float] | np.ndarray) -> str:
         return " ".join(f"{value:.17g}" for value in values)
@@ -196,7 +196,7 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
 
 
 def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """One fall and one rest."""
+    """Simulate the fall of a scene and its time at rest."""
     clock = time.process_time()
     fall = made.simulate(falls, step=step)
     falling = (time.process_time() - clock) / fall.statistics.steps
@@ -220,7 +220,7 @@ def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: 
 
 
 def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: float) -> dict[str, float]:
-    """The same in MuJoCo."""
+    """Simulate the scene in MuJoCo."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(scene_xml(scene, step, constant))
@@ -253,7 +253,7 @@ def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: f
 
 
 def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """The same in Bullet; overlaps in the fall are examined in every tenth step."""
+    """Simulate the scene in Bullet; overlaps during the fall are computed in every tenth step."""
     import pybullet
 
     pybullet.connect(pybullet.DIRECT)
@@ -273,7 +273,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
     ]
     for body in (*fixed, *bodies):  # coefficients are multiplied
         pybullet.changeDynamics(body, -1, lateralFriction=np.sqrt(FRICTION), linearDamping=0.0, angularDamping=0.0)
-        if scene.rolling:  # a pair has the sum of each friction times the other's rolling friction
+        if scene.rolling:  # a pair has the sum of each body's friction times the other body's rolling friction
             resistance = scene.rolling / (2.0 * np.sqrt(FRICTION))
             pybullet.changeDynamics(body, -1, rollingFriction=resistance, spinningFriction=resistance)
 
@@ -310,7 +310,8 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
 
 
 def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3) -> dict[str, Any]:
-    """All figures of these scenes: medians over rounds in which all run in turn; `falls`, s, replaces the scenes' own times."""
+    """Return medians over rounds in which all programs run these scenes in turn; `falls`, s, replaces the scenes' own
+    durations."""
     import mujoco
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}
@@ -337,7 +338,7 @@ def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """The figures as tables, with times relative to MuJoCo at the same step."""
+    """Return the results as tables, with times relative to MuJoCo at the same step."""
     tables = []
     head = [
         "",
@@ -375,8 +376,8 @@ def report(found: Mapping[str, Any]) -> str:
         spans = " and ".join(f"{span:g} s" for span in found["spans"][title])
         head_line = f"{title}, steps of {1e3 * STEP:g} ms, in {spans}, against MuJoCo {found['mujoco']}"
         tables.append(timing.table(head_line, head, rows))
-    note = "  ms: of a step while they fall and at rest; creep: fastest body at rest; deepest: overlap in the fall\n"
-    note += "  unsolved: steps of the fall that are not solved to their tolerance"
+    note = "  ms: time per step, falling and at rest; creep: fastest body at rest; deepest: overlap in the fall\n"
+    note += "  unsolved: steps of the fall that are not solved to the tolerance"
     return "\n".join([*tables, note])
 
 

@@ -1,5 +1,5 @@
-"""Prepared runs: the cost of a run beyond its steps, against model size; many runs, one by one and in vector lanes, against their
-right-hand sides; and threads.
+"""Prepared runs: the overhead of a run by model size, the cost of many runs, one by one and in SIMD lanes, relative to their
+right-hand sides, and the gain from threads.
 
 `python -m benchmarks.prepared [--quick] [--json FILE]`
 """
@@ -46,7 +46,7 @@ VARIED = {
     **dict.fromkeys(("chain of 10", "chain of 100"), "k0.stiffness"),
     "delta": "arm 1.mechanism.M2",
 }
-"""Models whose runs share vector lanes, and the parameter in which these runs differ."""
+"""Models whose runs share SIMD lanes, and the parameter in which these runs differ."""
 TREES = {
     "rods, 2 links": (rods(2), "rods.mechanism.rod 0 mass"),
     "rods, 5 links": (rods(5), "rods.mechanism.rod 0 mass"),
@@ -56,21 +56,21 @@ TREES = {
 
 
 def circuit() -> Graph:
-    """A source, a resistor and a capacitor."""
+    """Return a source, a resistor and a capacitor."""
     return (
         Graph("rc").connect(Se("u", 1.0), loop := J1("loop")).connect(loop, R("r", 100.0)).connect(loop, C("c", capacitance=1e-4))
     )
 
 
 def motor() -> Graph:
-    """A winding and a rotor as one circuit of two storages."""
+    """Return a winding and a rotor as one circuit of two storages."""
     graph, current = Graph("winding"), J1("current")
     graph.connect(Se("supply", 12.0), current).connect(current, R("r", 3.0)).connect(current, I("l", inertia=5e-3))
     return graph.connect(current, C("c", capacitance=1e-5))
 
 
 def _cpu(call: Callable[[], Any], inner: int) -> float:
-    """CPU seconds of a call."""
+    """Return the CPU seconds of a call."""
     begin = time.process_time()
     for _ in range(inner):
         call()
@@ -78,8 +78,8 @@ def _cpu(call: Callable[[], Any], inner: int) -> float:
 
 
 def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
-    """CPU seconds of a run: by `simulate`, with the same parameters and with one that changes each time; by `run`; and as one of
-    many, watched and not, whose loop in machine code contains only the steps."""
+    """Return the CPU seconds of a run by `simulate`, with the same parameters and with one parameter that changes; by `run`; and
+    as one of many runs, with and without checks for lost rank, in a loop in machine code that contains only the steps."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     x, p, m = run.start_values()
     copies, few = np.tile(p, (inner, 1)), max(inner // 2, 1)
@@ -106,8 +106,8 @@ def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[
 
 
 def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds: int) -> dict[str, float]:
-    """CPU seconds per run of many that differ in one parameter, one by one, in lanes and by two threads, and of their right-hand
-    sides alone; ratios, also of wall times."""
+    """Return CPU seconds per run for many runs that differ in one parameter, one by one, in lanes and by two threads; the same
+    for their right-hand sides alone; and ratios of CPU and wall times."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     values = compiled.parameters[name].value * np.linspace(0.9, 1.1, runs)
     p, x, m = run.start_values_many({name: values})
@@ -169,7 +169,7 @@ def _run(quick: bool) -> dict[str, Any]:
         for name, f in found["side by side"].items()
     ]
     head = ("model", "alone", "in lanes", "its rates", "points", *RATIOS.values())
-    print(table("\nRuns that differ in one parameter, watched: CPU microseconds per run", head, rows))
+    print(table("\nRuns that differ in one parameter, with checks for lost rank: CPU microseconds per run", head, rows))
     return found
 
 

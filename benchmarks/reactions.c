@@ -1,4 +1,4 @@
-/* Mass action by hand: A + 2 B <=> C in a row of n reactions among n + 1 species; the comparison for the compiled right-hand side. */
+/* Mass action by hand: A + 2 B <=> C in a row of n reactions among n + 1 species, to compare with the compiled rates. */
 
 void reactions_many(long samples, long n, const double *x, const double *constant, const double *rate, double *active, double *out)
 {

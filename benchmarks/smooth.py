@@ -1,9 +1,9 @@
-"""Small smooth models against heyoka's Taylor series (Biscani and Izzo 2021), at equal true error.
+"""Small smooth models compared with heyoka's Taylor series (Biscani and Izzo 2021), at equal true error.
 
 Both solve the equations of the compiled right-hand side. The error is the largest over the components of the final state,
-relative to their largest values in the run, against heyoka in long doubles. Times are CPU seconds of a prepared run: of a `run`
-by "auto", of one by "taylor", and of one of 32 in a `run_many` with 8 lanes; for heyoka, of one run, without its batches. They
-are interpolated between the tolerances whose errors bracket the given error.
+relative to its largest value in the run; the reference is heyoka in long doubles. Times are CPU seconds of a prepared run: of one
+`run` by "auto", of one by "taylor", and of one of the 32 runs of a `run_many` with 8 lanes; for heyoka, of one run without
+batches. The times are interpolated between the tolerances whose errors bracket the given error.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ COPIES, LANES, REPEATED = 32, 8, 10
 
 
 def pendulum() -> Graph:
-    """A mathematical pendulum of 1 m, let go at 2 rad."""
+    """Return a simple pendulum of 1 m, released at 2 rad."""
     graph, turning = Graph("pendulum"), J1("v")
     graph.connect(turning, I("m", 1.0)).connect(turning, C("g", energy=lambda q: 9.81 * (1 - cos(q)), initial=2.0))
     return graph
 
 
 def kepler() -> Graph:
-    """A planet on an ellipse."""
+    """Return a planet on an ellipse."""
     graph, moving = Graph("kepler"), J1("v", dimension=2)
     graph.connect(moving, I("m", np.eye(2), initial=[0, np.sqrt(1.3)]))
     sun = C("g", energy=lambda q: -1 / sqrt(q[0] * q[0] + q[1] * q[1]), initial=[1.0, 0.0], dimension=2)
@@ -46,7 +46,7 @@ def kepler() -> Graph:
 
 
 def two_rods() -> Graph:
-    """Two hinged rods that swing in space."""
+    """Return two hinged rods that swing in space."""
     graph = Graph("two rods")
     return graph.connect(chain_graph(rods(2), gravity=GRAVITY).port("joints"), Se("idle", dimension=2))
 
@@ -56,11 +56,11 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
     "Kepler": (kepler, 100.0),
     "two rods": (two_rods, 10.0),
 }
-"""Graphs, and the ends of their runs, s."""
+"""Graphs, and the end times of their runs, s."""
 
 
 def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
-    """heyoka's equations of the compiled rates."""
+    """Return heyoka's equations for the compiled rates."""
     import heyoka as hy
 
     lines = straight_lines(compiled)["rates"]
@@ -89,7 +89,7 @@ def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
 
 
 def seconds(call: Callable[[], Any], rounds: int) -> float:
-    """CPU seconds of a call: the minimum of several calls after an untimed one."""
+    """Return the CPU seconds of a call: the minimum of several calls after an untimed one."""
     call()
     least = np.inf
     for _ in range(rounds):
@@ -100,7 +100,7 @@ def seconds(call: Callable[[], Any], rounds: int) -> float:
 
 
 def at_error(error: float, errors: Sequence[float], times: Sequence[float]) -> float:
-    """Time at an error, or error at a tolerance, by interpolation on logarithmic axes."""
+    """Return the time at an error, or the error at a tolerance, by interpolation on logarithmic axes."""
     order = np.argsort(errors)
     e, t = np.log(np.array(errors)[order]), np.log(np.array(times)[order])
     return float(np.exp(np.interp(np.log(error), e, t)))
@@ -118,7 +118,7 @@ def _propagate(series: Any, x: np.ndarray, end: float) -> None:
 
 
 def compared(name: str, tolerances: Sequence[float], rounds: int) -> dict[str, Any]:
-    """Times of a model at the true errors, s; both sides' errors and times at all tolerances."""
+    """Return the times (s) of both programs at each true error, and their errors and times at all tolerances."""
     import heyoka as hy
 
     make, end = MODELS[name]
@@ -158,7 +158,7 @@ def compared(name: str, tolerances: Sequence[float], rounds: int) -> dict[str, A
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """All models."""
+    """Measure all models."""
     import heyoka as hy
 
     tolerances, rounds = (TOLERANCES[::6], 1) if quick else (TOLERANCES, 15)
@@ -167,7 +167,7 @@ def measure(quick: bool = False) -> dict[str, Any]:
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """The times as a table."""
+    """Return the times as a table."""
     rows, ways = [], ("run", "in lanes", "taylor", "heyoka")
     for name, model in found["models"].items():
         for error in ERRORS:

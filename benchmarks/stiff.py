@@ -1,7 +1,7 @@
-"""Stiff models by the Rosenbrock method, by Radau IIA, by "auto", and by SciPy's Radau: steps, errors, time of runs.
+"""Stiff models by the Rosenbrock method, by Radau IIA, by "auto", and by SciPy's Radau: steps, errors and run times.
 
-Errors are the largest over all states at the samples, relative to the largest value of each state, in units of rtol, against a
-run of the Rosenbrock method with a tolerance a thousand times smaller. `python -m benchmarks.stiff [--quick] [--json FILE]
+The error is the largest over all states and samples, relative to the largest value of each state, in units of rtol; the reference
+is a run of the Rosenbrock method with a tolerance a thousand times smaller. `python -m benchmarks.stiff [--quick] [--json FILE]
 [--write]`
 """
 
@@ -29,7 +29,7 @@ LARGE = (RODAS, RADAU5, AUTO)
 
 
 def robertson() -> Graph:
-    """Three substances: the second adapts within a millisecond, the first reacts for years."""
+    """Return three substances: the second adapts within a millisecond, and the first reacts for years."""
     rates = [
         ("fast", lambda b, c: 1e4 * b * c, ["b", "c"]),
         ("slow", lambda a: 0.04 * a, ["a"]),
@@ -48,7 +48,7 @@ def _of(block: Block) -> Graph:
 
 
 def van_der_pol(mu: float) -> Callable[[], Graph]:
-    """An oscillator that rests for long and then switches suddenly."""
+    """Return an oscillator that changes slowly for a long time and then switches suddenly."""
 
     def made() -> Graph:
         rates = [("x'", lambda v: v, ["v"]), ("v'", lambda x, v, mu: mu * ((1.0 - x * x) * v) - x, ["x", "v", "mu"])]
@@ -59,7 +59,7 @@ def van_der_pol(mu: float) -> Callable[[], Graph]:
 
 
 def rod(cells: int) -> Callable[[], Graph]:
-    """Heat from an oscillating source, through an initially cold rod."""
+    """Return a rod, initially cold, that conducts heat from an oscillating source."""
 
     def made() -> Graph:
         graph = Graph("rod")
@@ -75,7 +75,7 @@ def rod(cells: int) -> Callable[[], Graph]:
 
 
 def plate(side: int) -> Callable[[], Graph]:
-    """Heat from one edge of an initially cold square plate."""
+    """Return a square plate, initially cold, that conducts heat from one edge."""
 
     def made() -> Graph:
         graph, edge = Graph("plate"), J0("edge")
@@ -94,7 +94,7 @@ def plate(side: int) -> Callable[[], Graph]:
 
 
 def rectifier() -> Graph:
-    """A sine through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load."""
+    """Return a sine source that feeds a capacitor with a load through 1 Ohm, a microhenry and an ideal diode."""
     graph, line, node = Graph("rectifier"), J1("line"), J0("node")
     graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t), signals=["time"]), line).connect(line, I("l", inductance=1e-6))
     graph.connect(line, R("r", 1.0)).connect(line, Diode("d")).connect(line, node)
@@ -102,7 +102,7 @@ def rectifier() -> Graph:
 
 
 def network(count: int) -> Callable[[], Graph]:
-    """Capacitors with a resistor between every pair: many element powers for few states."""
+    """Return capacitors with a resistor between every pair: many element powers for few states."""
 
     def made() -> Graph:
         graph = Graph("network")
@@ -118,7 +118,7 @@ def network(count: int) -> Callable[[], Graph]:
 
 
 def coupled(count: int) -> Callable[[], Graph]:
-    """States that follow the mean of all, at rates of five decades: a full Jacobian, and no element powers."""
+    """Return states that follow the mean of all states, at rates over five decades: a full Jacobian, and no element powers."""
 
     def made() -> Graph:
         names, fast = [f"x{i}" for i in range(count)], np.logspace(0.0, 5.0, count).tolist()
@@ -133,7 +133,7 @@ def coupled(count: int) -> Callable[[], Graph]:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the end of its run (s), and its solvers."""
+    """Model, the end time of its run (s), and its solvers."""
 
     name: str
     make: Callable[[], Graph]
@@ -179,12 +179,12 @@ def _run(quick: bool) -> dict[str, Any]:
     head = ("", "by", "steps", "rates", "events", "error / rtol", "CPU ms", "ratio")
     print(table(f"stiff models, rtol {RTOL:g} ({found['processor']})", head, rows))
     lines = [(name, f"{own['us']:.0f}") for name, own in found["many"].items()]
-    print(table("van der Pol, mu 100 to 1000, 20 s, many runs with other numbers", ("by", "CPU us a run"), lines))
+    print(table("van der Pol, mu 100 to 1000, 20 s, many runs with different mu", ("by", "CPU us a run"), lines))
     return found
 
 
 def _measured(case: Case, rounds: int) -> dict[str, Any]:
-    """Steps, evaluations, events, error and CPU time of a whole run for every solver, run in turn."""
+    """Return the steps, evaluations, events, error and CPU time of a whole run for every solver, run in turn."""
     compiled, samples = compile_model(case.make()), np.linspace(0.0, case.end, 101)
 
     def run(rtol: float = RTOL, **settings: str) -> Any:
@@ -234,7 +234,7 @@ def _name(settings: dict[str, str]) -> str:
 
 
 def _many(runs: int) -> dict[str, dict[str, float]]:
-    """CPU microseconds per run by one thread, each run with its own numbers."""
+    """Return the CPU microseconds per run by one thread, each run with its own parameters."""
     compiled, mu = compile_model(van_der_pol(1.0)()), np.linspace(100.0, 1000.0, runs)
     prepared = compiled.prepare_run(20.0, samples=20.0, rtol=RTOL, progress=False, method="rodas5p")
     points = prepared.start_values_many({"o.mu": mu})

@@ -1,4 +1,4 @@
-"""Sweeps: the cost of a stored run against `simulate` in a loop, and against its right-hand sides; threads and processes.
+"""Sweeps: the cost of a stored run relative to `simulate` in a loop and to the right-hand sides alone; threads and processes.
 
 The caller's part of a sweep (points, the store) runs in one thread, whatever the number of workers, and limits their gain.
 
@@ -31,7 +31,7 @@ from examples.tolerances import motor
 
 @dataclass(frozen=True)
 class Case:
-    """A model, its varied parameters and kept quantities, the end and the number of its runs."""
+    """Model, its varied parameters and kept quantities, and the end time and number of its runs."""
 
     build: Callable[[], Graph]
     varied: str
@@ -41,7 +41,7 @@ class Case:
 
 
 def delta() -> Graph:
-    """The delta robot, let go."""
+    """Return the delta robot, released from rest."""
     return delta_graph(DeltaParameters.fit())
 
 
@@ -54,7 +54,7 @@ SAMPLES = 11
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Seconds per run in each way, in turn, after a check that all keep the same numbers."""
+    """Return the seconds per run in each way, in turn, after a check that all keep the same values."""
     compiled = compile_model(case.build(), progress=False)
     values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
     samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()
@@ -98,9 +98,9 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples: float) -> float:
-    """CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine code.
+    """Return the CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine code.
 
-    The nominal run does not give this number: for the delta robot, whose arms are alike, it takes a quarter fewer evaluations
+    The nominal run does not give this number: for the delta robot, whose arms are equal, it needs a quarter fewer evaluations
     than the other runs.
     """
     prepared = compiled.prepare_run(case.t_end, samples=samples, progress=False)

@@ -1,4 +1,4 @@
-"""Times on a shared machine: calls in turn, medians, and ratios of calls close in time."""
+"""Timing on a shared machine: alternating calls, medians, and ratios of adjacent calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from bondgraph.emit.kernel import Kernel
 
 
 def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int = 1) -> dict[str, np.ndarray]:
-    """Seconds per call, (rounds,) each: A B A B ..., so that a disturbance affects all of them."""
+    """Return the seconds per call, (rounds,) for each function; calls alternate (A B A B ...), so that a disturbance affects all
+    functions."""
     seconds = {name: np.empty(rounds) for name in calls}
     for call in calls.values():
         call()
@@ -44,12 +45,12 @@ def without_cache() -> Iterator[None]:
 
 
 def machine_loop(kernel: Kernel, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], None]:
-    """The kernel's loop of machine code over samples, as a function without arguments.
+    """Return the kernel's loop of machine code over samples, as a function without arguments.
 
     `Kernel.many` checks its blocks at every call, which takes microseconds; hand-written C gets addresses, and so does this loop.
     Blocks are (samples, length), or (length,) for values that all samples share; `out` is (samples, outputs).
     """
-    kernel.many(*blocks, out=out)  # refuses what does not fit
+    kernel.many(*blocks, out=out)  # refuses arrays of the wrong size
     strides = [block.shape[1] if block.ndim == 2 else 0 for block in blocks]
     addresses = [block.ctypes.data for block in (*blocks, out)]
     loop, keep = kernel.loop, (kernel, blocks, out)
@@ -58,18 +59,18 @@ def machine_loop(kernel: Kernel, *blocks: np.ndarray, out: np.ndarray) -> Callab
 
 
 def ratio(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
-    """Median and quartiles of a / b, round by round."""
+    """Return the median and the quartiles of a / b, round by round."""
     low, middle, high = np.percentile(a / b, [25, 50, 75])
     return {"median": float(middle), "quartile 1": float(low), "quartile 3": float(high)}
 
 
 def median(values: Sequence[float] | np.ndarray) -> float:
-    """Median as a plain number."""
+    """Return the median as a plain number."""
     return float(np.median(values))
 
 
 def processor() -> str:
-    """Name of the processor, if the system gives it."""
+    """Return the name of the processor, if the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -78,7 +79,7 @@ def processor() -> str:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in columns for the terminal; `ValueError` without rows."""
+    """Return a table in columns for the terminal; raises `ValueError` without rows."""
     if not rows:
         raise ValueError(f"nothing was measured: {title}")
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]

@@ -1,4 +1,5 @@
-"""Long chains of links: from the links to a right-hand side, and its cost against the mass matrix and Pinocchio's recursion.
+"""Long chains of links: from the links to a right-hand side, and its cost relative to the mass matrix and to Pinocchio's
+recursion.
 
 `python -m benchmarks.tree [--quick] [--json FILE]`
 """
@@ -23,15 +24,15 @@ from screws.linear import solve_spd
 
 SIZES = (2, 5, 10, 20, 50, 100)
 LARGEST_MATRIX = 50
-"""Number of links up to which the mass matrix is also formed and solved; beyond, generating its code takes minutes."""
+"""Number of links up to which the mass matrix is also formed and solved; with more links, generating the code takes minutes."""
 GRAVITY = np.array([0.0, 0.0, -9.81])
 SAMPLES = 200
 AGREEMENT = 1e-9
-"""Relative difference to Pinocchio that the condition of long chains allows."""
+"""Relative difference from Pinocchio that is allowed for long, ill-conditioned chains."""
 
 
 def rods(count: int) -> Chain:
-    """Rods of 0.1 m in a row, hinged about y and x in turn."""
+    """Return rods of 0.1 m in a row, hinged about y and x in turn."""
     axes = ((0, 1, 0), (1, 0, 0))
     rod = BodyInertia(1.0, (8.4e-4, 8.4e-4, 2e-5), (0, 0, -0.05))
     places = [(0, 0, -0.1 * k) for k in range(count)]
@@ -40,7 +41,7 @@ def rods(count: int) -> Chain:
 
 
 def oblique(count: int) -> Chain:
-    """General bodies on hinges in any direction."""
+    """Return general bodies on hinges in any direction."""
     rng = np.random.default_rng(0)
     links = []
     for k in range(count):
@@ -55,7 +56,7 @@ CHAINS = {"rods": rods, "oblique": oblique}
 
 
 def construction(chain: Chain) -> tuple[Compiled, float]:
-    """The compiled chain, and the seconds from its links to the first call of the right-hand side."""
+    """Return the compiled chain, and the seconds from its links to the first call of the right-hand side."""
     begin = time.perf_counter()
     part = chain_graph(chain, gravity=GRAVITY)
     compiled = compile_model(Graph("top").connect(part.port("joints"), Se("idle", dimension=chain.freedoms)))
@@ -65,7 +66,7 @@ def construction(chain: Chain) -> tuple[Compiled, float]:
 
 
 def ways(chain: Chain) -> dict[str, Callable[..., dict[str, Any]]]:
-    """v' without efforts, from q, v and the numbers of the inertias, by both methods."""
+    """Return functions that compute v' without efforts, from q, v and the parameters of the inertias, by both methods."""
 
     def by_matrix(q: Any, v: Any, p: Any) -> dict[str, Any]:
         weight = partials(lambda at: [potential(chain, GRAVITY, at, *p)], q, (p,))[0]
@@ -78,7 +79,7 @@ def ways(chain: Chain) -> dict[str, Callable[..., dict[str, Any]]]:
 
 
 def pinocchio_of(chain: Chain) -> Any:
-    """The chain in Pinocchio: (module, model); None if it is not installed."""
+    """Return the chain in Pinocchio: (module, model); None if it is not installed."""
     try:
         import pinocchio as pin
     except ImportError:
@@ -99,7 +100,7 @@ def pinocchio_of(chain: Chain) -> Any:
 
 
 def compared(chain: Chain, compiled: Compiled, rounds: int) -> dict[str, Any]:
-    """Seconds per right-hand side; all must agree first."""
+    """Return the seconds per right-hand side, after checking that all accelerations agree."""
     n = chain.freedoms
     rng = np.random.default_rng(1)
     x = 0.5 * rng.normal(size=(SAMPLES, 2 * n))

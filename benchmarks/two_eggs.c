@@ -1,4 +1,4 @@
-/* The equations of two eggs in contact, written by hand: what the compiled right-hand side is compared with.
+/* The equations of two eggs in contact, written by hand: the reference for the compiled right-hand side.
  *
  * Scenario S2a: egg 2 rolls round the fixed egg 1 (v_x, v_y, v_z, omega_z constrained), drawn to its centre.
  * Scenario S1a: both eggs are free and frictionless (v_z constrained).
@@ -88,8 +88,9 @@ INLINE void egg(const double q[2], double chart, const double p[4], double R[9],
 
 /* --- contact kinematics: Visser 2002 (18)-(21), corrected; out = u1' v1' u2' v2' alpha' d' --------------------------- */
 
-/* First-order displacement of body 2 from where its contact coordinates say to where it is, in C2; x2, y2 (axes of C2) and
- * between (p2 - p1) in the axes of body 1, R1 the Gauss frame of body 1, s and c the sine and cosine of alpha */
+/* First-order displacement of body 2 from the position that the contact coordinates give to the actual one, in C2;
+ * x2, y2 (axes of C2) and between (p2 - p1) are in the axes of body 1, R1 is the Gauss frame of body 1, and s and c are the
+ * sine and cosine of alpha */
 INLINE void drift(const double R1[9], const double x2[3], const double y2[3], const double between[3], double s, double c,
                   double d, double turn_off[3], double off[3])
 {
@@ -101,8 +102,9 @@ INLINE void drift(const double R1[9], const double x2[3], const double y2[3], co
     off[2] = d - height;
 }
 
-/* The twist (omega, v) of body 2 relative to body 1 in C2 moves the coordinates, and what draws them to the closest points
- * of the poses where they have drifted off: the displacement above at the rate |omega| + |v| |S| of the motion */
+/* The twist (omega, v) of body 2 relative to body 1 in C2 moves the coordinates, and a correction draws
+ * them to the closest points of the poses where they have drifted off: the displacement above at the rate
+ * |omega| + |v| |S| of the motion */
 INLINE void contact_rates(const double G[8], const double H[8], double alpha, double d, const double R1[9],
                           const double x2[3], const double y2[3], const double between[3], const double omega_c[3],
                           const double v_c[3], double out[6])

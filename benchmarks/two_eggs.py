@@ -1,4 +1,4 @@
-"""Two eggs: times to build, to compile and to run; the compiled right-hand side against hand-written C."""
+"""Two eggs: times to build, to compile and to run, and the compiled right-hand side against hand-written C."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ MODES = {
 
 
 def right_hand_sides(name: str, compiled: Compiled, rounds: int = 200) -> dict[str, Any]:
-    """Nanoseconds per right-hand side over the states of a run, compiled and in C, and their ratios."""
+    """Return the nanoseconds per evaluation of the right-hand side at the states of a run, compiled and in C, and their
+    ratios."""
     run = compiled.simulate(END[name], samples=END[name] / STATES, rtol=RTOL, progress=False)
     x = np.ascontiguousarray(run.x[:STATES])
     p, t, out = compiled.parameters(), np.zeros(1), np.empty_like(x)
@@ -47,7 +48,7 @@ def right_hand_sides(name: str, compiled: Compiled, rounds: int = 200) -> dict[s
 
 
 def inside_the_run(name: str, compiled: Compiled, runs: int) -> dict[str, float]:
-    """A run at rtol 1e-8 against its bare function: the time that the integrator's loop adds to each evaluation."""
+    """Compare a run at rtol 1e-8 with its bare function: the time that the integrator's loop adds to each evaluation."""
     bare, inside, walls, shares, starts = [], [], [], [], []
     program, p = compiled.program, compiled.parameters()
     kernel = program.rates if program.rates_and_powers is None else program.rates_and_powers
@@ -81,7 +82,7 @@ def inside_the_run(name: str, compiled: Compiled, runs: int) -> dict[str, float]
 
 
 def measure(names: Sequence[str] = tuple(GRAPHS), repeats: int = 5, rounds: int = 200, runs: int = 15) -> dict[str, Any]:
-    """All figures of these scenarios."""
+    """Measure everything that this benchmark reports for these scenarios."""
     found: dict[str, Any] = {"processor": timing.processor(), "compiler": compiler_version()}
     models = {name: compile_model(GRAPHS[name]()) for name in names}
     found["import"] = cold_start.imports(repeats)
@@ -95,7 +96,7 @@ def measure(names: Sequence[str] = tuple(GRAPHS), repeats: int = 5, rounds: int 
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """The figures as tables."""
+    """Return the results as tables."""
     starts, sides, runs = [], [], []
     stages = ("graph", "build", "trace", "compile", "ready", "first run", "second run")
     names = [name for name in GRAPHS if name in found]

@@ -1,5 +1,5 @@
-"""Walls: rigidly coupled storages, ladders of diodes, balls in a box, pendulums, from the graph to a callable right-hand side,
-and a run.
+"""Rigidly coupled storages, ladders of diodes, balls in a box, and pendulums: time from the graph to a callable right-hand side,
+and of a run.
 
 `python -m benchmarks.walls [--quick] [--json FILE]`
 """
@@ -28,12 +28,12 @@ from screws.scalars import sin
 from screws.surfaces import plane, sphere
 
 SPAN = 1.0
-"""Length of the runs, s."""
+"""Duration of the runs, s."""
 
 
 def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
-    """Masses, each coupled by a lever to its parent, by default the mass before; the first is pushed, the last has a spring and
-    a damper."""
+    """Return masses, each coupled by a lever to its parent, by default the preceding mass; the first is pushed, and the last has
+    a spring and a damper."""
     graph, nodes = Graph("levers"), [J1(f"v{k}") for k in range(count)]
     for k, node in enumerate(nodes):
         graph.connect(node, I(f"m{k}", 1.0 + 0.1 * (k % 7)))
@@ -45,18 +45,18 @@ def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
 
 
 def tree(count: int) -> Graph:
-    """Levers that each drive two further ones."""
+    """Return levers that each drive two further levers."""
     return levers(count, lambda k: (k - 1) // 2)
 
 
 def star(count: int) -> Graph:
-    """Levers that all connect to the first mass."""
+    """Return levers that all connect to the first mass."""
     return levers(count, lambda _: 0)
 
 
 def ladder(sections: int, resistance: float = 1.0) -> Graph:
-    """A wave that charges a row of leaky capacitors, with a diode and a resistance from each to the next; without the resistance,
-    impulses redistribute the charges. The capacitors start with different voltages."""
+    """Return a wave that charges a row of leaky capacitors, with a diode and a resistance from each to the next; without the
+    resistance, impulses redistribute the charges. The capacitors start with different voltages."""
     graph, before = Graph("ladder"), J1("in")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
     for k in range(sections):
@@ -75,7 +75,7 @@ def ladder(sections: int, resistance: float = 1.0) -> Graph:
 
 
 def clamped(sections: int) -> Graph:
-    """A wave along resistances and capacitors, each held above ground by a diode."""
+    """Return a wave along resistances and capacitors, each held above ground by a diode."""
     graph, before = Graph("clamped"), J1("j0")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("r0", 1.0))
     for k in range(sections):
@@ -89,7 +89,8 @@ def clamped(sections: int) -> Graph:
 
 
 def multiplier(stages: int) -> Graph:
-    """Cockcroft-Walton multiplier: two capacitors and two diodes per stage, resistances in series with diodes and source."""
+    """Return a Cockcroft-Walton multiplier: two capacitors and two diodes per stage, and resistances in series with diodes and
+    source."""
     graph, top, bottom = Graph("multiplier"), J0("drive"), None
     source = J1("source")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), source).connect(source, R("lead", 0.1))
@@ -112,7 +113,7 @@ def multiplier(stages: int) -> Graph:
 
 
 def balls(count: int) -> Graph:
-    """Balls that fall in a box without a lid, each with a contact to the floor and to each of four walls."""
+    """Return balls that fall in a box without a lid, each with a contact to the floor and to each of four walls."""
     graph, sides = _box("balls")
     for k in range(count):
         place = (0.07 * (k % 9) - 0.3, 0.11 * (k % 5) - 0.25, 0.2 + 0.11 * k)
@@ -124,7 +125,7 @@ def balls(count: int) -> Graph:
 
 
 def balls_of_all_sizes(count: int, seed: int = 0) -> Graph:
-    """The same with radii, masses, places, speeds and contacts drawn at random."""
+    """Return balls as in `balls`, with radii, masses, positions, speeds and contacts drawn at random."""
     random = np.random.default_rng(seed)
     graph, sides = _box("balls of all sizes")
     for k in range(count):
@@ -144,7 +145,7 @@ def balls_of_all_sizes(count: int, seed: int = 0) -> Graph:
 
 
 def _box(name: str) -> tuple[Graph, list[Body]]:
-    """A graph with a floor and four walls."""
+    """Return a graph with a floor and four walls."""
     graph, half = Graph(name), 0.5 * math.sqrt(2.0)
     sides = [ground("floor", surface=plane())]
     turned = {"west": (half, 0.0, half, 0.0), "east": (half, 0.0, -half, 0.0)}
@@ -157,7 +158,7 @@ def _box(name: str) -> tuple[Graph, list[Body]]:
 
 
 def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, damping: float) -> None:
-    """Add a ball with a contact to each side, N/m and N s/m."""
+    """Add a ball with a contact to each side, of a stiffness in N/m and a damping in N s/m."""
     graph.add(ball)
     for side in sides:
         name = f"{ball.name} at {side.name}"
@@ -165,7 +166,7 @@ def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, dam
 
 
 def balls_on_a_plane(count: int) -> Graph:
-    """Balls that drop on a floor one after the other, side by side."""
+    """Return balls side by side that reach a floor one after the other."""
     graph, floor = Graph("balls on a plane"), ground("floor", surface=plane())
     graph.add(floor)
     for k in range(count):
@@ -180,7 +181,7 @@ def balls_on_a_plane(count: int) -> Graph:
 
 
 def pendulums(count: int) -> Graph:
-    """Pendulums side by side, each held by a revolute joint as a constraint."""
+    """Return pendulums side by side, each held by a revolute joint as a constraint."""
     graph, base = Graph("pendulums"), ground("base")
     graph.add(base)
     for k in range(count):
@@ -193,7 +194,7 @@ def pendulums(count: int) -> Graph:
 
 
 def double_pendulums(count: int) -> Graph:
-    """Double pendulums side by side, each body held by a revolute joint as a constraint."""
+    """Return double pendulums side by side, each body held by a revolute joint as a constraint."""
     graph, base = Graph("double pendulums"), ground("base")
     graph.add(base)
     for k in range(count):
@@ -218,7 +219,7 @@ GRAPHS: Mapping[str, tuple[Callable[[int], Graph], tuple[int, ...]]] = {
     "a tree of levers": (tree, (60, 120, 500, 1000)),
     "levers at one mass": (star, (60, 500)),
     "ladder of diodes": (ladder, (30, 100, 200, 400)),
-    "the same, sharing charge": (lambda n: ladder(n, 0.0), (30, 100, 200)),
+    "ladder without resistors": (lambda n: ladder(n, 0.0), (30, 100, 200)),
     "clamped ladder": (clamped, (30, 100, 200)),
     "multiplier": (multiplier, (5, 10, 20)),
     "balls in a box": (balls, (10, 50)),
@@ -227,13 +228,13 @@ GRAPHS: Mapping[str, tuple[Callable[[int], Graph], tuple[int, ...]]] = {
     "pendulums": (pendulums, (10, 50, 100)),
     "double pendulums": (double_pendulums, (10, 20, 50)),
 }
-RUN = {"levers in a row", "a tree of levers", "ladder of diodes", "the same, sharing charge", "clamped ladder"}
+RUN = {"levers in a row", "a tree of levers", "ladder of diodes", "ladder without resistors", "clamped ladder"}
 RUN |= {"balls in a box", "balls of all sizes in it", "balls on a plane", "pendulums", "double pendulums"}
 QUICK = {"levers in a row": (30,), "ladder of diodes": (10,)}
 
 
 def steps(graph: Graph) -> tuple[int, int]:
-    """Number of steps of the rates, and of all routines except those compiled as loops; shared steps count once."""
+    """Return the number of steps of the rates, and of all routines except those compiled as loops; shared steps count once."""
     system = equations(graph.freeze())
     if is_large(system):
         return 0, 0
@@ -243,7 +244,8 @@ def steps(graph: Graph) -> tuple[int, int]:
 
 
 def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
-    """CPU seconds to build, compile and first call a right-hand side, and of a run; without the cache."""
+    """Return the CPU seconds to build, to compile, for the first call of the right-hand side, and for a run, without the
+    cache."""
     begin = time.process_time()
     compiled = compile_model(build(count), progress=False)
     x, m = compiled.initial()

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def real(value: Any) -> np.ndarray | None:
-    """Return a number, or an array or nested list of numbers, as floats; None for text, truth values, None, complex or masked
+    """Return a number, or an array or nested list of numbers, as floats; None for strings, truth values, None, complex or masked
     numbers.
 
     >>> real([1, 2.5]), real("1.0"), real(True), real(None), real([1.0, "2"]), real(-(10**400))

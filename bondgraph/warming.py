@@ -35,7 +35,7 @@ def _of_method(entry: MethodEntry) -> Callable[[], Library]:
 
 
 def _of_pages() -> None:
-    """Compile the solvers of the methods of "auto" to WebAssembly, for all pages."""
+    """Compile the solvers that "auto" uses to WebAssembly, for all pages."""
     if is_available():
         multiply_add_modules()
         for method in (method_of(dop853.TABLEAU), RODAS5P):
@@ -93,7 +93,7 @@ def warm() -> Warmed:
 
 def supply(folder: Path) -> int:
     """Compile all parts, except the WebAssembly of pages, for any common processor of this operating system, write them to a
-    folder, and return the number of files. The process must be a new one, with a cache of its own or none.
+    folder, and return the number of files. The process must be new, with its own cache or none.
 
     A package that holds these files in `bondgraph/emit/supplied` compiles none of the parts while its sources are unchanged.
 

@@ -358,12 +358,13 @@ Every model of the [gallery](gallery_models.md), every system of the papers, and
 as FMU and as WebAssembly, and compared with `simulate` under `SCREWBOND_PROCESSOR=baseline`.
 `python -m campaigns.exports --write` writes this page.
 
-* *Same*: states, outputs and modes are bit-identical at every sample, and the numbers of steps and events are equal. Event
-  times of C and WebAssembly, and integrated powers and states before and after events of C, are bit-identical too.
-* C: gcc and clang without optimisation, no warnings from clang. FMUs: gcc `-O2`, validated by FMPy (3.0 with model exchange),
-  co-simulation by `simulate_fmu` between ticks; at ticks and time events an FMU has the values just after. WebAssembly: node.
-* [E281](errors.md): refused, because a part of the run needs Python. A dash: not run.
-* A single result in a row is that of all five exports.
+* *Same*: states, outputs and modes are bitwise equal at every sample, and the numbers of steps and events are equal. For C and
+  WebAssembly, event times are equal too; for C, so are states before and after events, and integrated powers.
+* C is compiled with gcc and clang without optimisation, and clang gives no warnings. FMUs are compiled with gcc `-O2`, validated
+  by FMPy (3.0 with model exchange) and simulated by `simulate_fmu` between ticks; at a tick or a discontinuity in time an FMU
+  gives the values just after it. WebAssembly runs in node.
+* [E281](errors.md) means that the model is refused, because a part of the run needs Python. A dash means that it was not run.
+* A single verdict applies to all five exports.
 """
 _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 
@@ -414,7 +415,7 @@ def summary(rows: Mapping[str, Mapping[str, str]]) -> str:
     kinds = sorted({kind for each in counts.values() for kind in each}, key=lambda kind: (kind != SAME, kind))
     lines = [f"| {kind} | {' | '.join(str(counts[word][kind]) for word in COLUMNS)} |" for kind in kinds]
     titles = " | ".join(column.title for column in COLUMNS.values())
-    return "\n".join([f"| of {len(rows)} | {titles} |", "|---" * (len(COLUMNS) + 1) + "|", *lines]) + "\n"
+    return "\n".join([f"| {len(rows)} models | {titles} |", "|---" * (len(COLUMNS) + 1) + "|", *lines]) + "\n"
 
 
 def _kind(said: str) -> str:

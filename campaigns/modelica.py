@@ -44,7 +44,7 @@ SECONDS = 60.0
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
 """Methods of rumoca with their tolerances, in the order tried: the explicit method; the implicit method if that fails; the
 implicit method with a larger tolerance if rumoca finds its own interpolation too coarse for the smaller tolerance."""
-COMPARED = ("agrees", "differs", "failed", "out of time")
+COMPARED = ("agrees", "differs", "failed", "timed out")
 """Verdicts on a model that is exported as Modelica and runs natively."""
 INSTANT = 1e-10
 """Fraction of a run: rows closer than this belong to the same instant."""
@@ -53,7 +53,7 @@ HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
 
 class Verdict(NamedTuple):
-    """Verdict on a model: "agrees", "differs", "failed", "out of time", "ends early", "no model" or "refused, E663"."""
+    """Verdict on a model: "agrees", "differs", "failed", "timed out", "ends early", "no model" or "refused, E663"."""
 
     kind: str
     lines: int = 0
@@ -158,7 +158,7 @@ def _send(
 def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
     """Check a model in a separate process with a time limit, by each method until one agrees."""
     context = multiprocessing.get_context("fork")
-    found = Verdict("out of time")
+    found = Verdict("timed out")
     for method in METHODS:
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(target=_send, args=(sender, make, t_end, method, settings))
@@ -169,9 +169,9 @@ def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any]
         except EOFError:
             process.join()
             ended = process.exitcode == -signal.SIGXCPU
-            found = Verdict("out of time") if ended else Verdict("failed", remark=f"ended by {process.exitcode}")
+            found = Verdict("timed out") if ended else Verdict("failed", remark=f"ended by {process.exitcode}")
         process.join()
-        if found.kind not in ("failed", "differs", "out of time"):
+        if found.kind not in ("failed", "differs", "timed out"):
             break
     return found
 

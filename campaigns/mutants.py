@@ -29,7 +29,7 @@ from campaigns.mutant_tests import Codes, Mutant, Recorded, Trials, in_fork, nam
 from campaigns.processes import Progress
 
 ROOT = Path(__file__).parents[1]
-TESTS = ("tests/run", "tests/laws", "tests/acceptance", "tests/models", "tests/judges", "tests/campaigns")
+TESTS = ("tests/run", "tests/laws", "tests/acceptance", "tests/models", "tests/comparisons", "tests/campaigns")
 """The tests that run models."""
 
 _SWAPPED: Mapping[type[ast.AST], tuple[type[ast.AST], ...]] = MappingProxyType(

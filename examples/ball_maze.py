@@ -2,7 +2,7 @@
 
    Se motor --> 1 maze --> I     Se weight --> 1 ball --> I     1 spin --> I      flows: the rates of q1; q2, q3; q4
                    |                          |       |            |
-                   +--------- rolling (9b) ---+-------|------------+              constraints that hold while the
+                   +--------- rolling (9b) ---+-------|------------+              constraints active while the
                                                  normal (9a)                      ball is on a ring
 
 On top of a ring the ball is unstable. One compensator measures its sideways position and holds it there; another turns the maze
@@ -21,17 +21,17 @@ MAZE = MazeParameters()
 
 @cache
 def simulate(t_end: float = 45.0) -> MazeRun:
-    """The run, from above the outermost ring to the centre."""
+    """Run the maze from above the outermost ring to the centre."""
     return run_maze(MAZE, t_end=t_end)
 
 
 def last_gate() -> float:
-    """Time (s) at which the ball falls into the centre."""
+    """Return the time (s) at which the ball falls into the centre."""
     return simulate().events[-1].time
 
 
 def report() -> str:
-    """Poles, zeros and margins on each ring, and the events with their times, as text."""
+    """Return poles, zeros and margins on each ring, and the events with their times, as text."""
     lines = []
     for i in MAZE.rings:
         ring = analyse(MAZE, i)

@@ -1,8 +1,8 @@
 """A solid ball rolls on a turntable: it does not fly off but moves in circles, at 2/7 of the table's rate.
 
-The table is a plane with a prescribed twist (an Sf), the ball a free body under its weight, the contact "rolling" without the
-constraint on omega_z: the ball touches the table at a point. The circle agrees with the closed form for a homogeneous ball, for
-any size, mass and start.
+The table is a plane with a prescribed twist (an Sf), the ball is a free body under its weight, and the contact is "rolling"
+without the constraint on omega_z: the ball touches the table at a point. The circle agrees with the closed form for a homogeneous
+ball, for any size, mass and start.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def simulate(t_end: float = 4.0, rtol: float = 1e-9) -> ContactRun:
 
 
 def circling_rate(run: ContactRun) -> float:
-    """Mean rate at which the ball's velocity turns, rad/s."""
+    """Return the mean rate at which the ball's velocity turns, rad/s."""
     v = run.trajectory["v2"]
     angle = np.unwrap(np.arctan2(v[:, 1], v[:, 0]))
     return float(np.polyfit(run.trajectory["t"], angle, 1)[0])

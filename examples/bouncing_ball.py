@@ -1,7 +1,8 @@
 """A ball on the floor, three ways: a constraint that an automaton of three states switches (Bortoff 2020, section 2), an impact
-with Newton's restitution whose bounces accumulate, and the same constraint without damping, by which the ball gains height.
+with Newton's restitution whose bounces accumulate, and the same constraint without damping, with which the ball bounces higher
+each time.
 
-While the ball touches, h'' + a1 h' + a0 h + a2 h^3 = 0 defines the force; else the force is zero. The ball leaves when the
+While the ball touches, h'' + a1 h' + a0 h + a2 h^3 = 0 defines the force; otherwise the force is zero. The ball leaves when the
 force would have to pull.
 """
 
@@ -15,14 +16,14 @@ GRAVITY, HEIGHT = 9.81, 1.0  # m/s^2, m
 
 
 def falling(floor: Constraint, automaton: Automaton) -> Graph:
-    """A ball of 1 kg under its weight above a floor, which is a switched constraint on its height h."""
+    """Return a ball of 1 kg under its weight above a floor, which is a switched constraint on its height h."""
     graph, velocity = Graph("bouncing ball"), J1("velocity", domain="translation")
     graph.connect(Se("weight", -GRAVITY), velocity).connect(velocity, I("ball", 1.0)).connect(velocity, floor)
     return graph.add_automaton(automaton)
 
 
 def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
-    """The contact of Bortoff 2020, fig. 1: states free, contact and ballistic (penetration without force)."""
+    """Return the contact of Bortoff 2020, fig. 1: states free, contact and ballistic (penetration without force)."""
     floor = Constraint(
         "floor", alpha1=a1, alpha0=a0, alpha2=a2, initial=HEIGHT, automaton="contact", active=["contact"], closing="smooth"
     )
@@ -31,7 +32,7 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
 
 
 def with_restitution(e: float = 0.8) -> Graph:
-    """Impacts v -> -e v; when they accumulate, the contact closes, and the ball rests on the floor."""
+    """Return impacts v -> -e v; when they accumulate, the contact closes, and the ball stays on the floor."""
     floor = Constraint("floor", initial=HEIGHT, automaton="contact", active=["resting"], restitution=e)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
@@ -39,7 +40,7 @@ def with_restitution(e: float = 0.8) -> Graph:
 
 
 def runs(t_end: float = 6.0) -> dict[str, Result]:
-    """Name -> result."""
+    """Return the results by name."""
     graphs = {f"constraint, a1 = {a1:g}": on_constraint(a1) for a1 in (0.0, 10.0, 20.0)}
     graphs["restitution 0.8"] = with_restitution()
     return {name: simulate(graph, t_end, samples=2e-3) for name, graph in graphs.items()}

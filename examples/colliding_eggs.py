@@ -1,6 +1,6 @@
 """Two eggs in free flight collide without friction (Visser 2002, figure 5: the impact).
 
-Only v_z is constrained, by a spring without damper: the contact the paper calls "rolling and sliding". Only the normal force
+Only v_z is constrained, by a spring without a damper: the paper calls this contact "rolling and sliding". Only the normal force
 acts, for about 2.4 ms, and no energy is lost: translation, rotation and the spring exchange it.
 """
 

@@ -1,6 +1,6 @@
-"""A delta robot takes a block from one place to another and comes back, under a controller sampled at 1 kHz.
+"""A delta robot carries a block from one position to another and comes back, under a controller sampled at 1 kHz.
 
-The tool follows a cubic spline that is as fast as limits of velocity, acceleration and jerk allow. The controller's output
+The tool follows a cubic spline that is as fast as the limits on velocity, acceleration and jerk allow. The controller's output
 u = kp (r - w) + kd (r' - w') + r'' is an acceleration of the tool; the task-space inertia turns it into torques, to which the
 gravity torques are added. The position of the tool is computed from the motors' angles; its velocity is a filtered difference.
 """
@@ -14,7 +14,7 @@ PICK, PLACE = (-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)
 
 
 def simulate() -> Tracking:
-    """The motion there and back."""
+    """Simulate the motion to the other position and back."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return track(DeltaParameters.fit(), motion, samples=2e-3)
 

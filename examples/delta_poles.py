@@ -20,17 +20,17 @@ ANGLES = {r"$y_i = \pi/4$": 0.25 * np.pi, r"$y_i = 0$": 0.0}
 
 
 def maps() -> dict[str, PoleZeroMap]:
-    """Poles and zeros of the 18 states, from motor torques to motor angles, at both angles."""
+    """Return poles and zeros of the 18 states, from motor torques to motor angles, at both angles."""
     return {caption: pole_zero_map(ROBOT.linearise((angle,) * 3)) for caption, angle in ANGLES.items()}
 
 
 def crossing_angle() -> float:
-    """Angle of all motors (degrees) at which the unstable root crosses zero."""
+    """Return the angle of all motors (degrees) at which the unstable root crosses zero."""
     return float(np.rad2deg(instability_angle(ROBOT)))
 
 
 def report() -> str:
-    """The figures of the paper's section IV.E, as text."""
+    """Return the numbers of the paper's section IV.E, as text."""
     lines = []
     for angle, shown in zip(ANGLES.values(), maps().values(), strict=True):
         rest = ROBOT.forward_kinematics((angle,) * 3)

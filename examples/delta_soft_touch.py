@@ -2,8 +2,8 @@
 
 The finger is brought near on a spline, then approaches at 0.2 mm/s while the gain kp along its path fades to zero. At the contact
 the robot is under velocity control: the force jumps to Lambda alpha1 v = 90 mN, then stays at Lambda kd v = 40 mN, and the brick,
-which dry friction holds up to 147 mN, does not move at all. If kp is kept, the reference moves on, and the brick slips; with a
-contact as hard as a ball's, the finger bounces.
+which dry friction holds up to 147 mN, does not move. If kp is kept, the reference moves on, and the brick slips; with a hard
+contact, the finger bounces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from screwbond.models.delta.studies.soft_touch import BALL, SoftTouchRun, TouchP
 
 
 def simulate(t_end: float = 16.0) -> dict[str, SoftTouchRun]:
-    """The touch and its counter-examples."""
+    """Simulate the soft touch and the two ways in which it fails."""
     robot, plan = DeltaParameters.fit(), TouchPlan()
     plans = {"soft touch": plan, "kp kept": replace(plan, fade=None), "hard as a ball": replace(plan, constants=BALL)}
     return {name: soft_touch(robot, plan, t_end=t_end, samples=1e-3) for name, plan in plans.items()}

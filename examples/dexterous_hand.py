@@ -22,12 +22,12 @@ UP_AND_ASIDE = (
 
 
 def hand(friction: float | None = None) -> Hand:
-    """The hand; `hand().graph()` is the whole system as one bond graph."""
+    """Return the hand; `hand().graph()` is the whole system as one bond graph."""
     return Hand(HandParameters(fingers=3, friction=friction), UP_AND_ASIDE)
 
 
 def simulate(friction: float | None = None) -> HandRun:
-    """Nine seconds; with a friction of 0.2 a tip slips, and the ball is lost."""
+    """Simulate nine seconds; with a coefficient of friction of 0.2 a tip slips, and the ball is lost."""
     given = hand(friction)
     return run_hand(HandScenario("hand", 9.0, given.steps, given.parameters, description="to the side and up"), progress=False)
 

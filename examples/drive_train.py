@@ -1,11 +1,11 @@
-"""An electric cart from its battery to the road, in one graph over five domains. A half bridge chops the voltage of the battery,
+"""An electric cart from its battery to the road, in one graph over five domains. A half bridge chops the battery voltage,
 a motor drives a wheel through a gear with losses, a tyre slips on the road, and a hydraulic brake holds the cart at the end.
 
     battery - bridge - winding - GY gap - rotor - gear - wheel - TF rim - tyre - cart      The winding and the brake warm two
                           | heat                           | brake (pressure, heat)        bodies, which ambient air cools.
 
-The duty rises, stays constant, and falls again: then the motor brakes and charges the battery. The picture shows the energy
-ledger by domain: what one domain gives, another receives.
+The duty cycle rises, stays constant, and falls again: then the motor brakes and charges the battery. The picture shows the energy
+ledger by domain: energy that one domain gives up, another receives.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ PRESSURE, TORQUE, AMBIENT = 4e6, 150.0, 293.15  # Pa, N m at that pressure, K
 
 
 def duty_of_drive(t: float) -> float:
-    """Fraction of a period in which the upper switch is closed, at the time t (s)."""
+    """Return the fraction of a period in which the upper switch is closed, at the time t (s)."""
     return DUTY * minimum(minimum(t / RISE, 1.0), maximum((STOP - t) / (STOP - FALL), 0.0))
 
 
 def drive_train(duty: Callable[[float], float] = duty_of_drive) -> Graph:
-    """The cart, at rest; `duty` is a function of time."""
+    """Return the cart, at rest; `duty` is a function of time."""
     graph = Graph("drive train")
     bus, bridge = J0("bus", domain="electrical"), J0("bridge", domain="electrical")
     graph.between(bus, None, parts.electrical.battery("battery", **BATTERY))
@@ -69,12 +69,12 @@ def drive_train(duty: Callable[[float], float] = duty_of_drive) -> Graph:
 
 
 def run() -> Result:
-    """Start, drive and stop."""
+    """Simulate start, drive and stop."""
     return simulate(drive_train(), T_END, samples=PERIOD / 10)
 
 
 def draw(result: Result, speed: Any, current: Any, heat: Any, energy: Any) -> None:
-    """Draw speeds, current, temperatures, and what each domain has received, into four axes."""
+    """Draw speeds, current, temperatures, and the energy received by each domain, into four axes."""
     t, domains = result.t, result.ledger.domains
     speed.plot(t, RADIUS * result["wheel.flow"], label="rim of the wheel")
     speed.plot(t, result["cart.flow"], label="cart")
@@ -99,7 +99,7 @@ if __name__ == "__main__":
 
     out = output_folder(__doc__, "demo/drive_train")
     result = run()
-    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy in play")
+    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy scale")
     for name, domain in result.ledger.domains.items():
         print(f"  {name:>12}: received {domain.received[-1]:8.1f} J, dissipated {domain.dissipated[-1]:7.1f} J")
     with styled():

@@ -33,14 +33,14 @@ OIL, COOLING = 2e4, 60.0  # J/K, W/K
 
 
 def lever(name: str, q: Any) -> Any:
-    """Metres by which a cylinder extends per radian of its joint, at the angles q of the joints."""
+    """Return the metres by which a cylinder extends per radian of its joint, at the angles q of the joints."""
     a, b, between, sign, *_ = CYLINDERS[name]
     angle = between + sign * q[list(CYLINDERS).index(name)]
     return sign * a * b * sin(angle) / sqrt(a * a + b * b - 2 * a * b * cos(angle))
 
 
 def jacobian(q: Any) -> Any:
-    """Jacobian from the rates of the joints to the velocities x and y of the three centres of mass."""
+    """Return the Jacobian from the rates of the joints to the velocities x and y of the three centres of mass."""
     angles = np.tri(3) @ q
     turned = [(-sin(angles[k]), cos(angles[k])) for k in range(3)]
     rows = [[sum(arm[k] * turned[k][axis] for k in range(joint, 3)) for joint in range(3)] for arm in ARMS for axis in range(2)]
@@ -48,7 +48,7 @@ def jacobian(q: Any) -> Any:
 
 
 def excavator() -> Graph:
-    """The arm at rest, held by the oil in its cylinders."""
+    """Return the arm at rest, held by the oil in its cylinders."""
     graph, joints = Graph("excavator"), J1("joints", dimension=3, domain="rotation")
     supply, tank, oil = J0("supply", domain="hydraulic"), J0("tank", domain="hydraulic"), J0("oil", domain="thermal")
     pump, relief = parts.hydraulic.pump("pump", PUMP), parts.hydraulic.relief_valve("relief", **RELIEF, heat=True)
@@ -61,7 +61,7 @@ def excavator() -> Graph:
     graph.add(Block("angles", [], inputs={"w": "joints.flow"}, states={"q": START}, rates={"q": "w"}))
     to_bodies = MTF("bodies", jacobian, signals=["angles.q"], dimensions=(3, 6), domains=("rotation", "translation"))
     centres = J1("centres", dimension=6, domain="translation")
-    graph.connect(joints, I("turning", np.tri(3).T @ np.diag(INERTIAS) @ np.tri(3)))  # a body turns with all joints before it
+    graph.connect(joints, I("turning", np.tri(3).T @ np.diag(INERTIAS) @ np.tri(3)))  # a body turns with all preceding joints
     graph.connect(joints, R("pins", np.full(3, FRICTION))).connect(joints, to_bodies).connect(to_bodies, centres)
     weights = np.kron(MASSES, [0.0, -GRAVITY])
     graph.connect(centres, I("masses", np.repeat(MASSES, 2))).connect(Se("weights", weights), centres)
@@ -91,7 +91,7 @@ def run() -> Result:
 
 
 def draw(result: Result, arm: Any, pressure: Any, pistons: Any, energy: Any) -> None:
-    """Draw poses of the arm, pressures, speeds of the cylinders, and what each domain has received, into four axes."""
+    """Draw poses of the arm, pressures, speeds of the cylinders, and the energy received by each domain, into four axes."""
     t, domains = result.t, result.ledger.domains
     for moment in (0.0, 2.5, 5.0, 6.2, T_END):
         angles = np.cumsum(result["angles.q"][int(np.searchsorted(t, moment))])
@@ -117,7 +117,7 @@ if __name__ == "__main__":
 
     out = output_folder(__doc__, "demo/excavator")
     result = run()
-    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy in play")
+    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy scale")
     with styled():
         import matplotlib.pyplot as plt
 

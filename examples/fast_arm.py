@@ -1,6 +1,6 @@
 """An arm of two links moves from a stretched to a bent pose in the shortest time that its motors allow. The equations of its
 graph go to CasADi; direct collocation at Legendre points turns them into a nonlinear program (Betts 2010, section 4.5), which
-IPOPT solves; the torques found then drive the graph itself to the goal."""
+IPOPT solves; the resulting torques then drive the graph itself to the goal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOTORS = ("shoulder.value", "elbow.value")
 
 @cache
 def arm() -> Compiled:
-    """Two links that turn about parallel axes, against gravity, each with a torque at its joint."""
+    """Return two links that turn about parallel axes, against gravity, each with a torque at its joint."""
     upper, fore = cylinder_inertia(1.0, 0.02, (0, 0, 0), (0.3, 0, 0)), cylinder_inertia(0.5, 0.015, (0, 0, 0), (0.25, 0, 0))
     elbow = joints.revolute((0, 1, 0), (0.3, 0, 0))
     links = (
@@ -44,7 +44,7 @@ class Plan:
 
 
 def ends() -> tuple[np.ndarray, np.ndarray]:
-    """States at the start and at the goal, both at rest."""
+    """Return the states at the start and at the goal, both at rest."""
     start, _ = arm().initial()
     goal, _ = arm().initial({"arm.q": GOAL})
     return start, goal
@@ -52,7 +52,7 @@ def ends() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def plan() -> Plan:
-    """Minimise the time of the motion under the limits of the torques."""
+    """Minimise the time of the motion subject to the torque limits."""
     import casadi as ca
 
     rates, layout, (x, m), p = to_casadi(arm()), arm().program.layout, arm().initial(), arm().parameters()

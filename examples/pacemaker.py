@@ -1,7 +1,7 @@
 """A cell that beats by itself: the Purkinje fibre of the heart (Noble 1962), per square centimetre of its membrane.
 
-    E sodium - R -.                        The membrane is a capacitor, C. Each channel is an R whose conductance its gates or the
-    E potassium - R - 0 membrane - C       voltage change, in series with the voltage E at which its ions are in equilibrium.
+    E sodium - R -.                        The membrane is a capacitor, C. Each channel is an R, whose conductance follows gates
+    E potassium - R - 0 membrane - C       or the voltage, in series with the voltage E at which its ions are in equilibrium.
     E anions - R -'                        Gates are numbers from 0 to 1 that open and close at rates which follow the voltage.
 
 After a beat the slow potassium gate n closes, and the leak of sodium wins: the voltage creeps up until the sodium gate m opens
@@ -25,12 +25,12 @@ GATES = (  # name, start, opening and closing rate (1/ms) at a voltage (mV)
 
 
 def inward_rectifier(v: float) -> float:
-    """Conductance of the potassium channels without gates, S, at a voltage (mV)."""
+    """Return the conductance of the potassium channels without gates, S, at a voltage (mV)."""
     return 1.2e-3 * exp(-(v + 90) / 50) + 1.5e-5 * exp((v + 90) / 60)
 
 
 def cell(anions: float = 0.0) -> Graph:
-    """The membrane with its channels; `anions` is the conductance for anions (S)."""
+    """Return the membrane with its channels; `anions` is the conductance for anions (S)."""
     graph, membrane = Graph("pacemaker"), J0("membrane", domain="electrical")
     for name, start, opens, closes in GATES:
         law = ("rate", lambda e, x, a=opens, b=closes: 1e3 * (a(1e3 * e) * (1 - x) - b(1e3 * e) * x), ["e", "x"])
@@ -46,12 +46,13 @@ def cell(anions: float = 0.0) -> Graph:
 
 
 def run(anions: float = 0.0) -> Result:
-    """Beat for some seconds."""
+    """Simulate the beating cell for some seconds."""
     return simulate(cell(anions), T_END, samples=2e-4)
 
 
 def beat(result: Result) -> tuple[float, float, float]:
-    """Period (s), lowest and highest voltage (V) of the last beat, which begins where the voltage rises through -20 mV."""
+    """Return the period (s) and the lowest and highest voltage (V) of the last beat, which begins where the voltage rises through
+    -20 mV."""
     v, t = result["membrane.effort"], result.t
     rises = np.flatnonzero((v[:-1] < -0.02) & (v[1:] >= -0.02))
     begins = t[rises] - (v[rises] + 0.02) * (t[rises + 1] - t[rises]) / (v[rises + 1] - v[rises])

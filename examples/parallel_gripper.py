@@ -1,8 +1,8 @@
 """A parallel gripper closes on a disc and moves down along it (Pang, a convex quasi-static time-stepping scheme): the fingers are
-commanded 0.01 m into the disc and 0.03 m down, in 0.5 s, through springs; the disc rests on the floor.
+commanded 0.01 m into the disc and 0.03 m down, in 0.5 s, through springs; the disc stands on the floor.
 
-    command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: commanded directly, the finger
-                  |                        and the contact would both decide its velocity (Hogan 1985). The fingers share one
+    command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: without it, command and contact
+                  |                        would both set the finger's velocity (Hogan 1985). The fingers share one
                   C                        height. The disc does not rotate.
 
 The fingers stick until 0.08 s, slide until 0.15 s, when the command stops, and stick again: 10 N each; together their friction is
@@ -23,7 +23,7 @@ SQUEEZE, SPEED, STOP, T_END = 0.01, 0.2, 0.15, 0.5  # m, m/s, s, s
 
 
 def gripper(mass: float = 0.05) -> Graph:
-    """Disc (x, z) and fingers (left, right, and their height y), each with its own mass (kg), with three contacts."""
+    """Return a disc (x, z) and fingers (left, right, and their height y), each with its own mass (kg), with three contacts."""
     graph = Graph("parallel gripper")
     v = {name: J1(name, domain="translation") for name in ("disc x", "disc z", "left", "right", "y")}
     starts = {"disc x": 0.0, "disc z": RADIUS, "left": -RADIUS, "right": RADIUS, "y": 0.0}
@@ -49,7 +49,7 @@ def gripper(mass: float = 0.05) -> Graph:
 
 
 def _seen(graph: Graph) -> Graph:
-    """Marks for pictures: the disc, both fingers, and the places of the contacts."""
+    """Return marks for pictures: the disc, both fingers, and the positions of the contacts."""
     disc = {"x": "disc x place.y", "y": "disc z place.y"}
     mark_planar_body(graph, "disc", disc, outline=RADIUS)
     for name, side in (("left", 1.0), ("right", -1.0)):
@@ -61,7 +61,7 @@ def _seen(graph: Graph) -> Graph:
 
 
 def runs(step: float = 0.01) -> dict[str, Result]:
-    """Law of friction -> result, at this step (s)."""
+    """Return the results by friction law, with this step size (s)."""
     return {law: stepper(gripper(), friction=law).simulate(T_END, step=step) for law in ("coulomb", "convex")}
 
 

@@ -1,6 +1,6 @@
-"""Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, by time stepping.
+"""Thirty boxes fall onto a heap, and a hundred balls into a bag; time stepping simulates bodies that may touch anywhere.
 
-Bodies collide by their shapes; every step finds where they touch, and the impulses with Coulomb friction. At rest the floor
+Bodies collide by their shapes; every step finds the contact points, and the impulses with Coulomb friction. At rest the floor
 carries their total weight, though its distribution over the contacts is indeterminate.
 """
 
@@ -19,7 +19,7 @@ GRAVITY, STEP = (0.0, 0.0, -9.81), 0.005  # m/s^2, s
 
 
 def boxes(count: int = 30) -> list[Body]:
-    """Cubes, one above the other, turned at random."""
+    """Return cubes, one above the other, turned at random."""
     rng = np.random.default_rng(0)
     inertia, found = (MASS * EDGE**2 / 6,) * 3, []
     for k in range(count):
@@ -31,7 +31,7 @@ def boxes(count: int = 30) -> list[Body]:
 
 
 def balls(count: int = 100) -> list[Body]:
-    """Balls in layers of nine."""
+    """Return balls in layers of nine."""
     rng = np.random.default_rng(1)
     places = [(0.12 * (k % 3 - 1), 0.12 * (k // 3 % 3 - 1), 0.1 + 0.12 * (k // 9)) for k in range(count)]
     inertia, wobble = (0.4 * MASS * RADIUS**2,) * 3, np.pad(0.003 * rng.standard_normal((count, 2)), ((0, 0), (0, 1)))
@@ -42,7 +42,7 @@ def balls(count: int = 100) -> list[Body]:
 
 
 def bag(lean: float = np.radians(60.0), wide: float = 0.3) -> Body:
-    """A floor, and four walls that lean outwards."""
+    """Return a floor, and four walls that lean outwards."""
     walls = [
         HalfSpace(position=(wide * x, wide * y, 0.0), quaternion=tuple(quaternion(rotations.exp(lean * np.array([y, -x, 0.0])))))
         for x, y in ((1, 0), (-1, 0), (0, 1), (0, -1))
@@ -51,12 +51,12 @@ def bag(lean: float = np.radians(60.0), wide: float = 0.3) -> Body:
 
 
 def heap() -> Graph:
-    """Boxes on a floor."""
+    """Return boxes above a floor."""
     return collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes()], friction=FRICTION, max_contacts=512)
 
 
 def bagful() -> Graph:
-    """Balls in the bag."""
+    """Return balls above the bag."""
     return collisions(Graph("bag"), [bag(), *balls()], friction=FRICTION, max_contacts=1024)
 
 

@@ -1,7 +1,7 @@
 """A finger pushes a box over the floor, in a plane and in space.
 
-In the plane the box stands on two corners, and the push rises to mu m g. In space its four corners are found from its shape at
-every step; pushed off centre, it turns away, and the finger slides along it.
+In the plane the box stands on two corners, and the push rises to mu m g. In space the four contact points are found from the
+box's shape at every step; pushed off centre, the box turns, and the finger slides along it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WORLD = {"dimension": 6, "domain": "screw", "frame": "0"}
 
 
 def in_a_plane() -> Graph:
-    """A box on two corners, and a finger low at its left face."""
+    """Return a box on two corners, and a finger low at its left face."""
     graph = Graph("pushing in a plane")
     inertia, sides = MASS * (A * A + B * B) / 12, [(-A / 2, -B / 2), (A / 2, -B / 2), (A / 2, B / 2), (-A / 2, B / 2)]
     body = planar_body("box", mass=MASS, inertia=inertia, place=(0.0, B / 2, 0.0), gravity=GRAVITY, outline=sides)
@@ -36,7 +36,7 @@ def in_a_plane() -> Graph:
 
 
 def in_space(aside: float = 0.04) -> Graph:
-    """A box, and a ball for a finger, `aside` (m) from the middle of its face."""
+    """Return a box, and a ball for a finger, `aside` (m) from the middle of its face."""
     down = (0.0, 0.0, -GRAVITY)
     inertia = (MASS * (A * A + B * B) / 12, MASS * (A * A + B * B) / 12, MASS * A * A / 6)
     body = rigid_body("box", mass=MASS, inertia=inertia, gravity=down, position=(0, 0, B / 2), shape=Box(A, A, B))
@@ -51,7 +51,7 @@ def in_space(aside: float = 0.04) -> Graph:
 
 
 def runs() -> dict[str, Result]:
-    """Setting, plane or space -> result."""
+    """Return the results by setting, in a plane or in space."""
     plane = stepper(in_a_plane()).simulate(1.0, step=0.01)
     return {"in a plane": plane, "in space": stepper(in_space(), reach=0.02).simulate(1.0, step=0.01)}
 

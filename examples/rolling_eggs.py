@@ -33,7 +33,7 @@ INERTIA = (1.5332794929832505e-05, 1.5332794929832505e-05, 1.2530893617021274e-0
 
 
 def eggs() -> tuple[Body, Body]:
-    """A fixed egg, and one that touches it at (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61 and rolls."""
+    """Return a fixed egg, and an egg that touches it at (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61 and rolls."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H_1_2 = relative_pose(g1, g2, alpha=0.61, d=-1.3846881203234679e-05)  # penetration = normal force / stiffness
@@ -54,7 +54,7 @@ def eggs() -> tuple[Body, Body]:
 
 
 def build() -> tuple[Graph, Body, Body]:
-    """The graph of both eggs, their contact and the force to the centre."""
+    """Return the graph of both eggs, their contact and the force to the centre."""
     egg1, egg2 = eggs()
     touching = contact(
         "contact",

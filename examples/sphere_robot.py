@@ -21,7 +21,7 @@ STROKE, RATE, T_END = 0.02, 2.0 * np.pi, 1.5  # m, rad/s, s
 
 
 def robot() -> Graph:
-    """The sphere above the floor, and its servo in both directions."""
+    """Return the sphere above the floor, and its servo in both directions."""
     graph = Graph("sphere robot")
     body = planar_body("robot", mass=0.1, place=(0.0, RADIUS), outline=RADIUS)
     servo = J0("servo", dimension=2, domain="translation")
@@ -33,7 +33,7 @@ def robot() -> Graph:
 
 
 def runs() -> dict[str, Result]:
-    """Law of friction and step -> result."""
+    """Return the results by friction law and step size."""
     made = {law: stepper(robot(), friction=law) for law in ("coulomb", "convex")}
     cases = (("coulomb", 0.01), ("convex", 0.01), ("convex", 0.0025))
     return {f"{law}, h = {h:g} s": made[law].simulate(T_END, step=h) for law, h in cases}

@@ -1,6 +1,6 @@
-"""A robot tips a box and loses it: its finger pushes high on the left face, the box turns about its lower right corner, and the
-finger draws back faster than the box can fall. Quasi-statically the box follows the finger back to the floor; with inertia it is
-left behind in the air, falls back, and loses part of its speed as it rocks onto its other corner.
+"""A robot tips a box and loses it: the robot's finger pushes high on the left face, the box turns about its lower right corner,
+and the finger retracts faster than the box can fall. Quasi-statically the box follows the finger back to the floor; with inertia
+it is left behind in the air, falls back, and loses part of its speed as it rocks onto its other corner.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from screws.scalars import array, where
 HALF, MASS, GRAVITY, FRICTION, SLIDING = 0.5, 1.0, 9.81, 0.8, 0.1  # m, kg, m/s^2, - at the floor, - at the finger
 HEIGHT, SPEED, BACK, TURN, T_END = 0.9, 0.4, 3.0, 0.8, 2.5  # m, m/s, m/s, s, s
 TIPS = MASS * GRAVITY * HALF / (HEIGHT - 2.0 * HALF * SLIDING)
-"""Push at which the box tips, N: weight times half its width, over the arm of the push minus the arm of friction at the
-finger."""
+"""Push at which the box tips, N: weight times half the box's width, divided by the lever arm of the push minus that of friction
+at the finger."""
 
 
 def speed(t: float) -> np.ndarray:
-    """The command: slowly forward, quickly back, m/s."""
+    """Return the commanded velocity: slowly forward, quickly back, m/s."""
     return array([where(t < TURN, SPEED, where(t < TURN + 0.2, -BACK, 0.0)), 0.0])
 
 
 def box(mass: float = MASS) -> Graph:
-    """The box on two corners, and the finger with its servo."""
+    """Return the box on two corners, and the finger with its servo."""
     graph = Graph("tipping box")
     body = planar_body("box", mass=mass, inertia=2.0 / 3.0 * mass * HALF**2, place=(0.0, HALF, 0.0), gravity=GRAVITY)
     wedge = [(0.0, 0.0), (-0.4, 0.05), (-0.4, -0.05)]  # picture of the finger, whose tip is its origin
@@ -41,7 +41,7 @@ def box(mass: float = MASS) -> Graph:
 
 
 def runs() -> dict[str, Result]:
-    """Inertia -> result."""
+    """Return the results by kind of inertia."""
     steps = {"ignored": 0.005, "full": 0.002}
     return {inertia: stepper(box(), inertia=inertia).simulate(T_END, step=h) for inertia, h in steps.items()}
 

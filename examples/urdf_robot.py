@@ -1,4 +1,4 @@
-"""A robot from a URDF file: motors hold a crane against its weight until they fail, and it falls onto its stops.
+"""A robot from a URDF file: motors hold a crane against its weight until they fail, and the crane falls onto its stops.
 
 The URDF file next to this script has a tree of links: a column, a boom, a jib, and a gripper whose right jaw follows the left.
 The motors of shoulder and elbow are sources of the torques that gravity_forces gives for the start pose, until they fail.
@@ -22,12 +22,12 @@ FAILURE = 0.5  # s
 
 
 def read() -> Robot:
-    """The crane with the shapes of its <visual> elements."""
+    """Return the crane with the shapes of its <visual> elements."""
     return read_urdf(FILE, meshes="visual")
 
 
 def holding(robot: Robot) -> Graph:
-    """The crane under its weight, with motors that hold the start pose until they fail."""
+    """Return the crane under its weight, with motors that hold the start pose until they fail."""
     graph, q = Graph("held"), robot.position(POSE)
     stops = {"limits": "stop", "stop_stiffness": 4e3}
     crane = chain_graph(robot.tree, "crane", gravity=GRAVITY, position=q, joint_ports=["boom", "jib"], **stops)
@@ -40,7 +40,7 @@ def holding(robot: Robot) -> Graph:
 
 
 def run(t_end: float = 3.0) -> Result:
-    """Held for half a second, then falling."""
+    """Simulate the crane, held for half a second and then falling."""
     return simulate(holding(read()), t_end, samples=0.01)
 
 

@@ -116,7 +116,7 @@ TOGETHER = {
 }
 """File -> another that needs the same pages, models, documents or syntax trees: one worker runs both and builds these once."""
 
-OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/judges/", "tests/laws/")
+OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/comparisons/", "tests/laws/")
 """Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: results
 are bit-identical (`tests/emit/test_backends.py`), and most tests run little of the code."""
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from docs import floors
-from docs.floors import ROOMS
+from docs import layers
+from docs.layers import SUBPACKAGES
 from tests.conftest import LONGEST, TOGETHER
 from tests.syntax import called, files, nodes
 
@@ -133,8 +133,8 @@ def test_facades_hold_what_tests_use():
     assert offered <= used, sorted(offered - used)
 
 
-def room(name, package):
-    """Return the room of a module in its package; "" for the package's own `__init__`."""
+def subpackage(name, package):
+    """Return the subpackage of a module in its package; "" for the package's own `__init__`."""
     return name.removeprefix(package).lstrip(".").partition(".")[0]
 
 
@@ -168,21 +168,21 @@ def circles(pairs):
     return [sorted(part) for part in nx.strongly_connected_components(nx.DiGraph(sorted(pairs))) if len(part) > 1]
 
 
-@pytest.mark.parametrize("package", ROOMS)
-def test_a_room_knows_only_the_floors_below(package):
-    levels = ROOMS[package]
-    floor = {name: number for number, rooms in enumerate(levels) for name in rooms} | {"": len(levels)}
-    assert {room(name, package) for name in modules(package)} == set(floor)
+@pytest.mark.parametrize("package", SUBPACKAGES)
+def test_a_subpackage_knows_only_the_layers_below(package):
+    levels = SUBPACKAGES[package]
+    layer = {name: number for number, subpackages in enumerate(levels) for name in subpackages} | {"": len(levels)}
+    assert {subpackage(name, package) for name in modules(package)} == set(layer)
     assert len(levels) <= 12
-    pairs = ((name, to, room(name, package), room(to, package)) for name, to in inside(package))
-    assert not {f"{name} imports {to}" for name, to, own, other in pairs if own != other and floor[other] >= floor[own]}
+    pairs = ((name, to, subpackage(name, package), subpackage(to, package)) for name, to in inside(package))
+    assert not {f"{name} imports {to}" for name, to, own, other in pairs if own != other and layer[other] >= layer[own]}
 
 
-def test_the_page_shows_the_floors():
-    """`python -m docs.floors` writes them; each package is in one table."""
-    page = floors.PAGE.read_text(encoding="utf-8")
-    assert sorted(name for packages in floors.TABLES for name in packages) == sorted(ROOMS)
-    assert all(floors.table(packages) in page for packages in floors.TABLES) and floors.with_tables(page) == page
+def test_the_page_shows_the_layers():
+    """`python -m docs.layers` writes them; each package is in one table."""
+    page = layers.PAGE.read_text(encoding="utf-8")
+    assert sorted(name for packages in layers.TABLES for name in packages) == sorted(SUBPACKAGES)
+    assert all(layers.table(packages) in page for packages in layers.TABLES) and layers.with_tables(page) == page
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -88,13 +88,13 @@ def constants(tree: ast.Module):
                 yield from ((name.id, ast.dump(value)) for name, value in pairs if isinstance(name, ast.Name))
 
 
-def test_a_constant_has_one_meaning_in_a_room() -> None:
+def test_a_constant_has_one_meaning_in_a_subpackage() -> None:
     """A subpackage is a folder of a package, or one of `bondgraph.run`."""
     meanings = collections.defaultdict[tuple[Path, str], set[str]](set)
     for path in SOURCES:
         parts = path.relative_to(ROOT).parts
-        room = Path(*parts[: 3 if parts[:2] == ("bondgraph", "run") else 2])
+        subpackage = Path(*parts[: 3 if parts[:2] == ("bondgraph", "run") else 2])
         for name, value in constants(tree_of(path)):
             if name.isupper() and not name.startswith("_") and name not in INTERFACES:
-                meanings[room, name].add(value)
-    assert not [(room.as_posix(), name) for (room, name), values in meanings.items() if len(values) > 1]
+                meanings[subpackage, name].add(value)
+    assert not [(subpackage.as_posix(), name) for (subpackage, name), values in meanings.items() if len(values) > 1]

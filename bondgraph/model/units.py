@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -48,7 +48,7 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
     over, under = parts(rows), parts(columns)
     if entries is not None and (common := _of_entries(over, under, np.asarray(entries))):
         return common
-    table = [[_quotient(a, b) for b in _blocks(under)] for a in _blocks(over)]
+    table = [[_quotient(a, b) for b in blocks(under)] for a in blocks(over)]
     if not all(map(all, table)):
         return ""
     several = len({entry for row in table for entry in row}) > 1
@@ -84,7 +84,7 @@ def _of_entries(over: list[str], under: list[str], entries: np.ndarray) -> str:
     return units.pop() if len(units) == 1 else ""
 
 
-def _blocks(units: list[str]) -> list[str]:
+def blocks(units: list[str]) -> list[str]:
     """Return the shortest list of equivalent units, one for each block of equal length."""
     size = math.gcd(*(len(list(run)) for _, run in itertools.groupby(units)))
     return units[::size]
@@ -98,6 +98,15 @@ def _quotient(above: str, below: str) -> str:
     for sign, several in ((1, over), (-1, under)):
         for name, power in several.items():
             exponents[name] += sign * power
+    return written(exponents)
+
+
+def written(exponents: Mapping[str, Fraction]) -> str:
+    """Write symbols with their powers as a unit; "1" without symbols.
+
+    >>> written({"N": Fraction(1), "m": Fraction(-1), "s": Fraction(-2)})
+    'N/(m s^2)'
+    """
     raised = [name + _exponent(power) for name, power in exponents.items() if power > 0]
     lowered = [name + _exponent(-power) for name, power in exponents.items() if power < 0]
     numerator = " ".join(raised) or "1"

@@ -1,4 +1,4 @@
-"""Nonlinear algebraic loops, solved in place by damped Newton iteration."""
+"""Solution of nonlinear algebraic loops, in place, by damped Newton iteration."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NATURAL = (False, True)
 residual of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""Relative size of a Newton step that counts as rounding, and smallest size of the unknowns for that test; largest last step of a
-solved loop, relative to the unknowns, and smallest size of the unknowns for this second test."""
+"""Relative size of a Newton step that counts as rounding error, and smallest size of the unknowns for that test; largest last
+step of a solved loop, relative to the unknowns, and smallest size of the unknowns for this second test."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
@@ -57,7 +57,7 @@ class LoopTable(Table):
 
 
 def largest(values: Reals, factors: Reals, count: int) -> float:
-    """Return the largest magnitude of `count` numbers times their factors; NaN if one is NaN."""
+    """Return the largest magnitude of `count` values times their factors; NaN if any value is NaN."""
     top = 0.0
     for i in range(count):
         size = abs(values[i] * factors[i])
@@ -67,7 +67,7 @@ def largest(values: Reals, factors: Reals, count: int) -> float:
 
 
 def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -> float:
-    """Return the largest magnitude of the unknowns at these indices, relative to their sizes; NaN if one is NaN."""
+    """Return the largest magnitude of the unknowns at these indices, relative to their sizes; NaN if any unknown is NaN."""
     top = 0.0
     for i in range(count):
         size = abs(x[indices[i]] * inverse_sizes[i])
@@ -77,11 +77,11 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
 
 
 def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natural: bool) -> bool:
-    """Solve loop k, whose first unknown is number `first` of all, in place; return True if x is a solution.
+    """Solve loop k, whose unknowns begin at index `first`, in place; return True if x is a solution.
 
     A step is halved until the relative decrease of the residual exceeds `SUFFICIENT_DECREASE` times the damping factor: with any
     decrease, steps can go back and forth between mirrored values of a root (Armijo 1966). The iteration ends at a residual of
-    zero or a step below rounding. Residuals and unknowns are measured in their natural sizes if `natural`.
+    zero or a step within rounding error. Residuals and unknowns are measured in their natural sizes if `natural`.
     """
     kernel, indices, count, p, m = s.loop_kernels[k], s.loop_places[first:], s.loop_counts[k], s.p, s.m_after
     out, further, step, start = s.newton, s.newton[s.loop_counts[k] :], s.newton_step, s.newton_start
@@ -104,7 +104,7 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
             kernel(formula_time(s, t), x, p, m, out)
             falls = all_finite(out, count * 2) and largest(out, weights, count) < (1.0 - SUFFICIENT_DECREASE * part) * size
             part = part * 0.5
-        if not falls:  # no step reduces the residual: converged to rounding, or stuck
+        if not falls:  # no step reduces the residual: converged to rounding error, or stuck
             for i in range(count):
                 x[indices[i]] = start[i]
             kernel(formula_time(s, t), x, p, m, out)
@@ -128,7 +128,8 @@ def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
 
 
 def consistent(s: LoopTable, t: float, x: Reals) -> bool:
-    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, else note the first `unsolved`."""
+    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, else record the first `unsolved`
+    loop."""
     first = 0
     for k in range(s.loops):
         if not solved(s, t, x, k, first):

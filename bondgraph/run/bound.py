@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Bound:
     """Kernels of a program at fixed parameters p (parameters,), for work between steps, not inside them.
 
-    A `Bound` belongs to one run: its kernels are bound to the addresses of its arrays, into which arguments are copied. Times
-    count from `origin` (s), the start of a run of `span` seconds on the clock of the formulas; they are clipped to `window` (2,),
-    the times of the previous and next breaks on that clock.
+    A `Bound` belongs to one run: its kernels are bound to the addresses of its arrays, into which arguments are copied. Times are
+    measured from `origin` (s), the start of a run of `span` seconds on the clock of the formulas; they are clipped to `window`
+    (2,), the times of the previous and next breaks on that clock.
     """
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0, span: float = 0.0):
@@ -71,7 +71,8 @@ class Bound:
         return np.asarray(np.fmax(np.fmin(self.origin + np.asarray(t, dtype=float), self.window[1]), self.window[0]))
 
     def breaks(self) -> list[tuple[str, float, float]]:
-        """Return the times at which formulas jump or have a kink, (element, time, period), s on the clock of the formulas."""
+        """Return (element, time, period) for each time at which a formula jumps or has a kink, in s on the clock of the
+        formulas."""
         kernel = self.program.breaks
         if kernel is None:
             return []
@@ -146,7 +147,6 @@ class Bound:
 
     @cached_property
     def _loops(self) -> algebraic_loops.LoopTable:
-        """Table of the algebraic loops for CPython."""
         program = self.program
         arrays = {name: np.array(values) for name, values in loop_arrays(program).items()}
         most = max((len(loop.states) for loop in program.loops), default=0)

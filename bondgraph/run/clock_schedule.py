@@ -1,4 +1,4 @@
-"""Schedule the sample times of clocks and the breaks of time in a run; all times count from the start of the run."""
+"""Schedule the sample times of clocks and the time breaks of a run; all times are measured from the start of the run."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ClockSchedule:
 
     @property
     def count(self) -> int:
-        """Number of ticks so far, without breaks."""
+        """Number of ticks so far, not counting breaks."""
         return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:
@@ -103,7 +103,7 @@ class ClockSchedule:
         return time, x
 
     def look_ahead(self) -> None:
-        """Keep the user's formulas on this side of the next break despite the rounding of time."""
+        """Keep the user's formulas on this side of the next break despite the rounding error of time."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
         self._bound.window[1] = self._beside(following, -1.0) if following < np.inf else np.inf
 
@@ -113,7 +113,6 @@ class ClockSchedule:
 
 
 def _distinct_breaks(times: list[float], t_start: float) -> list[float]:
-    """Return the distinct breaks after the start."""
     since_start: list[float] = []
     last = -np.inf
     for time in times:
@@ -142,7 +141,6 @@ def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) 
 
 
 def _check(name: str, period: float, offset: float, span: float, most: float) -> None:
-    """Raise `RunError` E330 for a clock that cannot run."""
     if not period > 0.0:
         why = f"its period is {period:g} s"
     elif not np.isfinite(offset):

@@ -3,30 +3,29 @@
 Loops, from a step to a sweep; each is inside the next
 ----------------------------------------------------------
 stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at the stages, error estimate
-steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
+steps      of a segment   `steppers.driver`: propose a step size, attempt the step, check its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
 segments   of a run       `steppers.driver.run` in machine code; `Hybrid` here at ticks that solve algebraic loops
-turns      at an event    `events.iteration` (event iteration), which asks Python if necessary (`events.questions`)
-pages      of samples     `streaming.run`: only if a run keeps only some quantities
-runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` several at once in SIMD lanes
-pieces     of a batch     `batch.workers`: each thread takes the next piece of runs
-chunks     of a sweep     `sweeps.tasks`: a worker takes the next chunk and returns rows
+turns      at an event    `events.iteration` (event iteration), which calls Python if necessary (`events.questions`) pages      of
+samples     `streaming.run`: only if a run keeps only some quantities runs       of a batch     `batch.loop` one after the other,
+`batch.simd.lane_loop` several simultaneously in SIMD lanes pieces     of a batch     `batch.workers`: each thread takes the next
+piece of runs chunks     of a sweep     `sweeps.tasks`: a worker takes the next chunk and returns rows
 
 Order of operations at an instant, with reasons
 -----------------------------------------------
 1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration has reached; a tick that makes a guard
    positive causes an event.
 2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
-3. Transitions whose guards crossed zero fire in order of name; collisions at the same time are one problem of impulses
+3. Transitions whose guards crossed zero fire in order of name; simultaneous collisions are solved as one problem of impulses
    (`events.impacts`), because an order would decide where momentum goes. Friction whose flow passes zero by itself changes
    direction instead of sticking (`events.dead_centres`).
-4. The modes of all dry friction of a connected part are found together (`events.modes`). If transitions cycle through modes,
-   consistent modes are searched for (`events.mode_search`).
+4. The modes of all dry friction elements in a connected part are found together (`events.modes`). If transitions cycle through
+   modes, consistent modes are searched for (`events.mode_search`).
 5. Algebraic loops are solved at the new state (`algebraic_loops`), because guards depend on their unknowns.
-6. Guards are evaluated again, and steps 3 to 5 are repeated until none fires (event iteration). A guard must fall below its
-   rounding before it can fire again (`events.guards`), so that bodies that have just separated do not collide.
-7. A switch whose events accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again.
-8. The run takes over the state, the modes and the supplied energy; the log receives the rows; error weights are restarted,
+6. Guards are evaluated again, and steps 3 to 5 are repeated until no guard fires. A guard must fall below its rounding error
+before it can fire again (`events.guards`), so that bodies that have just separated do not collide. 7. A switch whose events
+accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again. 8. The run takes over the state, the
+modes and the supplied energy; the log receives the rows; error weights are restarted,
    because a jump changes the sizes of states.
 """
 
@@ -70,7 +69,7 @@ class RunCheckpoint:
     ----------
     integrator, weights, settler : objects that use the tables of the run; settler is None for a model without events and loops.
     status : last status of the integrator.
-    samples : sample rows, the first ones written.
+    samples : sample rows, of which the first are written.
     logged : rows of past events, in chunks (k, width).
     start_energies : energy per storage before any event, J.
     """
@@ -85,7 +84,7 @@ class RunCheckpoint:
 
 
 class Hybrid:
-    """Run in progress: its state, samples and events. Times count from the start, s.
+    """Run in progress: its state, samples and events. Times are measured from the start, s.
 
     `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
     segments (`steppers.driver.run`). In a `reference` run, CPython runs the same functions after each segment.
@@ -259,7 +258,6 @@ class Hybrid:
 
 
 def _in_cpython(table: FieldTable) -> bool:
-    """Handle an event in CPython."""
     with np.errstate(all="ignore"):
         return handle_event(table.view())
 

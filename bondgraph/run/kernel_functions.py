@@ -23,7 +23,7 @@ def formula_time(c: ClockTable, t: float) -> float:
 
 
 def all_finite(values: Reals, count: int) -> bool:
-    """Return True if `count` numbers are finite."""
+    """Return True if `count` values are finite."""
     for i in range(count):
         if not finite(values[i]):
             return False

@@ -1,4 +1,4 @@
-"""Measures of a run: `simulate`, `run_many` and `sweep` compute the same number by the same rule.
+"""Measures of a run: `simulate`, `run_many` and `sweep` compute the same value by the same rule.
 
 >>> peak("rotor.flow")
 peak('rotor.flow')
@@ -120,13 +120,13 @@ class MeasureKind:
 
     Parameters
     ----------
-    meaning : text for the documentation.
+    meaning : description for the documentation.
     take : function from a finished run and the name of a quantity or event to the value.
-    machine : rule by which machine code computes the same bits; None if only results of single runs have this measure.
+    machine : rule by which machine code computes a bitwise equal value; None if only results of single runs have this measure.
     unit : function from the unit of the quantity to the unit of the measure.
     of_event : True if it measures events, not a quantity. scalar : True if the quantity must be a scalar.
     over_time : True if there is a value for every sample.
-    stored : word in older stores and plans.
+    stored : name in older stores and plans.
     """
 
     meaning: str
@@ -145,7 +145,6 @@ def is_meant(event: str, edge: RunTransition) -> bool:
 
 
 def _times_of(result: Measurable, event: str) -> list[float]:
-    """Return the times of the matching events."""
     edges = result.program.transitions
     meant = {k for k, edge in enumerate(edges) if not event or event in (edge.name, edge.kind)}
     return [each.time for each in result.events if not each.internal and not meant.isdisjoint(each.transitions)]
@@ -153,7 +152,7 @@ def _times_of(result: Measurable, event: str) -> list[float]:
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
     """Integrate by the trapezoidal rule, summed in order of time. A sample at the time of an event is one side of that event;
-    events after the last sample do not count."""
+    events after the last sample are ignored."""
     since, values = result.since, np.asarray(result[name], dtype=float)
     at = result.events.since
     if len(at):
@@ -218,7 +217,7 @@ MEASURES: Mapping[str, MeasureKind] = {
 """All measures by name."""
 
 STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
-"""Measures by their words in older stores and plans."""
+"""Measures by their names in older stores and plans."""
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 
 MAX_TRIES = 3
-"""Maximum number of attempts at a result that machine code needs."""
+"""Maximum number of attempts to compute a result that machine code needs."""
 
 
 class PythonCallback:
@@ -21,7 +21,7 @@ class PythonCallback:
     Parameters
     ----------
     answer : function that returns an integer, such as an address.
-    otherwise : integer that machine code gets until `check` if `answer` raises an exception.
+    otherwise : integer that machine code gets, after an exception in `answer`, until `check` is called.
     persistent : True to try again after an exception, which a signal may have caused.
     has_argument : True if machine code passes the address of its table, which `answer` ignores.
     """

@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 NextPage = Callable[[int, np.ndarray, int], np.ndarray]
-"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). It marks the first `count` of the rows that it last
-returned as filled, in these modes except the first `held`, whose modes are already written."""
+"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). It marks as filled the first `count` of the rows
+that it last returned, and writes their modes; the modes of the first `held` rows are already written."""
 
 Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 """Function that takes states (k, n), integrated powers (k, quadratures) and modes (k, modes) of consecutive samples."""
 
 
 class SampleRows:
-    """Buffer of `rows` (room, states + quadratures) and `modes` (room, modes) for the `written` samples that have not been handed
-    over.
+    """Buffer of `rows` (capacity, states + quadratures) and `modes` (capacity, modes) for the `written` samples that have not
+    been handed over.
 
-    There is room for all samples unless they are consumed during the run (`taken`).
+    The buffer holds all samples unless they are consumed during the run (`taken`).
     """
 
     def __init__(self, room: int, states: int, quadratures: int, modes: int, taken: Taken | None = None):
@@ -66,15 +66,15 @@ class SampleRows:
 
     @property
     def x(self) -> np.ndarray:
-        """States, (here, states)."""
+        """States, (`here`, states)."""
         return np.ascontiguousarray(self.rows[: self.here, : self.states])
 
     @property
     def q(self) -> np.ndarray:
-        """Integrated powers, (here, quadratures)."""
+        """Integrated powers, (`here`, quadratures)."""
         return np.ascontiguousarray(self.rows[: self.here, self.states :])
 
     @property
     def m(self) -> np.ndarray:
-        """Modes, (here, modes)."""
+        """Modes, (`here`, modes)."""
         return self.modes[: self.here]

@@ -1,4 +1,4 @@
-"""Check the settings of a run: convert user arguments to arrays and numbers, or raise a `RunError`."""
+"""Check the settings of a run: convert user arguments to arrays and floats, or raise a `RunError`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Settings:
     singular: str
 
     def of_run(self, **numbers: Any) -> Settings:
-        """Return a copy with the numbers of a run; `dataclasses.replace` takes ten times as long."""
+        """Return a copy with the values of one run; `dataclasses.replace` takes ten times as long."""
         settings = object.__new__(Settings)
         settings.__dict__.update(self.__dict__, **numbers)
         return settings
@@ -114,7 +114,7 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     else:
         values = numbers(argument, code, meaning).ravel()
     if values.size != length:
-        raise _refuse("E305", f"{length} {meaning} are needed, {values.size} were given")
+        raise _refuse("E305", f"{length} {meaning} are needed, but {values.size} were given")
     finite = np.isfinite(values)
     if 0 in finite.tobytes():  # five times as fast as `all` for a few numbers
         values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
@@ -150,7 +150,6 @@ def longest_step(argument: object, span: float, max_steps: int) -> float:
 
 
 def _no_less(value: float) -> str:
-    """Return a value rounded up to three digits, as text."""
     near = f"{value:.3g}"
     return near if float(near) >= value else f"{1.006 * value:.3g}"
 
@@ -179,7 +178,7 @@ _MAX_SAMPLES = 1e8
 
 
 def _checked_count(samples: Any, end: float) -> int:
-    """Return a number of samples; E303 unless it includes both ends."""
+    """Return the number of samples; raise E303 if it is out of range."""
     count = int(samples)
     if not 2 <= count <= _MAX_SAMPLES:
         step = [f"samples={float(count)!r} for a step in s"] if count == 1 else []
@@ -212,7 +211,7 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
             raise _refuse("E303", f"a sample step of {step:g} s makes {many} samples", cures=("a longer step",))
         steps = math.floor(span / step * (1.0 + 1e-12))
         times = step * np.arange(steps + 1)
-        if span - times[-1] < 1e-9 * step:  # add the end, unless it is there up to rounding
+        if span - times[-1] < 1e-9 * step:  # add the end, unless it is there within rounding error
             times[-1] = span
         else:
             times = np.append(times, span)
@@ -233,7 +232,7 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
 
 
 def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Convert sample times to the user's clock; the last time is exactly the user's end, despite rounding."""
+    """Convert sample times to the user's clock; the last time is exactly the user's end, despite rounding errors."""
     dates = start + since
     return np.where(since == end - start, end, dates)
 
@@ -254,7 +253,7 @@ def method_of(argument: object) -> MethodEntry | None:
 
 
 def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
-    """Return a setting that is one of the allowed words; raise E304 otherwise."""
+    """Return a setting that is one of the allowed values; raise E304 otherwise."""
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)

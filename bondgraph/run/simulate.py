@@ -37,11 +37,11 @@ def simulate(
 
     Returns a `Result`. The result of a run that cannot reach its end has a `failure` and the samples before it, with a
     `RunEndedWarning`; the result of a run that reaches its end but cannot be trusted has `warnings`, with an
-    `UnreliableRunWarning`. If the tolerance lies below the rounding of the rates, a `RoundingWarning` states the tolerance that
-    was reached.
+    `UnreliableRunWarning`. If the tolerance lies below the rounding error of the rates, a `RoundingWarning` states the tolerance
+    that was reached.
 
-    Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
-    settings, E330 clocks, E308 start values, E309 parameters, E310 modes not finite, E323 a run that is not ok if `strict`, E346
-    and E348 an invalid keep or sink.
+    Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for an unknown choice, E305 for a wrong
+    number of values, E306 for other settings, E330 for clocks, E308 to E310 for values that are not finite, E323 for a run that
+    is not ok if `strict`, E346 or E348 for an invalid keep or sink.
     """
     return prepare(program, t_end, KeepOptions(keep, sink), **settings).result(x0, parameters, modes0)

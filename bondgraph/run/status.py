@@ -1,4 +1,4 @@
-"""Status codes of runs, machine code and integrators: a number and a text for each."""
+"""Status codes of runs, machine code and integrators: a number and a message for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Status(IntEnum):
     text: str
 
     def __new__(cls, value: int, text: str) -> Status:
-        """Bind the number of a status to its text."""
+        """Bind the number of a status to its message."""
         member = int.__new__(cls, value)
         member._value_, member.text = value, text
         return member
@@ -26,7 +26,7 @@ class Status(IntEnum):
     PAUSE = 2, "the budget of steps is spent: call again"
     STIFF = 3, "the model is stiff: continue with a stiff method"
     EVENT_ENDS = 17, "an event ends the run"
-    LOG_FULL = 16, "the log of events is full: make room and call again"
+    LOG_FULL = 16, "the event log is full: enlarge it and call again"
     STEP_TOO_SMALL = -1, "step too small: the error per step stays too large however small the step"
     NOT_FINITE = -2, "not finite: a rate is not finite"
     # Requests of the step size control.
@@ -39,7 +39,7 @@ class Status(IntEnum):
     LANE_RUNS = 30, "the run is in a lane"
     LANE_STARTS = 31, "the run has begun without error weights"
     LANE_WAITS = 32, "the run waits for a lane"
-    # Ends of a batch run that machine code alone cannot judge.
+    # Ends of a batch run that machine code alone cannot check.
     TOO_MANY_STEPS = 100, "the run takes too many steps"
     UNTRUSTED = 101, "values are not finite, or the energy account does not close"
     NOT_STARTED = 102, "only Python can begin the run"

@@ -66,7 +66,7 @@ class FieldTable:
         return self._real.item(index) if kind == "double" else self._integers.item(index)
 
     def copied(self, name: str, length: int) -> np.ndarray:
-        """Return a copy of the numbers (length,) at the address in a field."""
+        """Return a copy of the values (length,) at the address in a field."""
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 
@@ -93,7 +93,6 @@ def table_at(address: int) -> FieldTable:
 
 
 def _whole_lines(length: int) -> int:
-    """Round a length up to whole cache lines."""
     return -(-length // 8) * 8
 
 
@@ -156,7 +155,6 @@ def _called(address: int, code: Code) -> Callable[..., Any]:
 
 
 def _passed(value: Any, by_value: bool) -> Any:
-    """Convert an argument of code for `ctypes`."""
     if isinstance(value, _View):
         return ctypes.c_void_p(value._fields.address)
     if isinstance(value, np.ndarray):

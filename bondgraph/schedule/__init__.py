@@ -1,1 +1,1 @@
-"""Large models: compile sorted statements to loops over shared kernels, called like straight-line code."""
+"""Large models: compile sorted statements to loops over shared kernels, which are called like straight-line code."""

@@ -103,7 +103,7 @@ class Scheduled:
     build_jumps: Callable[[], list[Schedule]]
     """Function that builds the schedules of the jumps, which are compiled together."""
     autonomous: bool
-    """True if no value depends on the time."""
+    """True if no value depends on time."""
 
 
 @functools.cache
@@ -219,7 +219,8 @@ PREPARED = ("rates", "powers", "guards")
 """Routines that every step of a run calls; their expressions of parameters are computed in `prepare`."""
 
 EAGER = ("prepare", "rates", "powers", "energies")
-"""Routines that are compiled at once, because every model is evaluated at its start; others are compiled at their first use."""
+"""Routines that are compiled immediately, because every model is evaluated at its start; other routines are compiled at their
+first use."""
 
 _STATES = GIVEN.index("x")
 

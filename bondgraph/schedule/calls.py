@@ -38,7 +38,7 @@ class Call(NamedTuple):
 
 @dataclass
 class ValueTable:
-    """All values of a model by number: their sizes in scalars, and the locations (block, offset) of inputs."""
+    """All values of a model by number: sizes in scalars, and the locations (block, offset) of inputs."""
 
     sizes: list[int] = field(default_factory=list)
     locations: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -87,7 +87,8 @@ class Plan:
 
 
 MAX_PREPARED_DEPTH = 24
-"""Maximum length of a chain of statements that is computed in `prepare`: each group that reads its result traces it again."""
+"""Maximum length of a chain of statements that is computed in `prepare`: each group that reads the chain's result traces the
+chain again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,7 @@ class StatementTable:
     copies: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def copy_of(self, name: int, index: int) -> int:
-        """Return the number of the copy `index` of a value, made by an added statement that all routines share."""
+        """Return the number of copy `index` of a value; a statement that all routines share is added to make the copy."""
         if (name, index) in self.copies:
             return self.copies[name, index]
         copy = self.copies[name, index] = self.book.value(self.book.sizes[name])
@@ -121,7 +122,7 @@ class StatementTable:
 
 
 def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
-    """Number the statements of a system, and `extra` ones with scalar results."""
+    """Number the statements of a system, and `extra` statements with scalar results."""
     book = ValueTable()
     numbers: dict[str, int] = {}
     shapes: dict[int, tuple[int, ...]] = {}

@@ -57,7 +57,7 @@ class TracedGroup:
 
     @cached_property
     def value(self) -> Split:
-        """Kernel of the values."""
+        """Kernel that computes the values."""
         return split(self, self.outputs, self.sizes)
 
     def derivative(self, active: tuple[bool, ...]) -> tuple[tuple[tuple[int, int, int], ...], Split]:
@@ -75,7 +75,7 @@ class TracedGroup:
 
 def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
     """Split off the expressions that depend only on parameters. With `sizes` all outputs are results of `main`, cut into these
-    sizes; without `sizes`, only the outputs that vary, each a result of its own.
+    sizes; without `sizes`, only the outputs that vary, each as a separate result.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
     hoisted = hoist(tape, without_tables_of_inputs(tape, outputs, {"p"}))
@@ -177,7 +177,8 @@ class Substitute(NamedTuple):
 
 
 def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitute]:
-    """Return substitutes for kernels that differ from many others only in constants, which become arguments like parameters.
+    """Return substitutes for kernels that differ from many other kernels only in constants, which become arguments like
+    parameters.
 
     A formula may hold a constant of its own, as `lambda t, w=w: sin(w * t)` does in a loop over sections. Each such formula
     is traced separately, which yields the same steps with other constants.
@@ -226,10 +227,10 @@ MIN_REPETITION = 4
 """Minimum number of statements per kind at which loops pay off; kinds that differ only in constants count as one."""
 
 MIN_STATEMENTS = 2000
-"""Number of statements from which kinds that differ only in constants are identified, which requires tracing each kind."""
+"""Minimum number of statements for merging kinds that differ only in constants, which requires tracing each kind."""
 
 MAX_STEPS = 3000
-"""Maximum number of steps of straight-line code: it is slightly faster than loops, and compiles quickly."""
+"""Maximum number of steps for straight-line code, which up to this length is slightly faster than loops and compiles quickly."""
 
 MAX_MERGED_STEPS = 60_000
 """Maximum number of steps of straight-line code with both logarithms and exponentials, as for species and reactions: on one tape

@@ -16,7 +16,7 @@ from bondgraph.tape.routine import Listing
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Calls of one kind, evaluated in order; `parallel` if no call depends on another one."""
+    """Calls of one kind, evaluated in order; `parallel` if no call depends on another call."""
 
     calls: tuple[Call, ...]
     parallel: bool
@@ -40,9 +40,9 @@ def needed(calls: Sequence[Call], results: Iterable[int]) -> list[Call]:
 def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     """Schedule calls; `base` is the block of every value outside the workspace.
 
-    A lane is a kind with the blocks of its arguments and results. A lane whose remaining calls are all ready goes first; else the
-    lane with the longest critical path. A recurrence - calls of a lane that need only earlier ones of the same lane - stays one
-    batch, in order.
+    A lane is a kernel together with the blocks of its arguments and results. A lane whose remaining calls are all ready goes
+    first, or else the lane with the longest critical path. A recurrence - calls of a lane that need only earlier calls of the
+    same lane - stays one batch, in order.
     """
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
     users: list[list[int]] = [[] for _ in calls]
@@ -69,7 +69,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane; the smallest goes first. A priority in the queue that differs from this one is
+        """Return the priority of a lane; the smallest goes first. A priority in the queue that differs from this priority is
         outdated."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
@@ -143,7 +143,8 @@ class KernelLoop:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """A routine `name`: loops from blocks of inputs (name, length) to `out` (n_out,); `workspace` is its length in scalars."""
+    """A routine `name`: loops from blocks of inputs (name, length) to `out` (n_out,); `workspace` is the length of its workspace
+    in scalars."""
 
     name: str
     blocks: tuple[tuple[str, int], ...]
@@ -152,7 +153,7 @@ class Schedule:
     tables: np.ndarray
     workspace: int
     numbers: np.ndarray
-    """Values of its block of constants."""
+    """Values of the routine's block of constants."""
     copied_block: str | None = None
     """The block that is copied to `out` before the loops, if any."""
 
@@ -230,7 +231,7 @@ class Tables:
 
 
 def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
-    """Add addresses in the workspace for values without one, and return its length.
+    """Add addresses in the workspace for values without an address, and return the workspace's length.
 
     Results of one batch are contiguous; memory is reused after the last read.
     """
@@ -261,7 +262,7 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
 
 
 def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
-    """Return a plan whose results are all values that the calls give, contiguous for each batch; and the batches."""
+    """Return a plan that outputs all results of the calls, contiguous for each batch, and the batches."""
     base, _ = _input_locations(calls, book.locations)
     base |= {value: "out" for call in calls for value in call.outs}
     order = batches(calls, base)

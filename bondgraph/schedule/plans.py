@@ -1,7 +1,7 @@
 """Plans: the calls for the values of a routine, and for the nonzeros of a sparse Jacobian by the chain rule.
 
-Statements are traced together in groups: a value that only one group reads is computed in it, not stored. Equal groups - the same
-formulas on arguments of the same shapes, connected in the same way - share one kernel.
+Statements are traced together in groups: a value that only one group reads is computed in that group, not stored. Equal groups -
+the same formulas on arguments of the same shapes, connected in the same way - share one kernel.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def groups(
 
 
 def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
-    """Return the statements that the targets depend on, in reverse order, without those that depend only on parameters."""
+    """Return the statements that the targets depend on, in reverse order, without statements that depend only on parameters."""
     args, fixed, producer = table.args, table.book.fixed, table.producer
     statements: set[int] = set()
     stack = list(targets)
@@ -128,7 +128,8 @@ def _trace_groups(
     sources: Mapping[int, tuple[int, ...]],
     kernels: dict[object, TracedGroup],
 ) -> list[Group]:
-    """Trace each group from its head, depth first: steps, arguments and stores in an order that equal groups share."""
+    """Trace each group from its head, depth first, and return its steps, arguments and stores in an order that equal groups
+    share."""
     args, outs, formulas, producer = table.args, table.outs, table.formulas, table.producer
     fixed, shapes, ops = table.book.fixed, table.shapes, table.ops
     prepared = [is_fixed and not _is_long(table, value) for value, is_fixed in enumerate(fixed)]
@@ -177,7 +178,7 @@ def _trace_groups(
 
 
 def _is_long(table: StatementTable, value: int) -> bool:
-    """Return True for a parameter whose numbers are read in place, not prepared one by one."""
+    """Return True for a parameter whose entries are read in place, not prepared one by one."""
     return table.book.sizes[value] > MAX_PREPARED_SIZE and value not in table.producer
 
 
@@ -219,7 +220,7 @@ class KernelCache:
         return result
 
     def prepare(self, kind: Kind | None, ins: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the results of a call on parameters, which is made only once."""
+        """Return the results of a call that depends only on parameters and is made only once."""
         if kind is None:
             return ()
         call = self.prepared.get((kind, ins))
@@ -229,7 +230,8 @@ class KernelCache:
         return call.outs
 
     def preparing(self, calls: Iterable[Call], available: Container[int]) -> list[Call]:
-        """Return the calls on parameters that these calls need for values that are not `available`, in order of evaluation."""
+        """Return the calls on parameters that the given calls need for values that are not `available`, in order of
+        evaluation."""
         needed: dict[int, Call] = {}
         stack = [value for call in calls for value in call.ins]
         while stack:
@@ -299,7 +301,7 @@ def _with_calls(cache: KernelCache, groups: Sequence[Group], results: dict[int, 
 def derivatives(
     cache: KernelCache, name: str, values: GroupedValues, states: Sequence[int]
 ) -> tuple[Plan, tuple[np.ndarray, np.ndarray]]:
-    """Return the plan of the nonzero derivatives of the values with respect to `states`, by columns; and the sparsity pattern
+    """Return the plan of the nonzero derivatives of the values with respect to `states`, by columns, and the sparsity pattern
     (indptr, indices), int32.
 
     Every kernel is differentiated once; forward accumulation over the groups gives one sum of products for each value and

@@ -1,8 +1,8 @@
-"""Signal blocks: each is an `Element` whose result is the signal `<name>.y`; and curves through tabulated data.
+"""Signal blocks: each is an `Element` whose result is the signal `<name>.y`, and curves through tabulated data.
 
 Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers such
 as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes `unit` and
-`symbol` (LaTeX) of its result; with states also `nominal`, the size its input usually has (a hint).
+`symbol` (LaTeX) of its result; with states also `nominal`, the usual size of its input (a hint).
 """
 
 from bondgraph.elements.curves import characteristic_map, curve

@@ -59,7 +59,7 @@ def product(name: str, inputs: Sequence[str], **shown: Unpack[Format]) -> Elemen
 
 @spelled_out
 def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
-    """Limiter: y = u held between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
+    """Limiter: y = u clamped between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
     values = of_result(shown.get("unit", ""), lowest=lowest, highest=highest)
     need_order("limiter", name, **values)
     return static_block(name, formulas.LIMITER, [input], values, **shown)
@@ -89,15 +89,15 @@ def table(
 ) -> Element:
     """Lookup table y(u) through (points, values), both (n,), n > 1; `kind` and `outside` as in `curve`.
 
-    `values` of a linear table that holds its ends are a run-time parameter; points, and the values of other tables, belong to the
-    equations.
+    `values` of a linear table with constant extrapolation (`outside="hold"`) are a run-time parameter; points, and the values of
+    other tables, belong to the equations.
 
     Raises `ModelError` E146 for points that are not finite and ascending, E147 for different lengths, and the errors of `curve`.
     """
     parameters = of_result(shown.get("unit", ""), values=values)
     knots, ordinates = numbers_of(points), numbers_of(parameters["values"])
     if knots is None or ordinates is None or knots.ndim != 1 or knots.shape != ordinates.shape or len(knots) < 2:
-        title, cure = f'table "{name}": points and values do not fit together', "two lists of the same length, at least two"
+        title, cure = f'table "{name}": points and values do not form a table', "two lists of the same length, at least two"
         raise refusal("E147", title, cure, about=name, why=f"points {shape_message(knots)}, values {shape_message(ordinates)}")
     if (kind, outside) != ("linear", "hold"):
         formula = curve(knots, ordinates, kind, outside)
@@ -123,13 +123,13 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     """
     if relation not in ("and", "or", "not"):
         title = f'logic "{name}": there is no relation {relation!r}'
-        cure = 'one of these; any other is a chain of blocks, such as "not" of "and"'
-        raise refusal("E149", title, cure, about=name, why="relations: and, or, not")
+        cure = 'one of these, or a chain of blocks: "not" after "and" gives NAND'
+        raise refusal("E149", title, cure, about=name, why="the relations are and, or, not")
     inputs = names_of(inputs, "inputs", name)
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
-        title, cure = f'logic "{name}": "not" has {len(inputs)} inputs', '"and" or "or" first, and "not" of its result'
-        raise refusal("E140", title, cure, about=name, why="it takes one")
+        title, cure = f'logic "{name}": "not" has {len(inputs)} inputs', '"and" or "or" first, and "not" after it'
+        raise refusal("E140", title, cure, about=name, why='"not" takes one input')
     op = formulas.NOT if relation == "not" else formulas.logic(relation, len(inputs))
     return static_block(name, op, inputs, {}, symbol=symbol)
 
@@ -143,7 +143,7 @@ _UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {
 
 
 def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]) -> Element:
-    """Return a block whose input is the time; its numbers are times, or have the unit of the result."""
+    """Return a block whose input is the time; its parameters are times, or have the unit of the result."""
     unit = shown.get("unit", "")
     units = {key: _UNITS.get(key, per_second(unit) if key == "slope" else unit) for key in values}
     return static_block(name, op, ["time"], parameters_of(values, units), breaks, **shown)
@@ -173,8 +173,8 @@ def chirp(
 ) -> Element:
     """Chirp: sine whose angular frequency changes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
 
-    Before, y = offset + amplitude sin(phase); afterwards it continues at `omega_end`. Raises `ModelError` E142 unless the
-    duration is positive.
+    Before the start, y = offset + amplitude sin(phase); afterwards omega stays at `omega_end`. Raises `ModelError`
+    E142 unless the duration is positive.
     """
     need_positive("chirp", name, duration=duration)
     values = {"amplitude": amplitude, "omega": omega, "omega_end": omega_end, "start": start, "duration": duration}
@@ -215,7 +215,7 @@ def square(
 
 @spelled_out
 def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Sawtooth wave: y grows from `low` to `high` in each `period` (s) and falls back at once; one period begins at t = start.
+    """Sawtooth wave: y grows from `low` to `high` in each `period` (s) and drops back instantly; one period begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
     """

@@ -31,7 +31,7 @@ class Format(TypedDict, total=False):
 
 
 class Scaled(Format, total=False):
-    """Format of the result of a block with states: also their nominal size, a hint."""
+    """Format of the result of a block with states, with their nominal size as a hint."""
 
     nominal: Any
 
@@ -54,7 +54,7 @@ def numbers_of(value: Any) -> np.ndarray | None:
 
 
 def shape_message(numbers: np.ndarray | None) -> str:
-    """Return the part of a message on the shape of numbers."""
+    """Return the part of a message that states the shape of numbers."""
     return "are not numbers" if numbers is None else f"have shape {numbers.shape}"
 
 
@@ -106,7 +106,7 @@ def in_seconds(**times: Any) -> dict[str, Parameter]:
 
 
 def of_result(unit: str, **values: Any) -> dict[str, Parameter]:
-    """Return parameters that are values of the result of a block, in its unit."""
+    """Return parameters in the unit of the block's result."""
     return parameters_of(values, dict.fromkeys(values, unit))
 
 
@@ -195,7 +195,8 @@ class BlockBuilder:
 
         Parameters
         ----------
-        spec : of the state and of the previous value, which is also a state, like the count of ticks since the last difference.
+        spec : specification of the state and of the previous value; this value and the count of ticks since the last difference
+            are also states.
         fresh : local name of the state after the tick.
         time, between : parameters, T and the time between differences, a multiple of the period, s.
         """

@@ -1,8 +1,8 @@
 """Sampled signal blocks: states that change at the ticks of a clock of fixed period and are held between them.
 
 The ticks are at `offset` + n `period`, n = 0, 1, ...; both are run-time parameters of the block, in s. A tick sees all signals as
-they are at that instant; blocks that tick at the same instant do so in the order in which they were added, so that later ones see
-the new values of earlier ones.
+they are at that instant; blocks that tick at the same instant do so in the order in which they were added, so that later blocks
+see the new values of earlier blocks.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def hold(
     dimension: int | None = None,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first one.
+    """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first tick.
 
     Raises `ModelError` E142 unless the period is positive.
     """
@@ -108,7 +108,7 @@ def sampled_derivative(
 ) -> Element:
     """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
 
-    The backward difference of the derivative s / (T s + 1); with T = 0 the plain difference quotient.
+    This is the backward-difference form of the derivative s / (T s + 1), and with T = 0 the plain difference quotient.
 
     Raises `ModelError` E142 unless the period is positive.
     """
@@ -142,8 +142,8 @@ def sampled_pid(
 
     integral[n] = integral[n-1] + period e[n]; slope is the filtered difference of e (see `sampled_derivative`, T =
     `time_constant`), or minus the filtered difference of the signal `measurement`, so that a jump of the goal gives no kick. With
-    `filter_period`, a multiple of `period`, the difference is taken only that often. `limits` (lowest, highest) hold y; the
-    integral is held while it would push y beyond them.
+    `filter_period`, a multiple of `period`, the difference is taken only once per `filter_period`. `limits` (lowest, highest)
+    clamp y; the integral is frozen while it would push y beyond them.
 
     Raises `ModelError` E142 for a period that is not positive, E143 for `measurement` or `filter_period` without `kd`,
     E148 unless limits are a pair in this order, E331 for a filter period that is not a multiple of the period.
@@ -196,7 +196,7 @@ def sampled_rate_limiter(
 ) -> Element:
     """Rate limiter: y[n] = y[n-1] + (u[n] - y[n-1] limited to `falling` period ... `rising` period), both rates per second.
 
-    It follows steps and slow signals alike. The output is held between ticks; before the first one, it is `initial`.
+    It follows steps and slow signals alike. The output is held between ticks; before the first tick, it is `initial`.
 
     Raises `ModelError` E142 unless the period is positive, E148 if falling is above rising.
     """
@@ -223,11 +223,12 @@ def noise(
     offset: Any = 0.0,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Noise: a random number of this mean and standard deviation at every tick, held until the next one; `mean` before the first.
+    """Noise: a random number of this mean and standard deviation at every tick, held until the next tick; `mean` before the first
+    tick.
 
     Its power density is deviation^2 period, up to a frequency of 1 / (2 period). Numbers are "normal" or "uniform". They depend
-    on the seed alone, so that a run gives the same bits on every machine. Blocks with different seeds are independent. The seed
-    is a run-time parameter: `parameters={"wind.seed": 7}`.
+    on the seed alone, so that runs are identical bit for bit on every machine. Blocks with different seeds are independent. The
+    seed is a run-time parameter: `parameters={"wind.seed": 7}`.
 
     Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is not a whole
     number from 0 to 2147483397.
@@ -250,7 +251,7 @@ def noise(
 
 
 def need_multiple(name: str, period: Any, longer: Any) -> None:
-    """Raise `ModelError` E331 unless a period is a whole multiple (1, 2, ...) of a shorter one, up to rounding."""
+    """Raise `ModelError` E331 unless a period is a whole multiple (1, 2, ...) of a shorter period, up to rounding."""
     short, long = numbers_of(period), numbers_of(longer)
     if short is None or long is None or short.shape or long.shape or not short > 0.0:
         return

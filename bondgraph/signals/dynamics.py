@@ -88,25 +88,22 @@ def pid(
     filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
-    values of these states by name (zero by default). `limits` (lowest, highest) hold y. Then the integral must not wind up: by
+    values of these states by name (zero by default). `limits` (lowest, highest) clamp y. Then the integral must not wind up: by
     back-calculation, integral' = e + (y - v) / (ki Tt), where v is y without limits and Tt = `tracking_time` in s, often kp / ki.
 
-    Raises `ModelError` E142 unless T and Tt are positive, E143 if only one of `kd` and `filter_time` is given, or of
-    `tracking_time` and both `limits` and `ki`, E148 unless limits are a pair in this order.
+    Raises `ModelError` E142 unless T and Tt are positive, E143 if only one of `kd` and `filter_time` is given, or if
+    `tracking_time` is missing with `limits` and `ki` or given without both, E148 unless limits are a pair in this order.
 
     Source: Astrom and Hagglund 2006, Advanced PID Control, section 3.5 (back-calculation and tracking).
     """
     if (kd is None) != (filter_time is None):
         present, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
-        title, why = (
-            f'pid "{name}" has {present} but no {missing}',
-            "a pure derivative of a signal does not exist: it is filtered",
-        )
+        title, why = (f'pid "{name}" has {present} but no {missing}', "the derivative of a signal must be filtered")
         raise refusal("E143", title, f"{missing}=...", about=name, why=why)
     if (tracking_time is None) != (limits is None or ki is None):
         lacks = "no tracking_time" if tracking_time is None else "tracking_time, but not both limits and ki"
         cure = "tracking_time=... in s, often kp / ki" if tracking_time is None else "limits=(lowest, highest) and ki=..."
-        why = "back-calculation keeps an integral from winding up while limits hold y"
+        why = "back-calculation keeps the integral from winding up while y is at a limit"
         raise refusal("E143", f'pid "{name}" has {lacks}', cure, about=name, why=why)
     builder = BlockBuilder(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(unit, symbol))
     builder.symbols |= PID_LETTERS
@@ -148,7 +145,7 @@ def pid(
 
 @spelled_out
 def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Unpack[Scaled]) -> Element:
-    """Delay (transport delay): y(t) = u(t - `time`), from the dense output of the run, and as exact as its solution.
+    """Delay (transport delay): y(t) = u(t - `time`), from the dense output of the run, and as accurate as the solution.
 
     `time` is a run-time parameter, s. Before the start, u is its first value, or `initial`: a number, or a function of the time,
     `initial=lambda t: 1.0 + t`. Integration steps are no longer than the shortest delay; a jump or kink at t returns at t +

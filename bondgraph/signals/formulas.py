@@ -82,7 +82,7 @@ def weighted(count: int) -> Op:
 
 @cache
 def logic(relation: str, count: int) -> Op:
-    """Return (u1, u2 ...) -> 1 if all ("and") or any ("or") of them are above 1/2, else 0."""
+    """Return (u1, u2 ...) -> 1 if all ("and") or any ("or") of the signals are above 1/2, else 0."""
     choose, sign = (minimum, r" \land ") if relation == "and" else (maximum, r" \lor ")
     latex = sign.join(f"#{k + 1}" for k in range(count))
     return Op(relation, lambda *signals: where(less(0.5, reduce(choose, signals)), 1.0, 0.0), latex)
@@ -90,7 +90,7 @@ def logic(relation: str, count: int) -> Op:
 
 @cache
 def lookup(points: tuple[float, ...]) -> Op:
-    """Return (u, values) -> the piecewise linear function through them; the end values hold outside."""
+    """Return (u, values) -> the piecewise linear function through the points; the end values apply outside."""
     knots = array(points)
 
     def formula(u: Any, values: Any) -> Any:
@@ -194,7 +194,7 @@ RELAY = Op(
 
 
 def _beyond(u: Any, level: Any) -> Any:
-    """Return a guard of 1 or -1, which fires at the start if it is positive there, even if u is falling."""
+    """Return a guard with the value 1 or -1, which fires at the start if it is positive, even if u is falling."""
     return where(less(level, u), 1.0, -1.0)
 
 
@@ -248,7 +248,7 @@ LIMITED_RATE = Op(
     r"\begin{cases} #2 & #1 = 0 \\ #4 & #1 = 1 \\ #3 & #1 = 2 \end{cases}",
 )
 _SAME, _SAME_INSTANT = 1e-9, 1e-14
-"""Fractions of a value and of the time below which a difference is an error, of integration or of an event's time, and not a
+"""Fractions of a value and of the time below which a difference counts as an error of integration or of an event time, not as a
 jump."""
 
 
@@ -306,7 +306,7 @@ def _advanced(generator: Any) -> Any:
 
 
 def _draw(generator: Any) -> tuple[Any, Any]:
-    """Return the next number, uniform in 0 < u < 1, and the generator after it."""
+    """Return the next number, uniform in 0 < u < 1, and the next state of the generator."""
     after = _advanced(generator)
     difference = after[0] - after[1]
     return where(less(0.0, difference), difference, difference + (MODULI[0] - 1.0)) / MODULI[0], after
@@ -337,5 +337,5 @@ NOISE = {
     "normal": Op("normal noise", _normal, r"#3 + #4\,\operatorname{normal}(#1)"),
     "uniform": Op("uniform noise", _uniform, r"#3 + \sqrt{12}\,#4 \left(\operatorname{uniform}(#1) - \tfrac{1}{2}\right)"),
 }
-"""Distribution -> (generator, seed, mean, deviation) -> y and generator after a tick: combined congruential generator of L'Ecuyer
-1988; normal numbers by Box and Muller 1958."""
+"""Distribution -> (generator, seed, mean, deviation) -> y and state of the generator after a tick: combined congruential
+generator of L'Ecuyer 1988; normal numbers by Box and Muller 1958."""

@@ -34,12 +34,12 @@ def transfer_function(
     nominal: float | None = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """Transfer function y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form; with a
-    `period`, s, it is num(z) / den(z), sampled and held between ticks.
+    """Transfer function y = num(s) / den(s) u, with coefficients given from the highest power down, in controllable canonical
+    form; with a `period`, s, it is num(z) / den(z), sampled and held between ticks.
 
-    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den. Sampled,
-    it holds x[k] and the samples after it. `num` and `den` are run-time parameters, without leading zeros. `num` alone may be a
-    system object with one input and one output, of python-control, SciPy or `linearise`.
+    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den. With a
+    period, it holds x[k] and the following samples. `num` and `den` are run-time parameters, without leading zeros. `num` alone
+    may be a system object from python-control, SciPy or `linearise` with one input and one output.
 
     Raises `ModelError` E142 unless the period is positive, E144 if num has a higher degree than den, E145 for invalid
     coefficients or start values, E443 for an unsuitable system object.
@@ -58,7 +58,7 @@ def transfer_function(
     start = start_values(initial, order)
     if np.shape(start) != (order,):
         title = f'transfer function "{name}": {initial!r} is not a start value of its state'
-        meaning = "x and its derivatives, lowest first" if period is None else "x and the samples after it"
+        meaning = "x and its derivatives, lowest first" if period is None else "x and the following samples"
         raise refusal("E145", title, f"{order} numbers: {meaning}", about=name, why=f"x has shape ({order},)")
     pole = 1.0
     if period is None:
@@ -91,10 +91,10 @@ def state_space(
 
     The inputs u are the paths of numbers, or of one vector; `y` is a number for one row of C, else a vector. A (n, n), B (n,
     inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop
-    passes through it. `A` alone may be a system object, of python-control, SciPy or `linearise`.
+    passes through it. `A` alone may be a system object from python-control, SciPy or `linearise`.
 
-    Raises `ModelError` E142 unless the period is positive, E443 for matrices that do not fit together or to
-    the inputs, and for an unsuitable system object.
+    Raises `ModelError` E142 unless the period is positive, E443 for matrices whose shapes do not match each other or the inputs,
+    and for an unsuitable system object.
     """
     paths = names_of(inputs, "inputs", name)
     if B is None:
@@ -199,7 +199,7 @@ def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any
 
 
 def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) -> list[np.ndarray]:
-    """Return A (n, n), B (n, m), C (p, n), D (p, m); E443 unless they fit together, and m to the inputs."""
+    """Return A (n, n), B (n, m), C (p, n), D (p, m); E443 unless the shapes match each other, and m matches the inputs."""
     numbers: list[np.ndarray] = []
     for letter, value in zip("ABCD", matrices, strict=True):
         if letter == "D" and value is None:
@@ -214,7 +214,7 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
     shapes = {"A": (a, (n, n)), "B": (b, (n, m)), "C": (c, (p, n)), "D": (d, (p, m))}
     wrong = [f"{letter} has shape {each.shape}, not {shape}" for letter, (each, shape) in shapes.items() if each.shape != shape]
     if wrong:
-        raise _refused(name, "its matrices do not fit together", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
+        raise _refused(name, "its matrices have inconsistent shapes", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
     if len(paths) not in (1, m):
         cures = (f"{m} path{'s' * (m != 1)}", "the path of one vector")
         raise _refused(name, f"{len(paths)} inputs", f"B has {m} column{'s' * (m != 1)}", *cures[: 1 + (m > 1)])

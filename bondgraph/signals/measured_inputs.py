@@ -27,7 +27,7 @@ _QUOTIENT = re.compile(r"(.+?)\s+/\s+(.+)")
 _MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "#n/a"))
 _SHOWN_ROWS = 4
 _DAY = "0001-01-02"
-"""Date of a time of day without a date."""
+"""Date assumed for a time of day without a date."""
 _HALF_A_DAY = 43200.0
 
 
@@ -52,8 +52,8 @@ def measured(
         (t, h).
     value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of a DataFrame, or the first column of a file. Dates and
-        times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first one. A time of
-        day more than 12 h before the previous one belongs to the next day.
+        times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time of
+        day more than 12 h before the previous time belongs to the next day.
     clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise
         refused.
     kind, outside : as in `curve`.
@@ -101,7 +101,7 @@ class _Columns:
     point_unit: str = ""
     value_unit: str = ""
     labels: Sequence[int] | None = None
-    """Numbers of the rows in a file, from 1; None for arrays, whose rows count from 0."""
+    """Row numbers in the file, counted from 1; None for arrays, whose rows are counted from 0."""
 
     def rows(self, indices: np.ndarray) -> str:
         """Return the numbers of rows for a message."""
@@ -137,7 +137,7 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         cures: tuple[str, ...] = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
         if (rows := real(source)) is not None and rows.ndim == 2 and rows.shape[1] > 1:
             cures = ("(a[:, 0], a[:, 1]): points and values of this table, a = np.asarray(...)",)
-        raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it takes points and values", *cures)
+        raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it needs points and values", *cures)
     return _checked(name, _Columns(_numbers(name, "points", source[0]), _numbers(name, "values", source[1])))
 
 
@@ -150,7 +150,7 @@ def _checked(name: str, columns: _Columns) -> _Columns:
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Return name and unit of a header, "height (mm)"; the unit is "" if it has none."""
+    """Return the name and unit of a header, "height (mm)"; the unit is "" if it has none."""
     match = _HEADER.fullmatch(header.strip())
     if match is None and (match := _QUOTIENT.fullmatch(header.strip())) and isinstance(conversion(match[2], ""), Unreadable):
         match = None  # "left / right"
@@ -158,8 +158,8 @@ def _split(header: str) -> tuple[str, str]:
 
 
 def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
-    """Return the header that `wanted` names, with or without its unit; if it is None, the header of the time, or the only header
-    except `other`."""
+    """Return the header that `wanted` names, with or without its unit; if `wanted` is None, return the header of the time or, for
+    values, the only header except `other`."""
     if wanted is not None:
         near = [each for each in headers if each == wanted] or [each for each in headers if _split(each)[0] == wanted]
     elif argument == "over":
@@ -182,7 +182,7 @@ def _times(headers: Sequence[str], value: str | None) -> list[str]:
 
 
 def _numbers(name: str, header: str, column: Any) -> np.ndarray:
-    """Return a column as floats, dates as seconds since the first one."""
+    """Return a column as floats, dates as seconds since the first date."""
     dates = getattr(column, "dt", column)  # a Series has its date methods in `dt`
     if getattr(dates, "tz", None) is not None:
         column = dates.tz_convert(None)
@@ -214,8 +214,8 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
     except UnicodeDecodeError:
         lines = content.decode("cp1252", errors="replace").splitlines()
     if any("\0" in line for line in lines) or content[:4] == b"PK\3\4":
-        cures = ("the table saved as CSV", f'pandas.read_excel("{path}") instead of the path, if it is a table of Excel')
-        raise _refused("E444", name, f'"{path}" is not a text', "", *cures)
+        cures = ("the table saved as CSV", f'pandas.read_excel("{path}") instead of the path, if it is an Excel file')
+        raise _refused("E444", name, f'"{path}" is not a text file', "", *cures)
     labels = [k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not labels:
         raise _refused("E444", name, f'"{path}" holds no rows', "", "a CSV file with a header and rows")
@@ -258,8 +258,8 @@ def _row(line: str, delimiter: str) -> list[str]:
 def _cells(
     name: str, lines: Sequence[str], labels: Sequence[int], where: tuple[int, int], delimiter: str
 ) -> tuple[np.ndarray, bool]:
-    """Return two columns (rows, 2) of a file, and True if the first held dates, now in s; NaN for cells without a number, E444
-    for other texts."""
+    """Return two columns (rows, 2) of a file, and True if the first column had dates, now in s. Cells without a number become
+    NaN; other text raises E444."""
     rows = [lines[k - 1] for k in labels]
     if not rows:
         return np.empty((0, 2)), False
@@ -289,7 +289,7 @@ def _cells(
 
 
 def _moment(cell: str) -> datetime.datetime | None:
-    """Return the date, or the time of day, in a cell of ISO 8601; None for other texts, and for numbers."""
+    """Return the date, or the time of day, in a cell, by ISO 8601; None for any other text, and for numbers."""
     text = cell.strip()
     if "-" not in text[1:] and ":" not in text:
         return None
@@ -313,9 +313,7 @@ def _days_counted(
         days, last, ahead = days + (step < -_HALF_A_DAY), moment, ahead or (labels[k] if step > _HALF_A_DAY else 0)
         counted[k] = moment + datetime.timedelta(days)
     if days and ahead:
-        why = (
-            f"line {ahead} is more than 12 h after the previous line, and another line is more than 12 h before its previous one"
-        )
+        why = f"line {ahead} jumps forwards by more than 12 h, and another line backwards by more than 12 h"
         raise _refused("E446", name, "the day of a time of day is ambiguous", why, 'dates with the times: "2026-01-31 23:59:58"')
     return counted
 
@@ -328,7 +326,7 @@ def _seconds(moment: datetime.datetime | None, first: datetime.datetime) -> floa
 
 
 def _number(cell: str, comma: bool) -> float | None:
-    """Return the number in a cell, NaN for a missing one, None for other texts; with a decimal `comma` also "1,5"."""
+    """Return the number in a cell, NaN for a missing number, None for any other text; with a decimal `comma` also "1,5"."""
     text = cell.strip()
     if text.lower() in _MISSING:
         return np.nan
@@ -345,7 +343,7 @@ def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected:
         title = f'the unit "{unit}" of "{header}" cannot be read'
         raise _refused("E445", name, title, convert.why, "a unit that can be read", "a header without a unit")
     if isinstance(convert, Mismatch):
-        title, units = f'the unit "{unit}" of "{header}" does not fit', ", ".join(convert.cures) or "SI"
+        title, units = f'the unit "{unit}" of "{header}" has the wrong dimension', ", ".join(convert.cures) or "SI"
         raise _refused("E445", name, title, convert.why, f"a header in {units}", cure)
     return convert(numbers) if isinstance(convert, Conversion) else numbers
 

@@ -122,8 +122,8 @@ def rate_limiter(name: str, input: str, falling: Any, rising: Any, *, initial: A
     both, exceeds, met = (input, y, low, high, "time"), formulas.EXCEEDS, f"{name} meets its input"
     at_input = [(y, formulas.MET, both)]
     edges = (
-        Transition("tracking", "rising", exceeds, (slope, high), kind=f"{name} is too slow rising"),
-        Transition("tracking", "falling", exceeds, (low, slope), kind=f"{name} is too slow falling"),
+        Transition("tracking", "rising", exceeds, (slope, high), kind=f"{name} falls behind while rising"),
+        Transition("tracking", "falling", exceeds, (low, slope), kind=f"{name} falls behind while falling"),
         Transition("tracking", "rising", formulas.AHEAD, both, kind=f"{name} begins rising"),
         Transition("tracking", "falling", formulas.BEHIND, both, kind=f"{name} begins falling"),
         Transition("rising", "tracking", exceeds, (y, input), at_input, kind=met),

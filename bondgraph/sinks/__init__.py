@@ -1,7 +1,7 @@
 """Sinks: write the samples of a run to a file, chunk by chunk during the run, and atomically.
 
-`simulate(..., keep=["rotor.flow"], sink="run.parquet")` takes the format from the ending; your own `Sink`, or any function of
-times and values, is also accepted.
+`simulate(..., keep=["rotor.flow"], sink="run.parquet")` infers the format from the file extension; your own `Sink`, or any
+function of times and values, is also accepted.
 """
 
 from bondgraph.run_arguments import KeptQuantity, Sink

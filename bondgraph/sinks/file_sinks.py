@@ -1,4 +1,4 @@
-"""File sinks: CSV, NPZ, Parquet and Zarr, by the ending of a path, with their metadata, buffers and coded write errors."""
+"""File sinks: CSV, NPZ, Parquet and Zarr, selected by file extension, with metadata, buffers, and errors of writing."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SampleBuffer:
 
 
 class _FileSink(Sink):
-    """Sink for a path, where a file or folder appears when the run has ended; `FileError` E414 if the system cannot write."""
+    """Sink that creates the file or folder at a path when the run has ended; `FileError` E414 if the system cannot write."""
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path
@@ -133,7 +133,7 @@ class _FileSink(Sink):
 class CsvSink(_FileSink):
     """CSV file, for pandas: `read_csv(path, comment="#")`. Numbers are exact.
 
-    The first line names the model and the units; if a run ended early or is in doubt, the last line says why.
+    The first line names the model and the units; if a run ended early or cannot be trusted, the last line gives the reason.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -203,7 +203,7 @@ class ParquetSink(_FileSink):
     """Parquet file, for pandas, Polars, DuckDB and others: columns "t", "rotor.flow", "body.pose[0]".
 
     Each column has its "unit" in the metadata of its field; the file's key "screwbond" names the model, and "screwbond end" the
-    reason why a run ended early or is in doubt. Raises E416, also an ImportError, if pyarrow is not installed.
+    reason why a run ended early or cannot be trusted. Raises E416, also an ImportError, if pyarrow is not installed.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -247,8 +247,8 @@ MARKER_FILE = "zarr.json"
 class ZarrSink(_FileSink):
     """Zarr folder, version 3: `xarray.open_zarr("run.zarr", consolidated=False)["rotor.flow"]`, over "t".
 
-    Each array has its "units" among its attributes; the folder has the "model" and, for a run that ended early or is in doubt,
-    "not ok" and the count of "valid samples". Raises E416, also an ImportError, if zarr is not installed.
+    Each array has its "units" among its attributes; the folder has the "model" and, for a run that ended early or cannot be
+    trusted, "not ok" and the count of "valid samples". Raises E416, also an ImportError, if zarr is not installed.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -303,7 +303,7 @@ SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
     ".parquet": ParquetSink,
     ".zarr": ZarrSink,
 }
-"""Sink for each file ending."""
+"""Sink for each file extension."""
 
 
 class Observer(Sink):
@@ -323,9 +323,9 @@ class Observer(Sink):
 
 
 def sink_for(target: object) -> Sink:
-    """Return the sink for a target: the target itself, a sink chosen by the ending of a path, or an observer for a function.
+    """Return the sink for a target: the target itself, a sink chosen by the extension of a path, or an observer for a function.
 
-    Raises `RunError` E348 for anything else, `FileError` E415 for an unknown ending.
+    Raises `RunError` E348 for anything else, `FileError` E415 for an unknown extension.
     """
     if isinstance(target, str | os.PathLike):
         return SINKS[known_ending(target, *SINKS)](target)
@@ -333,5 +333,5 @@ def sink_for(target: object) -> Sink:
         return target
     if callable(target):
         return Observer(target)
-    cures = (f'a path, "run.parquet"; endings: {", ".join(SINKS)}', "a function of times and values by name", "your own `Sink`")
+    cures = (f'a path, "run.parquet"; extensions: {", ".join(SINKS)}', "a function of times and values by name", "your `Sink`")
     raise RunError(Problem("E348", f"{type(target).__name__} is not a sink", ("samples cannot be written there",), cures=cures))

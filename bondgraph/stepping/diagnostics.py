@@ -1,9 +1,9 @@
-"""Diagnostics of time stepping: report of a step's unknowns, and reasons why a step has no solution.
+"""Diagnostics of time stepping: a report of a step's unknowns, and the reasons why a step has no solution.
 
-Reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). Geometry is infeasible if some
-multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902); contacts with y > 0 are at fault. Forces do not balance if some
-motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load that
-contacts and springs cannot bear is such a motion, found by least squares."""
+The reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). The geometry is infeasible if
+some multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902); contacts with y > 0 are at fault. Forces do not balance if
+some motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load
+that contacts and springs cannot bear is such a motion, found by least squares."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
     if solution.outcome == TOO_FAR:
         moves = _motion_in_words(steps, workspace, solution.y)
         title = f"{moves} farther than the {workspace.settings.reach:g} m within which contacts are known"
-        return Problem("E511", title, (), (), ("a shorter step", "a larger reach", "something that holds it"))
+        return Problem("E511", title, (), (), ("a shorter step", "a larger reach", "a constraint or spring that holds the body"))
     if solution.outcome == UNSETTLED:
         names = [f'"{cone.path}"' for cone in steps.layout.cones if cone.has_friction]
         names += [f'"{body.name}"' for body in steps.options.bodies]
@@ -48,13 +48,11 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
         spatial = (
             bool(steps.options.bodies) or any(cone.slips == 2 for cone in steps.layout.cones)
         ) and steps.options.facets != CONE
-        exact = ('facets="cone": facets do not determine how a body that slides along a facet turns',) if spatial else ()
+        exact = ('facets="cone": facets leave the rotation of a body that slides along one undetermined',) if spatial else ()
         cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"
-    return Problem(
-        "E515", "the quadratic program of a step is not solved", ("the solver gives up",), (), ("a shorter step", other)
-    )
+    return Problem("E515", "the quadratic program of a step was not solved", ("the solver fails",), (), ("a shorter step", other))
 
 
 def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
@@ -65,7 +63,7 @@ def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
     names += [cone.path for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True) if not np.isfinite(gap)]
     text = ", ".join(f'"{name}"' for name in dict.fromkeys(names)) or "a contact or constraint"
     title = f"forces or positions of {text} are not finite numbers"
-    cures = ("a check of the formulas there for a division by zero, or a root or logarithm of a negative number",)
+    cures = ("a check of its formulas for a division by zero, or a root or logarithm of a negative number",)
     return Problem("E515", title, (), _places(steps, names), cures)
 
 
@@ -74,14 +72,14 @@ def _indefinite(steps: Steps, workspace: StepWorkspace) -> Problem:
     worst = np.abs(vectors[:, int(np.argmin(values))])
     owners = [steps.layout.owners[k] for k in np.flatnonzero(worst > 0.1 * worst.max())]
     names = ", ".join(f'"{name}"' for name in dict.fromkeys(owners))
-    why = f"it is negative for motions of {names}: such a spring pushes away"
+    why = f"it is negative for motions of {names}: a spring of negative stiffness pushes away from its rest position"
     cures = ("a stiffness that is not negative", 'inertia="damped" or "full" with a shorter step')
     return Problem("E513", "the stiffness of a step is indefinite", (why,), _places(steps, owners), cures)
 
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """Contact within reach: name, edges of its cone (edges, n), gap, and rows in the program."""
+    """Contact within reach: name, edges of its cone (edges, n), gap, and rows in the quadratic program."""
 
     name: str
     edges: np.ndarray
@@ -112,7 +110,7 @@ def _edges(rows: np.ndarray, exact: bool) -> np.ndarray:
 
 
 def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report contacts and constraints that cannot hold together."""
+    """Report contacts and constraints that cannot be satisfied simultaneously."""
     from scipy.optimize import linprog
 
     faces, constraints = _faces(steps, workspace), steps.layout.constraints
@@ -127,28 +125,29 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
     overlap = float(lower @ share) if solution.x is not None else 0.0
     why = f"no position satisfies all of them: their total overlap is {overlap:.3g} m" if overlap else ""
-    cures = ("a larger distance between them", "a commanded motion behind a spring (C between Sf and the joint)")
-    title = f"{text} exclude each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"
+    cures = ("a larger distance between these parts", "a commanded motion behind a spring (C between Sf and the joint)")
+    title = f"{text} contradict each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"
     return Problem("E510", title, (why,) if why else (), (), cures)
 
 
 def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report a motion that nothing holds."""
+    """Report a motion that nothing resists."""
     ray = falling(steps, workspace)
     if ray is None:
-        why = "the unbalanced part cannot be distinguished from rounding"
+        why = "the unbalanced part cannot be distinguished from rounding error"
         return Problem("E511", "forces do not balance", (why,), (), ("a spring, a contact or inertia that holds the bodies",))
     moves = _motion_in_words(steps, workspace, ray)
     past = _pivots(steps, workspace, ray)
     title = f"no force balance: {moves}" + (f" {'past' if 'rotating' in moves else 'along'} contact {past}" if past else "")
     why = "a force acts in this direction, and nothing resists it"
-    cures = ("a contact or spring that holds it", 'inertia="full", which lets it fall')
+    cures = ("a contact or spring that resists it", 'inertia="full", which lets the bodies move')
     owners = [steps.layout.owners[k] for k in np.flatnonzero(np.abs(ray) > 0.0)]
     return Problem("E511", title, (why,), _places(steps, owners), cures)
 
 
 def _is_closed(face: _Face, faces: Sequence[_Face], length: float) -> bool:
-    """Return True if a contact is closed at the start of a step, relative to the other gaps and the length of a step."""
+    """Return True if a contact's gap at the start of a step is negligible relative to the other gaps and the step's unit of
+    length."""
     return face.gap <= _SMALL * max(length, *(abs(other.gap) for other in faces))
 
 
@@ -157,7 +156,7 @@ def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
     from scipy.optimize import nnls
 
     faces, n = _faces(steps, workspace), len(workspace.f)
-    # open contacts have only their normal, no friction
+    # an open contact has only its normal, no friction
     rows = [face.edges if _is_closed(face, faces, workspace.length) else face.edges.mean(axis=0, keepdims=True) for face in faces]
     edges, held = np.concatenate([*rows, np.zeros((0, n))]), workspace.A[len(workspace.A) - len(steps.layout.constraints) :]
     size = _levers(np.concatenate([edges, held]))
@@ -240,7 +239,7 @@ def report(steps: Steps, workspace: StepWorkspace) -> str:
     friction = workspace.settings.friction
     lines = [f'steps of "{steps.model.name}": inertia {options.inertia}, friction {friction}, facets {options.facets}']
     rank = int(np.linalg.matrix_rank(workspace.H)) if len(stiff) else 0
-    need = f"of which springs, resistors and inertia determine {rank}; contacts must hold the others:"
+    need = f"of which springs, resistors and inertia determine {rank}; contacts must hold the other unknowns:"
     lines.append(f"{len(stiff)} unknowns, {need}")
     for owner in dict.fromkeys(layout.owners):
         indices = [k for k, name in enumerate(layout.owners) if name == owner]

@@ -1,9 +1,9 @@
-"""System with given velocities: the velocities of inertias are states that no effort changes.
+"""System with given velocities: inertias' velocities are states that no effort changes.
 
 A time step needs the kinematics of a graph, which relate all motion to the velocities v of the independent inertias, and the
 efforts of its storages, sources and resistors. The effort of a dependent inertia is zero, and the step finds the efforts of
 constraints. Velocities stay constant; with inertia, velocities in body axes turn with the body (Euler's junction structure), and
-those of an IC coast, so that a free body keeps its momentum in the world in steps of any length.
+the velocities of an IC coast, so that a free body keeps its momentum in the world in steps of any length.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def velocities_of(system: System, model: Model) -> list[str]:
 
 
 def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """Write an I: its flow is a state, or set by other elements; its momentum follows."""
+    """Add the statements of an I: the flow is a state or is set by other elements, and the momentum follows from it."""
     law, bond = element.law_as(laws.Storage), draft.bond_at(path)
     arguments = law_arguments(path, element)
     assert law.output is not None and law.inverse is not None  # otherwise it has been refused
@@ -120,7 +120,7 @@ def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None
 
 
 def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """Write an IC: its position moves with its flow; momentum and effort follow from position and velocity."""
+    """Add the statements of an IC: the position moves with the flow; momentum and effort follow from position and velocity."""
     law, bond = element.law_as(laws.InertialField), draft.bond_at(path)
     arguments, q, v = law_arguments(path, element), f"{path}.q", f"{path}.{VELOCITY}"
     position = laws.StateSpec(law.position.initial, law.position.nominal, bond.domain.displacement_unit)
@@ -175,7 +175,8 @@ def _stored(draft: Assembly, path: str, energy: Any, *arguments: str) -> None:
 
 
 def _constraint(draft: Assembly, path: str, element: Element) -> None:
-    """Write a constraint without effort: the step returns its position to zero, so no derivatives along the motion are needed."""
+    """Add the statements of a constraint without effort: the step returns its position to zero, so no derivatives along the
+    motion are needed."""
     constraint(draft, path, element)
     unknown = draft.unknowns.pop()
     dropped = {f"{path}.h''", f"{path}:held", unknown.residual}

@@ -1,14 +1,14 @@
-"""Time stepper of a graph with rigid contacts: `stepper`, its steps, runs and report, and gradients of its steps.
+"""Time stepper of a graph with rigid contacts: `stepper`, with steps, runs, a report, and gradients of steps.
 
 Gradients of a step by the implicit function theorem: derivatives of the state after the step with respect to the state before it
-and to parameters. Active rows of the program stay active, and slipping contacts keep slipping:
+and to parameters. Active rows of the quadratic program stay active, and slipping contacts keep slipping:
 
     H dy - A' db = dA' b - dH y - df          forces balance
     R dy = dl - dA y - mu u . (dD y + dc) - s dmu          active contacts
 
 with R = A + mu u . D for Coulomb's law, u the direction of slip (R is not symmetric), and R = A for the convex law. Degenerate
 sets are solved by least squares. Derivatives of matrices and of the motion through a step come from the tape. Gradients jump at
-changes of mode; with the convex law, a logarithmic barrier instead of the contacts smooths them (Pang 2023).
+changes of mode; with the convex law, replacing the contacts by a logarithmic barrier smooths the gradients (Pang 2023).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from bondgraph.tracing.on_tape.values import scalars_of
 _ACTIVE = 1e-9
 """Fraction of the largest multiplier above which a row is active."""
 _SLIPS = 1e-6
-"""Slip, as a fraction of the length scale of a step, above which a contact with an exact cone slips: interior-point solutions are
+"""Slip, as a fraction of a step's length scale, above which a contact with an exact cone slips: interior-point solutions are
 inexact."""
 _MAX_NEWTON = 100
 
@@ -86,7 +86,7 @@ class StepDerivatives:
 
 @functools.lru_cache(maxsize=8)
 def step_derivatives(steps: Steps, inputs: tuple[int, ...]) -> StepDerivatives:
-    """Compile the derivatives of steps once, for evaluation at many steps; `inputs` are indices of parameters."""
+    """Compile the derivatives of a step once, for evaluation at many steps; `inputs` holds indices of parameters."""
     ground, values = steps.traced.context, steps.traced.values
     tape, blocks_in = ground.tape, ground.inputs
     variables = [*blocks_in["x"], *(blocks_in["p"][k] for k in inputs)]
@@ -134,7 +134,7 @@ def gradients(
     rest[layout.velocity_indices], moving[layout.velocity_indices] = 0.0, step.dq / step.h
     to_rest = slopes.of_motion((t, rest, p, step.m, h))
     to_end = slopes.of_motion((t, moving, p, step.m, h))
-    # derivatives of the state at which the program was written: after the sources moved, with the previous velocities
+    # derivatives of the state at which the quadratic program was written: after the sources moved, with the previous velocities
     arrived = to_rest.copy()
     arrived[:, layout.velocity_indices] = 0.0
     arrived[layout.velocity_indices] = 0.0
@@ -151,7 +151,8 @@ def gradients(
 
 
 def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, smoothing: float) -> np.ndarray:
-    """Return d(dq) with respect to all variables (unknowns, variables), from the derivatives of the program's numbers."""
+    """Return d(dq) with respect to all variables (unknowns, variables), from the derivatives of the quadratic program's
+    entries."""
     layout, count = workspace.layout, buffer.shape[1]
 
     def part(name: str) -> np.ndarray:
@@ -280,9 +281,9 @@ def stepper(
         stepping).
     friction : "coulomb", or "convex" (Anitescu 2006: one quadratic program; sliding bodies lift off by mu v h).
     facets : number of facets of a cone in space, 4, 8 (default), 16 or 32; or "cone" for an exact cone. In a plane there are two.
-    reach : largest gap of contacts that are taken into account, m; a step in which such a contact moves further than this ends
-        the run.
-    restitution : coefficient of restitution, for "full", of all contacts or by contact.
+    reach : largest gap of contacts that are taken into account, m; a step in which a contact moves further than this ends the
+        run.
+    restitution : coefficient of restitution, for "full", for all contacts or by contact.
     candidates : search for further contacts between bodies at every step, from their poses; by default between the shapes that
         may touch anywhere (`Model.collisions`), within `reach` or the smallest half width of a shape.
     backend : as for `compile_model`.
@@ -360,7 +361,7 @@ class Stepper:
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : changed values by name.
 
-        Raises `ModelError` E252 for a state that does not fit, E510 to E515 if the step has no solution.
+        Raises `ModelError` E252 for a state of the wrong size, E510 to E515 if the step has no solution.
         """
         workspace, p, begin = self._at(state, t, parameters)
         return self._advance(workspace, begin, number(h, "E501", "h"), p)
@@ -373,8 +374,8 @@ class Stepper:
 
         Parameters
         ----------
-        inputs : names of parameters, one number each or components ("push.value[2]"); by default the parameters of all Sf.
-        smoothing : energy (J) of a logarithmic barrier instead of the contacts; 0 for no smoothing.
+        inputs : names of scalar parameters or of components ("push.value[2]"); by default the parameters of all Sf.
+        smoothing : energy (J) of a logarithmic barrier that replaces the contacts; 0 for no smoothing.
 
         Raises `ModelError` E250 for an unknown parameter, E505 with candidates, and for smoothing without the convex law.
         """
@@ -417,7 +418,7 @@ class Stepper:
 
     def _advance(self, workspace: StepWorkspace, t: float, h: float, p: np.ndarray) -> StepResult:
         if not 0.0 < h < math.inf:
-            raise refusal("E501", f"a step cannot take {h!r} s", "a time above zero", about=self.steps.model.name, places=())
+            raise refusal("E501", f"a step cannot take {h!r} s", "a positive step size", about=self.steps.model.name, places=())
         before = workspace.x.copy()
         solution = workspace.advance(t, h)
         if solution.outcome != SOLVED:
@@ -454,7 +455,7 @@ class Stepper:
         end, h = number(t_end, "E501", "t_end"), number(step, "E501", "step")
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
             title = f"{end!r} s cannot be divided into steps of {h!r} s"
-            raise refusal("E501", title, "an end and a step above zero", about=self.steps.model.name, places=())
+            raise refusal("E501", title, "a positive end and step size", about=self.steps.model.name, places=())
         count = math.ceil(end / h * (1.0 - 1e-12))
         times = [k * h for k in range(count)] + [end]
         within = 1e-9 * h

@@ -1,4 +1,5 @@
-"""Compile a graph for time stepping: refused elements (E502), kernels with given velocities, matrices, names of results."""
+"""Compile a graph for time stepping: refuse unsupported elements (E502), and build kernels with given velocities, matrices and
+result names."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ FULL = 'inertia="full", where it acts with the velocities of the previous step'
 
 
 def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
-    """Return a problem for each unsupported element; `off` are automata that the steps keep off."""
+    """Return a problem for each unsupported element; `off` are automata that stay "off" in the steps."""
     problems = [_refused(path, element, causality, full, off) for path, element in model.elements.items()]
     return [problem for problem in problems if problem is not None]
 
@@ -49,7 +50,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     if isinstance(law, laws.Gyrator | laws.Reaction) and not full:
         why, cure = "its efforts depend on velocities, which a step without inertia does not have", FULL
     elif isinstance(law, laws.Storage) and law.gives == "effort" and path in causality.derivative:
-        why, cure = "its effort is set by other elements, so its position depends on theirs", "one C instead of several in series"
+        why, cure = ("other elements set its effort and thereby its position", "one C instead of several in series")
     elif isinstance(law, laws.Storage) and law.output is None:
         why, cure = (
             f"a step must compute its {law.gives} from its {law.state}",
@@ -66,7 +67,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     elif isinstance(law, HeatFlow):
         why, cure = "in a step every C is a spring, not a heat capacity", "leave the heat port open: its heat is dissipated"
     elif isinstance(law, laws.SignalBlock) and law.updates:
-        why = "a step has no clock" if law.delay is None else "a step has no history"
+        why = "a step has no clock" if law.delay is None else "a step stores no history"
         cure = "a continuous block instead"
     elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:
         why, cure = "a step can switch only contacts", "a contact, or an R or C instead"
@@ -76,7 +77,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
 
 
 def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> list[Problem]:
-    """Return a problem for each source whose effort depends on velocities, or on states of controllers, in steps without
+    """Return a problem for each source whose effort depends on velocities, or on states of controllers, if steps have no
     inertia."""
     if options.full:
         return []
@@ -194,7 +195,7 @@ def force_names(contact: ContactPoint) -> tuple[str, str]:
 
 
 def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
-    """Return a contact of a run whose mode and forces come from the steps."""
+    """Return a contact whose mode and forces come from the steps of a run."""
     return RunContact(contact, ((layout[f"{contact.path}.mode"].start, float(MODES.index(OPEN))),), force_names(contact))
 
 
@@ -212,7 +213,7 @@ def _wrench_of(contact: ContactPoint) -> Op:
 
 
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
-    """Add modes and forces of contacts, which steps set and which stay constant in between, and powers of the energy account;
+    """Add modes and forces of contacts, which steps set and which stay constant between steps, and powers of the energy account;
     `pairs` is True if further contacts are found at every step."""
     statements, values, states = list(system.statements), dict(system.values), list(system.states)
     modes, events, powers = dict(system.modes), list(system.events), list(system.powers)
@@ -259,7 +260,8 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
 
 
 def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
-    """Return the routine of `Steps.works`: quantities of the energy account, in addition to the powers of the system."""
+    """Return the routine of `Steps.works`, which computes quantities of the energy account in addition to the powers of the
+    system."""
     ground, values, system = traced.context, traced.values, traced.context.system
     velocities = [ground.inputs["x"][k] for name in velocities_of(system, model) for k in system.places[name]]
 

@@ -25,7 +25,7 @@ from bondgraph.stepping.quadratic.solver import SOLVED, ProgramSolution
 from bondgraph.stepping.step import SLIP_NOISE, StepWorkspace
 
 SMALL = 1e-7
-"""Fraction of a run's largest force or slip up to which a force or slip counts as zero when contacts get their modes."""
+"""Fraction of a run's largest force or slip up to which a force or slip counts as zero when modes are assigned to contacts."""
 _MAX_TRANSITIONS = 20
 
 

@@ -3,7 +3,7 @@
 With s_i = |D_i dq| the convex law's rows equal Coulomb's law (Acary, Cadoux, Lemarechal, Malick 2011): a fixed point s = g(s)
 with one unknown per contact. Anderson acceleration (Walker, Ni 2011) finds it; plain iteration need not converge.
 
-Motion of all states through a step with given velocities: one Runge-Kutta step of order 4.
+With the velocities given, one Runge-Kutta step of order 4 moves all states through the time step.
 
 Velocities are constant in a step, so rates that are polynomials of degree 3 in time are integrated exactly. With machine code,
 the step is a procedure that calls the kernel of the rates, compiled once per machine; CPython runs the same function.
@@ -31,7 +31,7 @@ from bondgraph.stepping.quadratic.candidates import CONE, Candidates, PairRows, 
 from bondgraph.stepping.quadratic.solver import SOLVED, ActiveSet, InteriorPoint, ProgramSolution
 
 Motion = Callable[[float, float], Any]
-"""Function of the start and the length of a step, s, that moves the state to which it is bound."""
+"""Function of the start and the size of a step, s, that moves the state to which the function is bound."""
 
 STAGES = ((0, 0.5, 1.0 / 6.0), (1, 0.5, 1.0 / 3.0), (1, 1.0, 1.0 / 3.0), (2, 0.0, 1.0 / 6.0))
 """Index of the time, distance of the next stage (in steps), and weight of the rates, for each stage."""
@@ -86,8 +86,8 @@ def procedures() -> list[Procedure]:
 
 
 def move(rates: language.Kernel, n: int, x: Reals, p: Reals, m: Reals, work: Reals) -> None:
-    """Take the step from x (n,) in place; `work` has the times of the start, middle and end, the length, and room for three
-    numbers per state."""
+    """Take the step from x (n,) in place; `work` has the times of the start, middle and end, the step size, and scratch space of
+    three values per state."""
     h, k, stage, total = work[3], work[4:], work[n + 4 :], work[n * 2 + 4 :]
     at, begin = x, x
     for time, ahead, weight in unrolled(STAGES):
@@ -103,13 +103,14 @@ def move(rates: language.Kernel, n: int, x: Reals, p: Reals, m: Reals, work: Rea
 DEPTH = 4
 """Number of earlier iterates in Anderson acceleration."""
 MAX_PROGRAMS = 60
-"""Number of programs of a step before a damped iteration replaces acceleration, and then before the step gives up."""
+"""Number of quadratic programs in a step before a damped iteration replaces acceleration, and then before the step is given
+up."""
 DAMPING = 0.4
 """Step factor of the damped iteration."""
 SLIP_TOLERANCE = 1e-9
 """Tolerance of slips, relative to the motion in the step and to the deflection of springs under its forces."""
 SLIP_NOISE = 1e-11
-"""Slip below the resolution of any solver, in lengths of the step: ten times the tolerance of its rows."""
+"""Slip below the resolution of any solver, in the step's unit of length: ten times the tolerance of the solver's rows."""
 
 
 @dataclass
@@ -155,13 +156,13 @@ class StepResult:
 
     Parameters
     ----------
-    t, h : start and length of the step, s.
+    t, h : start and size of the step, s.
     before, state : states at both ends, (n,), in the stepper's order.
     dq : displacements (unknowns,), in the velocities' coordinates.
     multipliers : multipliers of all rows, N.
     normal, tangential : normal forces (contacts,) and friction (slips,), N.
     mode : mode of each contact, "open", "stick" or "slip".
-    iterations : number of programs.
+    iterations : number of quadratic programs solved.
     slips : length of the slip of each contact, m.
     p, m : parameters and modes.
     """
@@ -218,12 +219,12 @@ class StepWorkspace:
 
     @property
     def start(self) -> np.ndarray:
-        """State at which the last program was written: after the sources have moved, with the previous velocities."""
+        """State for which the last quadratic program was written: after the sources have moved, with the previous velocities."""
         return self._x0
 
     @property
     def length(self) -> float:
-        """Length scale of a step, in the unit of gaps; 0 before the first program."""
+        """Length scale of a step, in the unit of gaps; 0 before the first quadratic program."""
         return 0.0 if self.solver.units is None else self.solver.units.length
 
     def advance(self, t: float, h: float) -> ProgramSolution:
@@ -246,7 +247,7 @@ class StepWorkspace:
         return solution
 
     def fill(self) -> None:
-        """Write the numbers of the program into the buffer."""
+        """Write the entries of the quadratic program into the buffer."""
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
@@ -302,14 +303,14 @@ class StepWorkspace:
         return np.sqrt(self.sums @ (along * along))
 
     def _convex(self) -> ProgramSolution:
-        """Solve one program."""
+        """Solve one quadratic program."""
         self.programs += 1
         solution = self.solver.solve(self.H, self.f, self.A, self.lower)
         self.along = self.slip @ solution.y + self.drift
         return solution
 
     def _coulomb(self) -> ProgramSolution:
-        """Solve programs by fixed-point iteration until friction agrees with the slips."""
+        """Solve quadratic programs by fixed-point iteration until friction agrees with the slips."""
         s, search = self.s, None
         solution = self.solver.solve(self.H, self.f, self.A, self.bounds_with_slip(s))
         for count in range(1, 2 * MAX_PROGRAMS):
@@ -353,8 +354,8 @@ class StepWorkspace:
 
 
 def slip_weights(steps: Steps, rows: int) -> np.ndarray:
-    """Return -1 where the slip of a contact lowers the bound of a row, (rows, contacts): all facets, the normal of an exact
-    cone."""
+    """Return (rows, contacts) with -1 where the slip of a contact lowers the bound of a row: in all facets of a cone, or the
+    normal row of an exact cone."""
     weights = np.zeros((rows, len(steps.layout.cones)))
     for k, cone in enumerate(steps.layout.cones):
         if cone.has_friction:

@@ -53,7 +53,7 @@ GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Maximum number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _MIN_CHUNK_SECONDS = 0.01
-"""Shortest duration of a chunk near the end of a sweep, s: long compared with the overhead of Python per chunk (.8 ms)."""
+"""Shortest duration of a chunk near the end of a sweep, s: long compared with Python's overhead per chunk (0.8 ms)."""
 _RAMP, _WAIT = 0.005, 0.5
 """Longest waits for a chunk (s): while few chunks are sent at the start, and later."""
 
@@ -78,7 +78,7 @@ def processors() -> int:
 
 @contextlib.contextmanager
 def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
-    """Yield the user's executor, which stays open, or by default threads, which end with the context."""
+    """Yield the user's executor and leave it open, or by default yield a thread pool that ends with the context."""
     if executor is not None:
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             cures = ("ThreadPoolExecutor(4) of concurrent.futures", "executor=None, for threads")
@@ -96,7 +96,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
     """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them. Few chunks are
     sent until the duration of a run is known; near the end, workers share the remaining runs.
 
-    At the end, even after an interrupt, chunks that have not begun are cancelled, and finished ones are taken.
+    At the end, even after an interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
 
     Raises the exceptions of chunks; `RunError` E367 if a worker died or the executor did not accept a chunk.
     """
@@ -186,22 +186,22 @@ def sweep(
 
     Parameters
     ----------
-    model : a graph or compiled model; for processes, a function of a module that builds the graph.
-    points : {name: values}: values of one name are crossed with those of all others, a single value applies to all runs, and
-        distributions (`normal(50.0, 2.0)`, or from `scipy.stats`) are sampled; or a list of {name: value}, or a DataFrame, with
-        one row per run. Names are those of parameters, "spring.stiffness", states with their start values, "spring.q", and
-        automata.
+    model : a graph or compiled model; for processes, a function that builds the graph and is defined in a module.
+    points : {name: values}: values of one name are crossed with the values of all other names, a single value applies to all
+        runs, and distributions (`normal(50.0, 2.0)`, or from `scipy.stats`) are sampled; or a list of {name: value}, or a
+        DataFrame, with one row per run. Names are names of parameters, "spring.stiffness", states with their start values,
+        "spring.q", and automata.
     t_end : end time of every run, s.
     keep : {column: quantity or measure}: "rotor.flow" for its values at all samples; `last("rotor.flow")` or any other measure of
         `bondgraph.measures`; or a function of the `Result`.
-    runs, seed : number of draws from distributions, and seed; the numbers of a run depend only on the seed, its index and the
-        names.
+    runs, seed : number of draws from distributions, and seed; the values of a run depend only on the seed, the run's index and
+        the names.
     store : file of an SQLite database, created or resumed: stored runs are not run again. The first axis may get more values at
         its end; a sweep without crossed values may get more draws. None keeps runs in memory.
     executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
-    device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision, if one can make the runs and there are at
-        least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on it; `Runs.device`
-        names the device of each run.
+    device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision, if one can execute the runs and there are
+        at least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on it;
+        `Runs.device` names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
     `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker dies, E282 to E294 for a GPU;
@@ -296,8 +296,8 @@ def _fill(
                     run_chunks(chosen, remaining, submit, take)
     except KeyboardInterrupt as interrupt:
         count = f"{before + done} of {len(points)} runs"
-        stored = f"{count} are stored in {store.path}: the same call continues from there"
-        interrupt.add_note(f'{count} are lost: with store="runs.db" the same call continues' if store.path is None else stored)
+        stored = f"{count} are stored in {store.path}: the same call resumes the sweep"
+        interrupt.add_note(f'{count} are lost: with store="runs.db", the same call resumes' if store.path is None else stored)
         raise
 
 
@@ -320,17 +320,17 @@ def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chun
 def _columns_of(
     keep: Mapping[str, Keepable], compiled: Compiled, points: Points, executor: Executor | None, samples: int
 ) -> tuple[Kept, ...]:
-    """Return the columns to keep; E362, E366 with all problems."""
+    """Return the columns to keep; raise E362 or E366 with all problems."""
     about = compiled.model.name
     if not isinstance(keep, Mapping) or not keep:
         cures = ('keep={"speed": last("rotor.flow")}',)
-        raise refusal("E362", f"quantities to keep need names, not {keep!r}"[:100], *cures, about=about)
+        raise refusal("E362", f"quantities to keep must be given by name, not as {keep!r}"[:100], *cures, about=about)
     kept, problems = kept_of(keep, compiled.program, samples)
     reserved = {RUN, FAILURE, *(each.name for each in points.varied)}
     arrays = {each.name for each in points.varied if each.role.shape} | {each.name for each in kept if each.shape != ()}
     for name in keep:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            problems.append(Problem("E362", f"{name!r:.80} is not a name of a column", (), (), ("printable text",)))
+            problems.append(Problem("E362", f"{name!r:.80} is not a valid column name", (), (), ("a printable string",)))
         elif name in reserved or ((part := _PART.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))

@@ -3,7 +3,7 @@
 | table | columns |
 |---|---|
 | `meta` | key, value, and a checksum since version 2: format, version, the header as JSON, and `shapes` of kept columns |
-| `runs` | run, varied and kept columns: numbers as 8-byte floats, arrays as bytes of such floats, automata as words |
+| `runs` | run, varied and kept columns: numbers as 8-byte floats, arrays as bytes of these floats, automata as strings |
 | `failures`, `doubts` | run, kind, reason, time, suspect |
 | `checksums` | since version 2: run, checksum of all entries of this run in the other tables |
 """
@@ -29,7 +29,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Damage(Exception):
-    """Part of an older store that differs from its checksum."""
+    """Part of an older store that does not match its checksum."""
 
 
 def older_header(connection: sqlite3.Connection) -> tuple[dict[str, Any], Shapes]:
@@ -74,11 +74,11 @@ def older_chunks(connection: sqlite3.Connection, header: dict[str, Any], shapes:
         runs = np.array([row[0] for row in rows], dtype=np.int64)
         yield Chunk(runs, {name: each for name, each in values.items() if each is not None}, failures, doubts)
     if issues or expected:
-        raise Damage("the number of runs" if expected else f"the failure or doubt of run {next(iter(issues))}")
+        raise Damage("the number of runs" if expected else f"the failure or warning of run {next(iter(issues))}")
 
 
 def _values(column: Mapping[str, Any], entries: Sequence[Any], shapes: Shapes) -> np.ndarray | None:
-    """Return the entries of a column (runs, *shape), NaN for NULL; None if no run has given a shape."""
+    """Return the entries of a column (runs, *shape), NaN for NULL; None if no run has returned a shape."""
     if column["text"]:
         return np.array(entries, dtype=str)
     shape = shapes.get(column["name"], column["shape"])

@@ -1,4 +1,4 @@
-"""Plot a sweep with Matplotlib: kept columns over varied ones."""
+"""Plot a sweep with Matplotlib: kept columns against varied parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Drawable(Tabled, Protocol):
 
 @dataclass(frozen=True)
 class _ReadColumns:
-    """Columns to be plotted, read at once: arrays (runs, *shape) by name, and the axes of the runs."""
+    """Columns to be plotted, read in one pass: arrays (runs, *shape) by name, and the axes of the runs."""
 
     name: str
     axes: tuple[tuple[str, int], ...]
@@ -79,19 +79,19 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
 
 
 def _ensure_drawable(runs: Drawable, name: str) -> None:
-    """Raise KeyError for an unknown column; E560 for a column of words, or with too many entries for a legend."""
+    """Raise KeyError for an unknown column; E560 for a column of strings, or with too many entries for a legend."""
     if name not in runs.columns:
         raise unknown_name("column", name, tuple(runs.columns))
     column = runs.columns[name]
     size = math.prod((column.shape or ())[column.over_time :])
     if column.text or size > MAX_PANELS:
-        why = "it holds words" if column.text else f"it has {size} entries per run"
+        why = "it holds strings" if column.text else f"it has {size} entries per run"
         raise refusal("E560", f'"{name}" cannot be plotted', "a part of runs.to_xarray()", about=runs.name, why=why)
 
 
 @dataclass(frozen=True)
 class _Abscissa:
-    """Coordinates along an axis: a number for each run (runs,), the label, and tick names for the numbers 0, 1, ..."""
+    """Coordinates along an axis: a number for each run (runs,), the label, and tick labels for the numbers 0, 1, ..."""
 
     at: np.ndarray
     label: str
@@ -121,20 +121,20 @@ def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
 
 
 def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
-    """Return the coordinates that the user chose: a column with one number or word per run."""
+    """Return the coordinates that the user chose: a column with one number or string per run."""
     if against != RUN and runs[against].ndim != 1:
         title = f'nothing can be plotted against "{against}", which has an array per run'
-        raise refusal("E560", title, "the name of a number", about=runs.name)
+        raise refusal("E560", title, "the name of a scalar quantity", about=runs.name)
     return _abscissa(runs, against)
 
 
 def _crossed(runs: _ReadColumns) -> list[str]:
-    """Return the names with an axis, starting with the one with the most values."""
+    """Return the names with an axis, starting with the name with the most values."""
     return [name for name, _ in sorted(runs.axes, key=lambda axis: -axis[1]) if name != RUN]
 
 
 def _is_grid(runs: _ReadColumns) -> bool:
-    """Return True if each point of the grid of axes is one run, with chosen values."""
+    """Return True if the runs form a grid of chosen values, with one run per point."""
     return all(name != RUN for name, _ in runs.axes)
 
 
@@ -148,7 +148,7 @@ def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
 
 
 def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
-    """Plot time series: one by one if a legend has room for them, else their median and percentile bands."""
+    """Plot time series: one by one if a legend has space for them, else their median and percentile bands."""
     entries = _entries(runs, column)
     if len(entries) == 1 and 0 < len(runs) <= MAX_PANELS:
         along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]

@@ -1,7 +1,7 @@
-"""Points of a sweep: a grid, a list or random draws from distributions; the numbers of every run, and their axes.
+"""Points of a sweep: a grid, a list or random draws from distributions; the values of every run, and their axes.
 
 Distributions are sampled by run: a value depends only on seed, name and run. Any object with a method `rvs(random_state=)` is a
-distribution, such as the frozen ones of `scipy.stats`.
+distribution, such as a frozen distribution of `scipy.stats`.
 
 >>> stiffness = normal(50.0, 2.0)
 >>> one, again = (float(stiffness.rvs(random_state=random)) for random in random_streams(1, "spring.stiffness", np.array([7, 7])))
@@ -53,7 +53,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Family:
-    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, and names of the parameters."""
+    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, and the parameters' names."""
 
     draw: Callable[[np.random.Generator, Any, Any], Any]
     fits: Callable[[np.ndarray, np.ndarray], bool]
@@ -81,7 +81,7 @@ DISTRIBUTIONS: Mapping[str, Family] = {
         ("mean", "deviation"),
     ),
 }
-"""Families of distributions by kind."""
+"""Distributions by the name of the kind."""
 
 
 def uniform(low: Any, high: Any) -> Drawn:
@@ -128,7 +128,7 @@ class Role:
 
     Parameters
     ----------
-    name : name that is computed, despite any aliases.
+    name : name under which the value is computed, after resolving aliases.
     part : "parameter", or "start value".
     shape, unit : shape and unit of the number.
     states : names of the states of an automaton.
@@ -147,7 +147,7 @@ class Role:
 
 
 ARGUMENTS = {"parameter": "parameters", "start value": "initial"}
-"""Arguments of `simulate` by the part of a number."""
+"""Argument of `simulate` for each part of a model that can be varied."""
 
 
 def roles(compiled: Compiled) -> Mapping[str, Role]:
@@ -170,7 +170,7 @@ def roles(compiled: Compiled) -> Mapping[str, Role]:
 
 
 RUN = "run"
-"""Axis of values that are not crossed: draws, or runs of a list."""
+"""Axis of values that are not crossed: random draws, or the entries of a list of runs."""
 FAILURE = "failure"
 """Column of the reasons why runs failed."""
 _DIGEST_DRAWS = 16
@@ -197,7 +197,7 @@ class Varied:
 
 @dataclass(frozen=True)
 class Points:
-    """Numbers of every run; run k has flat index k in the axes, the last of which varies fastest."""
+    """Values of every run; run k has flat index k in the axes, the last of which varies fastest."""
 
     axes: tuple[Axis, ...]
     varied: tuple[Varied, ...]
@@ -227,7 +227,7 @@ class Points:
 
     def _draws(self, varied: Varied, runs: np.ndarray, distribution: Distribution) -> Iterator[Any]:
         """Yield the value of a name for each of the runs. Each name and run has its own stream, so a run can be repeated alone,
-        and further names, another order or more runs change no values."""
+        and further names, another order or more runs do not change values."""
         shape = varied.role.shape
         for run, random in zip(runs.tolist(), random_streams(self.seed, varied.name, runs), strict=True):
             try:
@@ -247,7 +247,7 @@ class Points:
             raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
 
     def digest(self) -> dict[str, str]:
-        """Return a digest of the values of each name; for a distribution, of its first draws and its last one."""
+        """Return a digest of the values of each name; for a distribution, of its first draws and its last draw."""
         some = np.unique([*range(min(_DIGEST_DRAWS, len(self))), len(self) - 1])
         drawn = self.at(some)
         digests = {}
@@ -263,11 +263,12 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
 
     Parameters
     ----------
-    points : {name: values}: values of one name are crossed with those of all others, a single value applies to all runs, and
-        distributions are sampled; a list of {name: value}, one per run; or a table with a column per name and a row per run.
+    points : {name: values}: values of one name are crossed with the values of all other names, a single value applies to all
+        runs, and distributions are sampled; a list of {name: value}, one per run; or a table with a column per name and a row per
+        run.
     runs : number of draws from distributions, for each combination of the other values.
 
-    Raises `ModelError` E360 for any other `points`, E361 for names and values that do not fit the model, all at once.
+    Raises `ModelError` E360 for any other `points`, E361 with all names and values that do not match the model.
     """
     about, reader = compiled.model.name, _PointReader(compiled, roles(compiled))
     if isinstance(points, Mapping):
@@ -298,7 +299,7 @@ def _integer(name: str, value: object, least: int, about: str) -> int:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
-    """Return the values of a list of rows by name; E360 if the names of a row differ from those of the first."""
+    """Return the values of a list of rows by name; E360 if the names of a row differ from the names of the first row."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"
@@ -356,7 +357,7 @@ class _PointReader:
         role = self.roles.get(self.compiled.system.resolve(name), self.roles.get(name))
         other = self.names.setdefault(role.name, name) if role else name
         if other != name:
-            self._report(f'"{other}" and "{name}" are two names of one number', "one of them")
+            self._report(f'"{other}" and "{name}" are two names for the same number', "one of them")
         elif name in (RUN, FAILURE):
             cures = ("another name for the automaton", "only the columns of varied values, from a table of runs")
             self._report(f'"{name}" cannot be varied: a column of runs has this name', *cures)

@@ -1,4 +1,4 @@
-"""Random number streams of the runs of a sweep: a stream for each run and name, seeded for many runs at once.
+"""Random number streams of the runs of a sweep: a stream for each run and name, seeded for many runs in one call.
 
 The states are those of `default_rng(SeedSequence(seed, spawn_key=(run, word)))`, whose bit generator is PCG64 (NumPy's
 random/bit_generator.pyx; O'Neill, "PCG", 2014). Seeding the streams one by one would take ten times as long as drawing a number.
@@ -23,7 +23,7 @@ _WORD, _LONG = 2**32 - 1, 2**128 - 1
 
 
 def random_streams(seed: int, name: str, runs: np.ndarray) -> Iterator[np.random.Generator]:
-    """Yield the generator of each of the runs (k,), ascending; it is valid until the next one is yielded."""
+    """Yield the generator of each of the runs (k,), in ascending order; each generator is valid until the next is yielded."""
     bits = np.random.PCG64(0)
     generator = np.random.Generator(bits)
     word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")

@@ -155,7 +155,7 @@ class Runs:
 
     @property
     def device(self) -> np.ndarray:
-        """Device that made each run (runs,): "cpu", or the name of a GPU."""
+        """Device that executed each run (runs,): "cpu", or the name of a GPU."""
         with self._opened() as reading:
             return reading.devices()
 
@@ -175,7 +175,7 @@ class Runs:
         return cell(title, table(("", "", "unit", "least", "mean", "most"), rows), *more)
 
     def _ends(self, column: Column) -> tuple[Any, ...]:
-        """Return the smallest, mean and largest number of a column, or the size of its arrays."""
+        """Return the smallest, mean and largest value of a column, or the size of its arrays."""
         if column.text or column.shape != ():
             return "", "" if column.shape is None else " × ".join(map(str, column.shape)), ""
         values = self[column.name]
@@ -183,7 +183,7 @@ class Runs:
         return (finite.min(), finite.mean(), finite.max()) if finite.size else ("", "", "")
 
     def table(self) -> dict[str, np.ndarray]:
-        """Return columns of single numbers and words (runs,) by name: "run", varied and kept ones, and "failure", the reason why
+        """Return columns of scalars and strings (runs,) by name: "run", varied and kept quantities, and "failure", the reason why
         a run failed (else ""); components of an array are "name[0]" or "name[0, 1]"."""
         columns = {RUN: (read := self.arrays()).pop(RUN)}
         for name, values in read.items():
@@ -213,10 +213,10 @@ class Runs:
         """Plot kept columns (by default all), one per panel; return Matplotlib's axes (panels,).
 
         The axes of the sweep decide the kind of plot. Time series are plotted one by one for up to 12 runs, else as their median
-        with bands of the middle 50 and 90 %. Numbers are plotted as lines over one or two names with chosen values, or as a map
-        if there are many; as dots against a single name that was drawn or listed; else as a histogram. `against` plots dots
-        against any column, or "run". Failed runs are omitted. No window is opened; `axes[0].figure.savefig("runs.png")` writes a
-        file.
+        with bands of the middle 50 and 90 %. Scalars are plotted as lines against one or two names with chosen values, or as a
+        map if there would be many lines; as dots against a single name with random or listed values; else as a histogram.
+        `against` plots dots against any column, or "run". Failed runs are omitted. No window is opened;
+        `axes[0].figure.savefig("runs.png")` writes a file.
 
         Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, more than 12 columns
         without a choice, and columns that cannot be plotted; KeyError for an unknown name.

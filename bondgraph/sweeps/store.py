@@ -5,9 +5,9 @@
 | `meta` | key, value, checksum: format, version, the header, and the state (counts of blocks and runs, shapes of kept columns) |
 | `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
-The column `run` has the run numbers as 8-byte integers; `failure` has failures, doubts, and the devices that made the runs
-(unless all are the CPU), as JSON. Numbers are 8-byte floats, words are JSON; a block is empty if no run so far gave a value,
-because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
+The column `run` has the run numbers as 8-byte integers; `failure` has failures, doubts, and the devices that executed the runs
+(unless all are the CPU), as JSON. Numbers are 8-byte floats, strings are JSON; a block is empty if no run so far returned a
+value, because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FORMAT, VERSION = "screwbond-runs", 3
 _WAIT = 60.0
 """Longest wait (s) for another process that is writing."""
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
-"""Errors of SQLite; damaged text is not valid UTF-8."""
+"""Errors of a damaged store, including text that is not valid UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
 """Prefix of the keys of settings in a plan."""
@@ -84,7 +84,7 @@ class Store:
         self._names: Sequence[str] = ()
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
-        """Create the tables, or resume existing ones, whose plan may have fewer values along the first axis.
+        """Create the tables, or resume existing tables, whose plan may have fewer values along the first axis.
 
         Parameters
         ----------
@@ -170,11 +170,11 @@ class Store:
         return copy
 
     def header(self) -> dict[str, Any]:
-        """Return the header with which the store was created, and the shapes of kept columns; E364 if it is not a store."""
+        """Return the header with which the store was created, and the shapes of kept columns; E364 if the file is not a store."""
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:
-            raise self._no_store("other tables are in it" if tables else "it is empty")
+            raise self._no_store("the file contains other tables" if tables else "the file is empty")
         if meta.get("version", ("",))[0] != VERSION:
             raise self._no_store(f"it is of version {meta.get('version', ('none',))[0]}")
         for key, (value, sums) in meta.items():
@@ -191,7 +191,7 @@ class Store:
         return header
 
     def verify(self) -> None:
-        """Raise E364 if a block is missing or differs from its checksum."""
+        """Raise E364 if a block is missing or does not match its checksum."""
         for name in (FAILURE, *_names_of(self.header())):
             for _ in self._data(name):
                 continue
@@ -211,7 +211,7 @@ class Store:
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
-        """Yield the blocks of a column, all or `count` starting at `first`; E364 if a block is missing or differs from its
+        """Yield the blocks of a column, all or `count` starting at `first`; E364 if a block is missing or does not match its
         checksum."""
         stop = self._state()["blocks"] if count is None else first + count
         for block in range(first, stop):
@@ -226,7 +226,7 @@ class Store:
         if not first:
             count = sum(map(len, blocks))
             if count != self.count() or (count and len(np.unique(np.concatenate(blocks))) != count):
-                raise self._damaged("the numbers of the runs")
+                raise self._damaged("the list of run numbers")
         return blocks
 
     def column(self, column: Column, counts: Sequence[int], first: int = 0) -> np.ndarray:
@@ -248,7 +248,7 @@ class Store:
         return tuple(failures), tuple(doubts)
 
     def devices(self) -> np.ndarray:
-        """Return the names of the devices that made the runs (runs,), in the order of the runs."""
+        """Return the names of the devices that executed the runs (runs,), in the order of the runs."""
         with self.reading_entries():
             blocks, names = self.runs(), list[str]()
             for data, block in zip(self._data(FAILURE), blocks, strict=True):
@@ -321,7 +321,7 @@ class Store:
             raise self._at_once(error) or self._no_store(str(error)) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context that raises E364 for entries that do not fit their columns."""
+        """Return a context that raises E364 for entries that do not match their columns."""
         return self._refusing(ValueError, TypeError, KeyError)
 
     def _at_once(self, error: Exception) -> FileError | None:
@@ -351,8 +351,8 @@ class Store:
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
-        """Return E364 for a part of the store that differs from its checksum."""
-        why, cures = f"{what} differs from its checksum", ("an older copy of the file", "the same sweep into another file")
+        """Return E364 for a part of the store that does not match its checksum."""
+        why, cures = f"{what} does not match its checksum", ("an older copy of the file", "the same sweep into another file")
         return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
 
 
@@ -392,7 +392,7 @@ def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: 
     differences = [
         f"{key}: {stored.get(key, 'not given')}, not {plan.get(key, 'left out')}"
         if all(isinstance(each.get(key, ""), int | float | str) and len(str(each.get(key))) < 60 for each in (stored, plan))
-        else f"{key}: not the same"
+        else f"{key}: different"
         for key in keys
     ]
     cures = ("another file for this plan", "the original plan of this file, which then resumes")
@@ -407,9 +407,10 @@ class Column:
     Parameters
     ----------
     name : name of the column.
-    what, part : "varied" or "kept"; for a varied one, its part in the model.
-    unit, shape : unit and shape of each entry; shape None if no run has given it yet.
-    text : True if entries are words. over_time : True if entries are time series over the samples.
+    what, part : "varied" or "kept"; for a varied column, its part in the model.
+    unit, shape : unit and shape of each entry; shape None if no run has returned it yet.
+    text : True if entries are strings.
+    over_time : True if entries are time series over the samples.
     """
 
     name: str
@@ -454,7 +455,7 @@ class Tabled(Protocol):
         """Sample times (k,), s."""
 
     def arrays(self, *names: str) -> Mapping[str, np.ndarray]:
-        """Return columns by name, and "run", for the same runs."""
+        """Return the named columns and "run", all for the same runs."""
 
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
@@ -462,7 +463,7 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 
 
 def _free_axis_name(axis: str, runs: Tabled) -> str:
-    """Return a name for an axis that differs from all columns."""
+    """Return an axis name that differs from all column names."""
     name, count = axis, 1
     while name in runs.columns:
         count += 1

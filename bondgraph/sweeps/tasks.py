@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 Source = Compilable | Callable[[], Compilable]
-"""Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one."""
+"""Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one of these."""
 
 _CACHE_SIZE = 4
 """Number of compiled models that a worker caches."""
@@ -44,7 +44,8 @@ _lock = threading.Lock()
 class SentModel:
     """Compiled model with its fingerprint, as sent to workers.
 
-    Another process receives the text of the model and compiles it, or, without a text, the function that builds the model.
+    Another process receives the model as text and compiles it, or, if the model has no text, receives the function that builds
+    it.
     """
 
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
@@ -68,7 +69,7 @@ class SentModel:
         if self.build is not None:
             return model_from_function, (self.build, self.fingerprint)
         why = self.why or ("functions compute its start values, and text would store only the results",)
-        cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
+        cures = ("sweep(function, ...), where a function of a module builds the graph", "executor=None, for threads")
         name = self.compiled.model.name
         raise refusal("E366", "this model cannot be sent to other processes", *cures, about=name, why=why, places=())
 
@@ -113,7 +114,7 @@ def _cached(fingerprint: str, backend: str, make: Callable[[], SentModel]) -> Se
 
 
 _texts = dict[int, tuple[str, tuple[str, ...], str]]()
-"""Texts and fingerprints of compiled models by `id`, as long as the models exist."""
+"""Model texts and fingerprints of compiled models by `id`, as long as the models exist."""
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
@@ -135,7 +136,7 @@ def _text(compiled: Compiled) -> tuple[str, tuple[str, ...]]:
 
 
 def _without_lines(value: Any) -> Any:
-    """Return JSON without line numbers of source files, because lines added above the model change no run."""
+    """Return JSON without source line numbers, so that lines added above the model do not alter the result."""
     if isinstance(value, dict):
         return {key: _without_lines(item) for key, item in value.items() if not (key == "place" and isinstance(item, list))}
     return [_without_lines(item) for item in value] if isinstance(value, list) else value
@@ -164,8 +165,8 @@ Keepable = str | Measure | Callable[[Result], object]
 
 @dataclass(frozen=True)
 class Kept:
-    """Column to keep: name, function that computes its numbers, unit, and shape if known beforehand; `over_time` is True if the
-    first axis is the samples."""
+    """Column to keep: name, function that computes its values, unit, and shape if known beforehand; `over_time` is True if the
+    first axis is that of the samples."""
 
     name: str
     take: Callable[[Any], object]
@@ -175,14 +176,15 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """Text for comparing plans: a function by its name; functions of `screwbond.models` by their names in older files."""
+        """String for comparing plans: a function appears under its name, a function of `screwbond.models` under its name in older
+        files."""
         if isinstance(self.take, Measure):
             return self.take.stored
         module = self.take.__module__.removeprefix("screwbond.")
         return f"{module}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
     def __call__(self, result: Result) -> np.ndarray:
-        """Return the numbers of a finished run, which is a `Result` for user functions.
+        """Return the values of a finished run, which is a `Result` for user functions.
 
         Raises `ModelError` E365 if a user function fails or does not return numbers.
         """
@@ -194,13 +196,13 @@ class Kept:
             raise _failed(self, f"{type(error).__name__}: {error}") from error
         numbers = real(value)
         if numbers is None:
-            raise _failed(self, f"it gives {type(value).__name__}, which is neither a number nor an array of numbers")
+            raise _failed(self, f"it returns {type(value).__name__}, which is neither a number nor an array of numbers")
         return numbers
 
 
 def _failed(kept: Kept, why: str) -> Exception:
     title = f'"{kept.name}" in keep= cannot be computed'
-    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan if a run has no such number")
+    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan if a run has no value")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 
@@ -255,7 +257,7 @@ class RunIssue:
 @dataclass(frozen=True)
 class Chunk:
     """Finished runs: ascending numbers (k,); kept columns by name, (k, *shape), NaN for failed runs, without columns that no run
-    gave; failures; doubts about other runs; duration, s; devices that made the runs (k,), None for the CPU."""
+    returned; failures; doubts about other runs; duration, s; devices that executed the runs (k,), None for the CPU."""
 
     runs: np.ndarray
     values: Mapping[str, np.ndarray]
@@ -311,7 +313,7 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
 
 
 def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
-    """Return values of the `ready` runs as values of all runs, NaN for the others."""
+    """Return values of the `ready` runs as values of all runs, NaN for the other runs."""
     if ready.all():
         return values
     spread = np.full((len(ready), *values.shape[1:]), np.nan)
@@ -328,13 +330,13 @@ def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, 
 
 
 def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarray], k: int) -> Start:
-    """Return the start of point k, checked alone."""
+    """Return the start values of point k, which is checked separately."""
     point = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
     return prepared.start_values(**_arguments(plan, point))
 
 
 def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
-    """Call a function; return its value, or an issue if it refuses the numbers of the run. Other errors are raised."""
+    """Call a function; return its value, or an issue if the function refuses the values of the run. Other errors are raised."""
     try:
         return function()
     except ModelError as error:
@@ -374,7 +376,7 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
 
 def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[int, ...], about: str) -> Exception:
     """Return E365 for a user function that returns arrays of several shapes."""
-    title = f'"{name}" is of shape {shape} in run {run}, and of {others} in others'
+    title = f'"{name}" has shape {shape} in run {run}, but {others} in other runs'
     return refusal("E365", title, "numbers of one shape, nan for missing values", about=about)
 
 

@@ -1,1 +1,2 @@
-"""Scalar straight-line code (a tape): record formulas with every distinct operation once, differentiate and interpret them."""
+"""Scalar straight-line code (a tape): record formulas so that each distinct operation occurs once, and differentiate and
+interpret them."""

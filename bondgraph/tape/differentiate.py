@@ -1,8 +1,8 @@
 """Automatic differentiation of a tape: sparse Jacobian, its sparsity pattern, directional derivatives.
 
-Forward accumulation carries with every node its derivatives with respect to the inputs that it depends on; it is safe in formulas
-that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes through the tape
-once per output; it is used if it needs fewer operations and there is no select.
+Forward accumulation carries with every node its derivatives with respect to the inputs that it depends on; this is safe in
+formulas that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes through
+the tape once per output; it is used if it needs fewer operations and there is no select.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SparseJacobian:
 def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> SparseJacobian:
     """Differentiate `outputs` with respect to `inputs`, which may be any nodes of the tape, not only its inputs.
 
-    At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is that of the branch taken; conditions and `sign` have
+    At a kink (`absolute`, `minimum`, `maximum`, `where`) the branch taken is differentiated; conditions and `sign` have
     derivative zero.
 
     Raises `TraceError` if outputs and inputs are on several tapes, or an input is listed twice.
@@ -70,9 +70,9 @@ def derivatives_along(
 ) -> np.ndarray:
     """Return directional derivatives of `outputs` along `count` directions, an object array (outputs, count): J V without J.
 
-    `directions` holds, for each of the variables, its components in V by the number of the direction; absent ones are zero. Kinks
-    are treated as in `jacobian`. The number of steps is about that of the outputs times twice the number of directions, and
-    independent of the number of variables.
+    `directions` holds, for each of the variables, its components in V by the direction's index; absent components are zero. Kinks
+    are treated as in `jacobian`. The number of steps is about the outputs' number of steps times twice the number of directions,
+    and independent of the number of variables.
     """
     products = np.full((len(outputs), count), 0.0, dtype=object)
     if not len(variables) or not len(outputs):
@@ -96,7 +96,8 @@ def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray
 
 
 def sparsity_pattern(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sparsity pattern of `jacobian(outputs, inputs)` without writing derivatives: `indptr`, row `indices`; int32.
+    """Return the sparsity pattern of `jacobian(outputs, inputs)` without writing derivatives: `indptr` and row `indices`, both
+    int32.
 
     It contains the Jacobian's pattern; it may include entries that vanish identically.
     """
@@ -149,7 +150,7 @@ def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:
-    """Return the operands of a computed node; for a lookup, the number and the inputs among the entries of the table."""
+    """Return the operands of a computed node; for a lookup in a table of inputs, the argument and the entries of the table."""
     code, *arguments = tape.nodes[position]
     if code in op.LOOKUPS and tape.nodes[arguments[1]][0] == op.TABLE_OF_INPUTS:
         return [arguments[0], *tape.entries_of(arguments[1])]
@@ -194,7 +195,8 @@ def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
-    """Return, for a select: condition, argument if it holds, other argument, and sign of the first (-1 for `absolute`)."""
+    """Return the condition of a select, its argument if the condition holds, the other argument, and the first argument's sign
+    (-1 for `absolute`)."""
     if node[0] == op.WHERE:
         return node[1], node[2], node[3], 1
     if node[0] == op.MINIMUM:
@@ -239,7 +241,7 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
 
 def _varying(tape: Nodes, position: int, active: Container[int]) -> list[tuple[int, int]]:
     """Return the partial derivatives with respect to the arguments that vary; for `power`, derivatives with respect to constant
-    arguments are not even written."""
+    arguments are not built at all."""
     node = tape.nodes[position]
     if node[0] == op.POWER and node[2] not in active:
         slope = tape.power(node[1], tape.subtract(node[2], tape.constant(1.0)))

@@ -1,4 +1,4 @@
-"""Garbage collection: pause Python's search for circular garbage while a model is built."""
+"""Garbage collection: pause Python's cyclic collector while a model is built."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import gc
 from collections.abc import Iterator
 
 MANY_OBJECTS = 100_000
-"""Number of new objects from which freezing them pays off."""
+"""Number of new objects above which freezing them pays off."""
 
 
 @contextlib.contextmanager
 def paused_collection() -> Iterator[None]:
-    """Pause the search for circular garbage within the block; also a decorator.
+    """Pause cyclic garbage collection within the block; also a decorator.
 
-    Records of a model are kept, so the search finds nothing; with the million records of a chain of 10,000 sections it would take
-    half of the time. Many new objects are moved to the oldest generation at once, which saves the next search, unless the user
-    has frozen objects, which this would thaw.
+    A model's records are kept, so a collection finds nothing; with the million records of a chain of 10,000 sections collections
+    would take half of the time. Many new objects are moved to the oldest generation in one call, which saves the next collection,
+    unless the user has frozen objects, which the call would thaw.
     """
     active = gc.isenabled()
     gc.disable()

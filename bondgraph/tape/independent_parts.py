@@ -1,7 +1,7 @@
-"""Split a long program into connected components that share only inputs, and group those with the same steps.
+"""Split a long program into connected components that share only inputs, and group the components with the same steps.
 
-Components of one form differ in constants and in the positions of their inputs and outputs. Example: independent pendulums, each
-solved by the same steps.
+Components of the same form differ only in constants and in the positions of inputs and outputs. Example: independent pendulums,
+each solved by the same steps.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _component_labels(program: Listing) -> list[int]:
 
 
 def _form(components: Sequence[_Component], blocks: int) -> Form:
-    """Build the form of equal components; its inputs are those of each block, then the constants that differ."""
+    """Build the form of equal components; its inputs are the inputs of each block, then the constants that differ."""
     first = components[0]
     inputs = sorted((step[1], k) for k, step in enumerate(first.steps) if step[0] == op.INPUT)
     constants = [k for k, step in enumerate(first.steps) if step[0] == op.CONSTANT]

@@ -67,14 +67,14 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
 
 
 CANCELLED = 2.0**-40
-"""Fraction of the larger term of a sum below which the sum is rounding."""
+"""Fraction of the larger term of a sum below which the sum counts as rounding error."""
 
 
 def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, Any], rounding: dict[int, np.ndarray]) -> None:
-    """Add to `rounding` the samples at which the values (samples,) of `positions` are not zero, but only rounding of terms that
-    cancel.
+    """Add to `rounding` the samples at which the values (samples,) of `positions` are nonzero only because of rounding errors in
+    terms that cancel.
 
-    Sums of such values and zeros, and their products with any factor, are only rounding too.
+    Sums of such values and zeros, and their products with any factor, are marked too.
     """
     nodes = tape.nodes
     sums = [k for k in positions if nodes[k][0] in (op.ADD, op.SUBTRACT) and np.ndim(values[k])]

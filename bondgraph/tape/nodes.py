@@ -10,7 +10,7 @@ rounding only.
 The exponential of a sum of logarithms becomes a product of integer powers. exp((RT log a + 2 RT log b) / RT) is a b^2: the law of
 mass action, for potentials that are logarithms of amounts. Common factors cancel if they are the same node; terms that depend
 only on parameters stay an exponential, which is hoisted. Arguments of logarithms and powers are never negative, so that the
-product is the same to rounding unless it leaves the range of floats.
+product is the same up to rounding unless it leaves the range of floats.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_POWER = 16
 
 
 _INTEGER_RTOL = 8.0 * sys.float_info.epsilon
-"""Relative distance up to which a multiple counts as an integer: RT (1 / RT) is 1 to rounding."""
+"""Relative distance up to which a multiple counts as an integer: RT (1 / RT) is 1 up to rounding."""
 
 
 _MAX_CONSTANT = 300.0
@@ -119,7 +119,7 @@ def _logarithm(table: _Table, factors: Mapping[int, int]) -> int | None:
 
 
 def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> bool:
-    """Return True if nodes depend on no inputs but those of the block with this number."""
+    """Return True if nodes depend on no inputs but the inputs of the block with this number."""
     pending, seen = list(positions), set()
     while pending:
         position = pending.pop()
@@ -151,15 +151,15 @@ MAX_SELECTED = 8
 
 
 def leaf_length(leaf: Node) -> int:
-    """Return the number of entries of a table, 1 for another leaf."""
+    """Return the number of entries of a table, or 1 for any other leaf."""
     if leaf[0] == op.TABLE:
         return len(leaf[1]) // 8
     return int(leaf[3]) if leaf[0] == op.TABLE_OF_INPUTS else 1
 
 
 def table_of(values: Any) -> Node:
-    """Return the leaf of a table of numbers (n,). It holds their bits as one string of bytes, which is hashed once and compared
-    as a whole."""
+    """Return the leaf of a table of numbers (n,). The leaf holds the numbers as one byte string, which is hashed once and
+    compared as a whole."""
     return op.TABLE, (np.asarray(values, dtype=float) + 0.0).tobytes()
 
 
@@ -331,7 +331,7 @@ class Nodes:
         return self.multiply(a, self.reciprocal(b))
 
     def power(self, a: int, b: int) -> int:
-        """a to the power of b, as products if b is a constant multiple of one half, up to 64."""
+        """a to the power of b, as products if b is a constant, at most 64, that is a multiple of one half."""
         exponent = self.value(b)
         if exponent is None or (2.0 * exponent) % 1.0 or abs(exponent) > 64.0:
             base = self.value(a)
@@ -391,7 +391,8 @@ class Nodes:
         return self.selection(code, number, entries) if table is None else self.apply(code, number, table)
 
     def lookup_of_numbers(self, code: int, number: int, values: np.ndarray) -> int:
-        """Return `lookup` in a table of numbers (n,), however short: entries selected one by one would count as jumps."""
+        """Return `lookup` in a table of numbers (n,), even if the table is short, because a chain of selections would count as
+        jumps."""
         return self.apply(code, number, self.intern(table_of(values)))
 
     def selection(self, code: int, number: int, entries: Sequence[int]) -> int:
@@ -424,8 +425,8 @@ class Nodes:
         return [self.intern((op.INPUT, first, rest[0] + k)) for k in range(rest[1])]
 
     def apply(self, code: int, *arguments: int) -> int:
-        """Apply the instruction `code` of `opcodes` with constant folding; arithmetic, up to the power, is done by the methods of
-        the same names."""
+        """Apply the instruction `code` of `opcodes` with constant folding; arithmetic operations, including powers, are handled
+        by the methods of the same names."""
         if code in op.LOOKUPS:
             number, table = self.value(arguments[0]), self.nodes[arguments[1]]
             if code == op.TAKE and number is not None:

@@ -1,4 +1,4 @@
-"""Table of the instructions of a tape: code, NumPy function, texts in LLVM, C, Python and MATLAB, and derivative of each.
+"""Table of the instructions of a tape: code, NumPy function, expressions in LLVM, C, Python and MATLAB, and derivative of each.
 
 All properties of an instruction are read from here. A new elementary function is an entry of `screws.scalars.FUNCTIONS`, with its
 rule for jets, and a line here.
@@ -28,10 +28,10 @@ class Operation:
     name : elementary functions are named as in `screws.scalars`.
     arguments : number of arguments; the first `truths` of them are conditions.
     numpy : the function of floats and arrays.
-    llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; in LLVM, lines whose names end in
+    llvm, c : expressions in {x}, {y}, {z}, the arguments' expressions; in LLVM, lines whose names end in
         {v} may precede the expression.
-    python, matlab : expressions for NumPy's arrays, and for MATLAB and Octave; a MATLAB text with {v} is a whole statement, which
-        assigns {v}. Where MATLAB would return a complex number, the result is nan, as everywhere else.
+    python, matlab : expressions for NumPy's arrays, and for MATLAB and Octave; a MATLAB expression with {v} is a whole statement,
+        which assigns {v}. Where MATLAB would return a complex number, the result is nan, as everywhere else.
     slope : derivative of a function of one argument.
     is_condition : the result is true or false; in arithmetic it counts as 1 or 0.
     selects : the instruction passes on one of several values; its derivatives select too.
@@ -67,18 +67,18 @@ def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, 
 
 
 def _arithmetic(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, text: str, **facts: Any) -> int:
-    """Append an instruction with one text for C, Python and MATLAB and return its code."""
+    """Append an instruction with the same expression in C, Python and MATLAB, and return its code."""
     return _operation(name, arguments, numpy, llvm, text, python=text, matlab=text, **facts)
 
 
 _EXACT = ("fabs", "sqrt", "floor")
-"""Functions that give the same bits on every processor; the others come from `emit.elementary.functions`."""
+"""Functions whose results are bitwise identical on every processor; all other functions come from `emit.elementary.functions`."""
 
 
 def _function(
     name: str, slope: Slope | None = None, c: str = "", matlab: str = "", arguments: int = 1, llvm: str = "", **facts: Any
 ) -> int:
-    """Append a function, which LLVM calls by name, as do C and MATLAB unless they have a text for it; return its code."""
+    """Append a function, which LLVM calls by name, as do C and MATLAB unless they have an expression for it; return its code."""
     x = ("{x}", "{y}")[:arguments]
     intrinsic, numpy = {"absolute": "fabs"}.get(name, name), FUNCTIONS[name][0]
     library = "llvm" if intrinsic in _EXACT else "elementary"
@@ -130,7 +130,7 @@ CONSTANT = _operation("constant", 0, _not_computed, "", "", flat=True)
 TABLE = _operation("table", 0, _not_computed, "", "", flat=True)
 TABLE_OF_INPUTS = _operation("table of inputs", 0, _not_computed, "", "", flat=True)
 INPUT = _operation("input", 0, _not_computed, "", "", flat=True)
-# operators of NumPy's scalars give the same bits as `np.add`, in a third of the time
+# operators of NumPy's scalars are bitwise equal to `np.add`, in a third of the time
 ADD = _arithmetic("add", 2, operator.add, "fadd double {x}, {y}", "{x} + {y}", commutes=True)
 SUBTRACT = _arithmetic("subtract", 2, operator.sub, "fsub double {x}, {y}", "{x} - {y}")
 MULTIPLY = _arithmetic("multiply", 2, operator.mul, "fmul double {x}, {y}", "{x} * {y}", commutes=True)

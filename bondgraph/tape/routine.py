@@ -24,7 +24,7 @@ class Routine:
     blocks: tuple[tuple[str, int], ...]
     outputs: tuple[TapeScalar | float, ...]
     among: tuple[TapeScalar | float, ...] = ()
-    """Outputs of the routine from which these were selected; the two agree bit by bit."""
+    """Outputs of the routine from which these were selected; both results are identical bit for bit."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, flags=re.ASCII):
@@ -105,7 +105,7 @@ class Listing:
 def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, skip: Container[int] = ()) -> list[int]:
     """Return positions of `roots` and of all nodes that they need, in an order of evaluation (ascending).
 
-    Positions before `first` and those in `skip` are left out, with the nodes that only these need.
+    Positions before `first` and those in `skip` are left out, as are the nodes that only omitted positions need.
     """
     return reached(nodes.nodes, roots, first, skip)
 
@@ -163,7 +163,7 @@ def listing(routine: Routine) -> Listing:
 
 
 _READY = -(1 << 62)
-"""Mark in a stack above a position whose arguments have been listed."""
+"""Stack marker above a position whose arguments have been listed."""
 MAX_EARLY_CALLS = 64
 """Maximum number of sines and cosines of inputs to list first; more would only fill the stack."""
 

@@ -20,7 +20,7 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class TraceError(ScrewbondError, TypeError):
-    """A formula applies to a traced value an operation that cannot be recorded."""
+    """Raised when a formula applies an operation that cannot be recorded to a traced value."""
 
 
 class Tape(Nodes):
@@ -68,7 +68,8 @@ def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False)
 
 
 def _comparison(name: str, swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
-    """Return the method of `TapeScalar` for a function of `screws.scalars` that returns a condition or joins two."""
+    """Return the method of `TapeScalar` for a function of `screws.scalars` that returns a condition or combines two
+    conditions."""
     return lambda scalar, other: scalar._function(name, *((other, scalar) if swapped else (scalar, other)))
 
 
@@ -96,7 +97,7 @@ class TapeScalar:
         if other.__class__ is TapeScalar:
             if other.tape is self.tape:
                 return other.index
-            raise TraceError("scalars of two tapes meet in one operation; trace both formulas on one tape")
+            raise TraceError("one operation combines scalars of two tapes; trace both formulas on one tape")
         if isinstance(other, _NUMBERS):
             return self.tape.constant(float(other))
         return -1
@@ -172,7 +173,7 @@ class TapeScalar:
         )
         raise TraceError(
             f"{label} is a number, but must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
-            "equal(mode, 2.0); `&`, `|` and `~` join comparisons"
+            "equal(mode, 2.0); `&`, `|` and `~` combine comparisons"
         )
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
@@ -183,5 +184,5 @@ class TapeScalar:
                 if argument.__class__ is not TapeScalar and hasattr(argument, "__scalar_function__"):
                     return argument.__scalar_function__(name, arguments)
             kinds = ", ".join(type(a).__name__ for a in arguments)
-            raise TraceError(f"{name}({kinds}): a traced value combines only with numbers")
+            raise TraceError(f"{name}({kinds}): a traced value can be combined only with numbers")
         return result

@@ -30,14 +30,14 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
 
 
 def without_tables_of_inputs(tape: Tape, outputs: Sequence[TapeScalar | float], blocks: Container[str]) -> tuple[TapeScalar, ...]:
-    """Return the outputs with lookups among inputs of these blocks written as selections of one entry after the other."""
+    """Return the outputs with each lookup among inputs of these blocks rewritten as a chain of selections, one per entry."""
     return _rewritten(tape, outputs, {}, {number for number, block in enumerate(tape.blocks) if block in blocks}, 0)
 
 
 def _rewritten(
     tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int], selected: Container[int], first: int
 ) -> tuple[TapeScalar, ...]:
-    """Return the outputs with nodes from `first` on replaced, and without tables of inputs of the blocks `selected`."""
+    """Return the outputs after replacing nodes from `first` on and removing tables of inputs of the `selected` blocks."""
     roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}
     for position in reachable(tape, roots, first):
@@ -99,8 +99,8 @@ class Hoisted:
 def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
     """Move every maximal expression that depends only on the parameters, block "p", out of `outputs`.
 
-    Numbers in sums with values that depend only on time move too: a run measures rounding errors by small changes of its
-    parameters, and if such a sum cancels at an extremum, a change of the time does not show its error.
+    Constants that are added to values that depend only on time move too: a run measures rounding errors by small changes of its
+    parameters, and if such a sum cancels at an extremum, a change in time does not reveal the sum's rounding error.
     """
     roots = [tape.scalar(output).index for output in outputs]
     order = reachable(tape, roots)

@@ -17,16 +17,16 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 MOST_OPERATIONS = 100
 """Maximum number of operations on values that change along the solution; beyond it Runge-Kutta methods are faster."""
 _LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
-"""Minimum order; order allowed for code of any length; and above it, maximum number of operations times the square of the order:
-longer code does not fit the instruction cache, and takes twice the time per instruction."""
+"""Minimum order; order allowed for code of any length; and, for higher orders, the maximum of (number of operations) order^2:
+longer code exceeds the instruction cache, and takes twice the time per instruction."""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
-"""Operations with recurrences of their own; those of all others follow from their slopes."""
+"""Operations with their own recurrences; for all other operations, recurrences follow from the derivatives."""
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
 """Operations with a recurrence if the condition, or the exponent, is constant along the solution."""
 
 
 class NoSeries(Exception):
-    """The solution has no recurrences; the message says why."""
+    """Raised if the solution has no recurrences; the message gives the reason."""
 
 
 def order_for(tolerance: float) -> int:

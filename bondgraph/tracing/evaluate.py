@@ -3,7 +3,7 @@
 Most implicit equations are linear systems A w = b. Differentiating the residuals with respect to the unknowns gives A;
 evaluating the statements with the unknowns at zero gives b. The statements are then evaluated again with the solution; values
 that do not depend on the unknowns are shared, because equal operations are stored once. A nonlinear loop is solved by a Newton
-iteration with a fixed number of steps (`newton`), a piecewise linear system on each side of its bends (`piecewise`). If a
+iteration with a fixed number of steps (`newton`), a piecewise linear system on each side of its kinks (`piecewise`). If a
 system has `TraceObstacles`, they are returned instead, and `break_loops` changes the system for the next trace.
 """
 
@@ -39,7 +39,7 @@ from bondgraph.tracing.singular_messages import Unsolvable, refusing
 from screws.scalars import where
 
 INITIAL_GUESS = 1e-3
-"""Start value of guesses: close to zero, but far enough away for a curve that is flat at zero (a cube) to have a slope."""
+"""Start value of guesses: close to zero, but far enough away for a curve that is flat at zero (such as x^3) to have a slope."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def break_loops(system: System, obstacles: TraceObstacles) -> System:
     """Return the system without these obstacles.
 
     Nonlinear loops get guesses: states from which the Newton iteration starts. A vanishing quantity that depends on the
-    unknowns themselves is not differentiated where one of them acts on it. Ideal elements next to a nonlinear relation join its
+    unknowns themselves is not differentiated where an unknown acts on it. Ideal elements next to a nonlinear relation join its
     loop (`loop_joining`).
     """
     if obstacles.looping is not None:
@@ -187,7 +187,7 @@ def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[Ta
 
 def _differentiated(context: TracingContext, unknown: Unknown, values: Values, yielding: Mapping[str, Yielding]) -> bool:
     """Return True if an ideal element constrains states, not unknowns, in one of its modes: its vanishing quantity must then be
-    differentiated. An element that constrains neither, such as a diode across a source, gains nothing from the derivative."""
+    differentiated. The derivative is of no use for an element that constrains neither, such as a diode across a source."""
     part = yielding.get(unknown.element)
     if part is None:
         return True
@@ -209,8 +209,8 @@ def _differentiated(context: TracingContext, unknown: Unknown, values: Values, y
 def _on_sides(
     context: TracingContext, acting: ActingUnknowns, held: Collection[int]
 ) -> tuple[ActingUnknowns, Callable[[Values], Values]]:
-    """Return piecewise linear equations with each bend on the side of the solution, and a function that straightens other values
-    in the same way."""
+    """Return piecewise linear equations with each kink replaced by the linear piece on the solution's side, and a function that
+    does the same to other values."""
     unknowns, w = context.system.unknowns, acting.w
     bending = residuals_of(acting.values, unknowns)
     bends = bends_of(context, bending, w)

@@ -1,4 +1,4 @@
-"""Index reduction: evaluate time derivatives along the motion, and the statements that need one.
+"""Index reduction: evaluate time derivatives along the motion, and the statements that need time derivatives.
 
 The vanishing quantity of a constraint or switch need not be differentiated in modes in which unknowns act on it directly. A
 value that is itself unknown, or jumps, cannot be differentiated.
@@ -22,12 +22,12 @@ from bondgraph.tracing.singular_messages import Unsolvable
 from screws.scalars import absolute, equal, where
 
 MAX_JACOBIAN_WORK = 8
-"""Maximum work of a Jacobian of the differentiated values, in units of one sweep along the motion. The Jacobian is worth extra
-work: it shares more with the matrix of the unknowns, and more of it depends only on parameters."""
+"""Maximum work allowed for the Jacobian of the differentiated values, in units of one sweep along the motion. The Jacobian is
+worth extra work: it shares more terms with the matrix of the unknowns, and more of them depend only on parameters."""
 
 
 MIN_JOINT_GROUPS = 16
-"""Minimum number of groups that are differentiated by one joint Jacobian; fewer groups each have their own."""
+"""Minimum number of groups that are differentiated by one shared Jacobian; fewer groups are differentiated separately."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Yielding:
     """The vanishing quantity of an element, if it depends on the unknowns themselves."""
 
     conditions: list[Any]
-    """Conditions, one for each scalar, under which no unknown acts on it, so that its derivative counts."""
+    """Conditions, one for each scalar, under which the scalar depends on no unknown, so that its derivative is used instead."""
     still: Sequence[Any] | None
-    """Its value under these conditions; None if an unknown always acts."""
+    """Value of the quantity under these conditions; None if it always depends on an unknown."""
 
 
 def depending_on_unknowns(context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown]) -> dict[str, list[Unknown]]:
@@ -59,7 +59,7 @@ def with_derivatives(
     context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown], earlier: Mapping[str, Yielding]
 ) -> tuple[Values, dict[str, Yielding]]:
     """Add time derivatives along the motion and the values that need them. Also return the vanishing quantity of each
-    element in `stages.yielding`, on which unknowns act directly: from `earlier`, else found from the values."""
+    element in `stages.yielding`, on which unknowns act directly: taken from `earlier`, or else found from the values."""
     yielding, moving = dict(earlier), dict[int, Sequence[Any]]()
     for index in context.stages.late:
         statement = context.system.statements[index]
@@ -139,16 +139,16 @@ def _work(context: TracingContext, outputs: Sequence[Any], inputs: Sequence[Tape
 
 
 def _where_decided(quantity: Yielding, flat: Sequence[Any], slope: Sequence[Any]) -> list[Any]:
-    """Return the time derivative in modes in which no unknown acts, and zero in all other modes, in which unknowns make
-    the value vanish."""
+    """Return the time derivative in modes in which the quantity depends on no unknown, and zero in all other modes, in which
+    unknowns make it vanish."""
     if quantity.still is None:
         return [0.0 * value for value in flat]
     return [where(condition, value, 0.0) for condition, value in zip(quantity.conditions, slope, strict=True)]
 
 
 def _yielding(context: TracingContext, flat: Sequence[Any], unknown_at: Mapping[int, Unknown], values: Values) -> Yielding:
-    """Return the conditions under which no unknown acts on a vanishing quantity; an unknown that its mode makes zero does not
-    act."""
+    """Return the conditions under which a vanishing quantity depends on no unknown; an unknown that is zero in the current mode
+    has no effect."""
     w = [TapeScalar(context.tape, index) for index in unknown_at]
     totals: list[Any] = [context.tape.scalar(0.0) for _ in flat]
     acting = jacobian(flat, w)

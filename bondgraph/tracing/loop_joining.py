@@ -1,7 +1,7 @@
 """Ideal elements in nonlinear algebraic loops: their unknown efforts and flows join the loops that they close.
 
 In each mode an ideal element gives one equation between efforts and flows. If no mode needs the time derivative of its
-vanishing quantity, its unknown belongs to an algebraic loop like any other, and the Newton iteration of the loop solves for it
+vanishing quantity, its unknown belongs to an algebraic loop, and the Newton iteration of the loop solves for it
 in every mode.
 """
 
@@ -16,8 +16,8 @@ from bondgraph.model.ops import TIME_DERIVATIVE, zeros
 
 
 def with_elements_in_loops(system: System, elements: Collection[str]) -> System | None:
-    """Return a sorted system in which the unknowns of ideal elements are unknowns of algebraic loops; None if such a loop needs
-    time derivatives of other values.
+    """Return a sorted system in which the unknowns of ideal elements are unknowns of algebraic loops; None if one of these loops
+    needs time derivatives of other values.
 
     The vanishing quantities of the elements are not differentiated. Loops that depend on these unknowns and act on their
     residuals are merged with them into one loop, and lose their guesses.
@@ -58,7 +58,7 @@ def with_elements_in_loops(system: System, elements: Collection[str]) -> System 
 
 
 def _blocks(system: System, elements: Collection[str]) -> list[tuple[tuple[Statement, ...], Loop | None]]:
-    """Return the statements, grouped by loop; time derivatives of these elements are zero."""
+    """Return the statements, grouped by loop, with the time derivatives of `elements` set to zero."""
     statements = [
         s._replace(op=zeros(system.values[s.outs[0]].shape or ()), args=())
         if s.op is TIME_DERIVATIVE and s.element in elements

@@ -1,7 +1,7 @@
 """Newton iteration for nonlinear algebraic loops on the tape: a fixed number of steps, from states that track the solution.
 
-The guesses w~ follow the solution w as w~' = dw/dt + kappa (w - w~), so that the steps only remove the error of the integrator.
-To keep the model from becoming stiff, kappa does not exceed its fastest rate. Before a run and after events, a damped Newton
+The guesses w~ follow the solution w as w~' = dw/dt + kappa (w - w~), so that the steps only remove the integrator's error. To
+keep the model from becoming stiff, kappa does not exceed the model's fastest rate. Before a run and after events, a damped Newton
 iteration outside the tape computes the guesses (`bondgraph.run.bound`).
 
 Unknowns and residuals of a loop have natural sizes, whatever their units. The matrix at zero gives the sizes of the unknowns up
@@ -30,7 +30,8 @@ LADDER = 10.0 ** (np.arange(-120, 121) / 4.0)
 """Multiples of the natural sizes at which the matrix is evaluated."""
 
 STEEPEST = 3.0
-"""Limit of the logarithmic slope of an entry: an exponential bends where it becomes steep, not where it overflows."""
+"""Limit of the logarithmic slope of an entry: an exponential counts as changing where it becomes steep, not where it
+overflows."""
 
 LEAST_BEND = 0.1
 """Minimum change of the logarithmic slopes of a matrix that is not constant."""
@@ -41,8 +42,8 @@ def loop_sizes(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return sizes of the unknowns of a loop and factors of its residuals, (k,) each, as powers of two.
 
-    A change of an unknown's unit scales only its own size, by the same factor; that of a residual's unit only its own factor,
-    inversely.
+    A change of an unknown's unit scales only its own size, by the same factor; a change of a residual's unit scales only its own
+    factor, by the inverse.
     """
     count = len(residuals)
     at = {**entries, **{(i, count): residual for i, residual in enumerate(residuals)}}
@@ -92,7 +93,7 @@ NEWTON_STEPS = 3
 """Number of Newton steps at every evaluation; each squares the relative error that the integrator leaves in the guesses."""
 
 GUESS_SIZES = 8
-"""Number of sizes of guesses to try, each a thousandth of the previous one: small enough for charges of picofarads, in
+"""Number of sizes of guesses to try, each a thousandth of the previous size: small enough for charges of picofarads, in
 coulombs."""
 
 GUESS_FACTOR = 1e-3
@@ -102,7 +103,7 @@ DRIFT_CORRECTION = 1.0
 
 
 Solver = Callable[[Entries, Sequence[Any]], Sequence[Any]]
-"""Matrix and right side of a linear system on the tape -> its unknowns."""
+"""Matrix and right-hand side of a linear system on the tape -> its unknowns."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,9 @@ def newton_iteration(
 ) -> NewtonIteration:
     """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` if they are undetermined.
 
-    Pivots for all steps are chosen at the guesses of the samples, because the points to which the steps lead say nothing about
-    the loop. If the matrix is singular or not finite there, smaller guesses are tried, since the unit of an unknown is
-    arbitrary.
+    Pivots for all steps are chosen at the guesses of the samples, because the points that the steps reach carry no information
+    about the loop. If the matrix is singular or not finite at these guesses, smaller guesses are tried, since the unit of an
+    unknown is arbitrary.
     """
     guess = tuple(context.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(env[name]))
     matrix = partials(residuals, w)
@@ -155,8 +156,8 @@ def newton_iteration(
 
 
 def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]) -> Solver:
-    """Return a solver with pivots chosen from the samples of the matrix, as it is or scaled to natural sizes, at the largest
-    guesses for which it is regular; only the given guesses are tried if an element has an initial guess.
+    """Return a solver with pivots chosen from the samples of the matrix, unscaled or with natural sizes, at the largest
+    guesses for which the matrix is regular; only the given guesses are tried if an element has an initial guess.
 
     If no order of pivots suits all modes, pivots are chosen at run time. If the sources make relations overflow, pivots are
     chosen for weaker sources, from which the solution is followed to the start (`compile.source_stepping`).
@@ -212,8 +213,8 @@ def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequen
 
 
 def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequence[Any], rates: Sequence[Any]) -> float:
-    """Return the largest absolute eigenvalue of the model linearized at the start with guesses of zero, 1/s; infinity if there
-    is none."""
+    """Return the largest absolute eigenvalue (1/s) of the model linearised at the start with guesses of zero, or infinity if it
+    has none."""
     sparse, matrix = jacobian(rates, states), np.zeros((len(states), len(states)))
     if not sparse.rows:
         return np.inf

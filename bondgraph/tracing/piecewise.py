@@ -1,6 +1,6 @@
-"""Piecewise linear equations: residuals that bend where an absolute value, minimum or maximum of the unknowns changes sides.
+"""Piecewise linear equations: residuals with a kink where an absolute value, minimum or maximum of the unknowns changes sides.
 
-An example is friction proportional to a load that it changes itself. With every bend on a given side the equations are linear.
+An example is friction proportional to a load that it changes itself. With every kink on a given side the equations are linear.
 A connected part is solved for every combination of sides; the solution that lies on its assumed sides is used.
 
 Source: Fujisawa and Kuh 1972, Piecewise-linear theory of nonlinear networks (one solution if all determinants have one sign).
@@ -23,14 +23,14 @@ from bondgraph.tracing.on_tape.values import Values, partials, scalars_of, shape
 from screws.scalars import equal, less, maximum, where
 
 MAX_BENDS = 6
-"""Maximum number of bends of a connected part for which all combinations of sides are solved."""
+"""Maximum number of kinks of a connected part for which all combinations of sides are solved."""
 
 _BENDING = (op.ABSOLUTE, op.MINIMUM, op.MAXIMUM)
 
 
 @dataclass(frozen=True)
 class Bends:
-    """Bends of residuals, by position on the tape, in ascending order, so that nested bends come first."""
+    """Kinks of residuals, by position on the tape, in ascending order, so that nested kinks come first."""
 
     context: TracingContext
     positions: tuple[int, ...]
@@ -38,8 +38,8 @@ class Bends:
     def on_sides(
         self, outputs: Sequence[Any], sides: Sequence[Any], free: Mapping[int, TapeScalar] | None = None
     ) -> tuple[list[TapeScalar], list[TapeScalar]]:
-        """Return scalars with each bend on a side (1: its first argument is larger) or with a `free` value, and the difference
-        of the arguments of each bend."""
+        """Return scalars with each kink on a side (1: its first argument is larger) or with a `free` value, and the difference of
+        each kink's arguments."""
         tape, replaced, excess = self.context.tape, dict[int, int](), list[TapeScalar]()
         for position, side in zip(self.positions, sides, strict=True):
             code, *arguments = tape.nodes[position]
@@ -52,7 +52,7 @@ class Bends:
         return list(substitute(tape, outputs, replaced)), excess
 
     def straightened(self, values: Values, sides: Sequence[Any]) -> Values:
-        """Return values by name with each bend on a given side."""
+        """Return values by name, with each kink evaluated on a given side."""
         scalars = [scalar for value in values.values() for scalar in scalars_of(value)]
         straight, out, start = self.on_sides(scalars, sides)[0], dict[str, Any](), 0
         for name, value in values.items():
@@ -62,7 +62,7 @@ class Bends:
         return out
 
     def groups(self, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> list[list[int]]:
-        """Return the indices of the bends of each connected part of the equations."""
+        """Return the indices of the kinks of each connected part of the equations."""
         _, excess = self.on_sides([], [1.0] * len(self.positions))
         starts, rows = sparsity_pattern([*residuals, *excess], w)
         part = list(range(len(residuals) + len(excess)))
@@ -75,9 +75,9 @@ class Bends:
     def sides(
         self, groups: Sequence[Sequence[int]], w: Sequence[TapeScalar], solve: Callable[[Sequence[float]], Sequence[Any]]
     ) -> list[Any]:
-        """Return the side of each bend at the solution; `solve` gives the unknowns w for given sides.
+        """Return the side of each kink at the solution; `solve` gives the unknowns w for given sides.
 
-        Of all combinations in a group, the one whose solution violates its own sides least is chosen.
+        In each group, the combination whose solution violates its own sides least is chosen.
         """
         tape, best, chosen = self.context.tape, list[Any](), list[Any]()
         for number in range(2 ** max(map(len, groups))):
@@ -105,8 +105,7 @@ class Bends:
         sides: Sequence[Any],
         solve: Callable[[Sequence[Any]], Sequence[Any]],
     ) -> tuple[tuple[frozenset[int], Any], ...]:
-        """Return the equations that each bend acts on, with the ratio of the determinant beyond the bend to the determinant
-        before it.
+        """Return the equations that each kink affects, with the ratio of the determinants beyond and before the kink.
 
         If the ratio is not positive, there is no solution, or there are several. `solve` gives A^-1 b on the `sides`.
         """
@@ -122,7 +121,7 @@ class Bends:
 
 
 def bends_of(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> Bends | None:
-    """Return the bends of residuals in the unknowns w; None if there are none."""
+    """Return the kinks of residuals in the unknowns w; None if there are none."""
     roots, unknown = [context.tape.scalar(each).index for each in residuals], {scalar.index for scalar in w}
     positions = [k for k in active_nodes(context.tape, roots, unknown) if context.tape.nodes[k][0] in _BENDING]
     return Bends(context, tuple(sorted(positions))) if positions else None

@@ -79,7 +79,7 @@ def _largest_difference(traced: Traced, model: Model, unknown: Unknown, law: Ide
     if not len(table):
         return None
     by_position, by_flow, terms, m, x = np.split(table, np.cumsum([n, n, n, modes]), axis=1)
-    largest = terms.max(axis=0)  # over all samples, as terms may cancel to rounding at one sample
+    largest = terms.max(axis=0)  # over all samples, as terms may cancel to rounding error at one sample
     off = np.abs(by_position - by_flow) / np.where(largest > 0.0, largest, 1.0)
     at, row = np.unravel_index(int(off.argmax()), off.shape)
     if off[at, row] <= FLOW_RTOL:
@@ -111,7 +111,7 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
                 f'MTF "{matrix}": in row {i}, column {j} its matrix is {is_now:.6g}, but the derivative of the '
                 f"position is {should:.6g}",
             )
-            cures = [f'the right value of this entry of MTF "{matrix}"']
+            cures = [f'the correct value of this entry of MTF "{matrix}"']
     labels = [label for state in system.states for label in labels_of(state.name, np.shape(state.initial))]
     x = dict(zip(labels, difference.x, strict=False))  # unknowns of loops follow the states
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
@@ -137,7 +137,8 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
 
 
 def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tuple[tuple[int, int], float, float] | None:
-    """Return (row, column) of the worst entry of a matrix, its value and its correct value; None if no states determine it.
+    """Return (row, column) of the worst entry of a matrix, its value and its correct value; None if no states determine the
+    matrix.
 
     The rate of the position and the flows before the matrix are linear in states that change neither position nor matrix.
     """

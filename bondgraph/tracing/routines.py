@@ -45,7 +45,7 @@ def values_on_tape(system: System) -> Traced:
 
 
 def _completed(traced: Traced) -> Traced:
-    """Add all shapes and, after all other events, those that end a run in modes without a solution."""
+    """Add all shapes and, after all other events, the events that end a run in modes without a solution."""
     context, system = traced.context, traced.context.system
     values = {name: replace(value, shape=np.shape(traced.values[name])) for name, value in system.values.items()}
     indices, shrunk = system.places, context.sampled.shrunk
@@ -81,7 +81,7 @@ def _completed(traced: Traced) -> Traced:
 
 
 def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> IndeterminateCircuits:
-    """Return the nonzero rows of a basis of null vectors, the modes in which they hold, and the names of the reactions."""
+    """Return the nonzero rows of a basis of null vectors, the modes in which they apply, and the names of the reactions."""
     rows = [k for k, row in enumerate(stresses.basis) if np.any(row)]
     gates, elements = stresses.gates, stresses.elements
     held = [{gates[k].slot: gates[k].active[0]} if k in gates else {} for k in rows]
@@ -130,8 +130,8 @@ def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
 def trace_for_runs(
     system: System, inspect: Callable[[Traced], None] | None = None
 ) -> tuple[dict[str, Code], System, Callable[[], tuple[Routine, Pattern]]]:
-    """Trace the routines of a system without its Jacobian, which some runs do not need and which may take longer than all
-    others.
+    """Trace the routines of a system without its Jacobian, which some runs do not need and which may take longer than all other
+    routines.
 
     Returns the routines by name (blocks t, x, p, m; `prepare` has only p), the system with all shapes, and a function that
     builds the routine `jacobian` with its sparsity pattern. `inspect` is called first with the traced values, and may refuse
@@ -213,11 +213,11 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
 
 
 IMPULSE_ROUTINES = ("reset", "push", "supply")
-"""Names of the routines of an event's impulse: states after it, pushes of guards, energies of sources."""
+"""Names of the routines of an event's impulse: states after the event, changes of guards, energies from sources."""
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the indices of the events with an impulse, and of those that share one."""
+    """Return the indices of the events with an impulse, and of the events that share one."""
     if traced.acting is None:
         return frozenset(), frozenset()
     events = impulsive(traced.context, traced.acting)

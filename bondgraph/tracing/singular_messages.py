@@ -1,4 +1,4 @@
-"""Messages of implicit equations without a unique solution: elements, causes and cures.
+"""Messages for implicit equations without a unique solution: elements, causes and cures.
 
 Functions of `math` and NumPy cannot be traced in a formula: messages name them and the functions to use instead.
 """
@@ -63,12 +63,12 @@ EXPRESSIONS = {
 """Name of a function of NumPy with arguments x, y, z -> expression in `screws.scalars`. `math.remainder` is a different
 function."""
 
-_TABLE = 'signals.table("curve", "time", points, values), a block, and "curve.y" among the signals of the formula'
+_TABLE = 'the block signals.table("curve", "time", points, values), with "curve.y" among the signals of the formula'
 """Advice for `interp`."""
 
 
 OPERATORS = {" %: ": "x - y * floor(x / y) for x % y", "//: ": "floor(x / y) for x // y"}
-"""Mark of an operator in Python's error message -> advice."""
+"""Operator symbol in Python's error message -> advice."""
 
 
 def foreign_operators(error: Exception) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def _advice(function: Any) -> str:
 
 
 def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
-    """Return the innermost frame of the user's code with the text of the failing call (None if its source is unavailable); None
+    """Return the innermost frame of the user's code with the source of the failing call (None if its source is unavailable); None
     if a different operation failed."""
     failing, step = None, error.__traceback__
     while step is not None:
@@ -150,8 +150,8 @@ def _is_of(value: Any, module: str) -> bool:
 
 
 def prescribing_sources(model: Model, path: str) -> tuple[str, ...]:
-    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers, without those that are
-    zero by structure; empty if the flow also depends on other elements."""
+    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers, without sources that are
+    structurally zero; empty if the flow also depends on other elements."""
     sources = _prescribing(model, model.bonds_at(path)[0], path, frozenset())
     return tuple(s for s in sources or () if model.elements[s].law_as(laws.Source).value is not None)
 
@@ -196,9 +196,9 @@ class Unsolvable(Exception):
         self.loop = loop
         self.suspects = tuple(suspects)
         self.modes = tuple(modes)
-        """Modes without a solution, if other modes have one: automaton -> state of each, and the suspect elements."""
+        """Combinations of modes without a solution (automaton -> state), if others have a solution, and the suspect elements."""
         self.too_many = too_many
-        """Number of combinations of modes and its limit, if they are too many to be solved one by one; else zeros."""
+        """Number of mode combinations and its limit, if there are too many to be solved one by one; else zeros."""
         super().__init__(reason)
 
 
@@ -248,8 +248,9 @@ MORE_FREEDOMS = (
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """Return the problem of unknowns that their equations do not determine.
 
-    E205 a nonlinear algebraic loop, E206 a singular one, E207 a derivative of a value that depends on the unknowns themselves,
-    E208 redundant constraints or dependent storages, E209 the derivative of a value that jumps, E212 a mode without a solution.
+    The codes are E205 (nonlinear algebraic loop), E206 (singular loop), E207 (derivative of a value that depends on the
+    unknowns), E208 (redundant constraints or dependent storages), E209 (derivative of a value that jumps) and E212 (mode without
+    a solution).
     """
     if stuck.modes:
         return _in_mode(stuck, model)
@@ -261,8 +262,8 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         title = "nonlinear relation between unknown efforts or flows"
         details = (f"unknown outputs of: {named(owners)}",)
         cures = (
-            f"a state that determines them (of a C or I): {part('C')}, a stiff one, instead of a constraint",
-            f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
+            f"a C or I whose state determines them, such as {part('C')} of high stiffness, instead of a constraint",
+            f"{part('C')} of high stiffness at a 0-junction between a storage named here and the other elements",
         )
         return Problem("E205", title, details, _places(owners), cures)
     if stuck.reason == "index":
@@ -273,7 +274,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
             return Problem("E207", title, details, _places(elements), ("a lowpass or another state in the loop",))
         needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
         details = (f"{needed} must be differentiated, but depends on the outputs of: {named(owners)}",)
-        cures = ("an Sf of zero instead of a constraint that holds no inertia", "a small C or I between them")
+        cures = ("an Sf of zero instead of a constraint that acts on no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = model.elements_at(stuck.suspects)
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
@@ -284,14 +285,14 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
         return Problem("E209", "a derivative of a discontinuous value is needed", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
-    instead = f"leave one of them out, or replace it by {part('C')}, a stiff one"
+    instead = f"leave one of them out, or replace it by {part('C')} of high stiffness"
     if commands := _prescribed_flows(model, elements):
         says, cure, sources = commands
         return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure, instead))
     return Problem(
         "E208",
         "redundant constraints" if constraints else "dependent storages with undetermined shares",
-        (f"these repeat or contradict the others: {named(elements)}",),
+        (f"these elements repeat or contradict {'other constraints' if constraints else 'each other'}: {named(elements)}",),
         _places(elements),
         (instead, *_less_redundant(constraints)),
     )
@@ -320,7 +321,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     """Return the problem of modes without a solution, with the elements that contradict each other in each mode."""
     elements = model.elements_at(stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
-    says, count = "these contradict or repeat each other, or leave a value undetermined", len(stuck.modes)
+    says, count = "these elements contradict or repeat each other, or leave a value undetermined", len(stuck.modes)
     shown = [(mode_in_words(mode), named(model.elements_at(paths))) for mode, paths in stuck.modes[:MAX_LISTED_MODES]]
     if stuck.too_many[0]:
         return _too_many(stuck, model, elements, automata)
@@ -343,18 +344,18 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
     details = (
         f"the automata of this part: {', '.join(names[:12])}{f' and {len(names) - 12} more' if len(names) > 12 else ''}",
         f"the undetermined mode is {mode_in_words(stuck.modes[0][0])}",
-        f"these repeat each other or are underdetermined: {named(elements)}",
+        f"these elements repeat each other or are underdetermined: {named(elements)}",
     )
     part = domain_of(model, elements).part
     cures = (
-        f"{part('R')} in series with some of them, at a 0-junction with a friction, so that each part has fewer modes",
+        f"{part('R')} in series with some of them, at a 0-junction with a friction element, so that each part has fewer modes",
         "one automaton for switches that never switch independently",
     )
     return Problem("E212", title, details, _places([*elements, *automata]), cures)
 
 
 def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
-    """Return a text, a cure and the sources if sources prescribe a flow that is constrained; else None."""
+    """Return a description, a cure and the sources if sources prescribe a flow that is constrained; else None."""
     paths = {id(element): path for path, element in model.elements.items()}
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates]
     held = [e for e in constraints if prescribing_sources(model, paths[id(e)])]
@@ -364,8 +365,8 @@ def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, s
     says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} a flow that {named(held)} holds at zero"
     spring = domain_of(model, held).part("C")
     cure = (
-        f"{spring} between the command and the parts that it moves: a 0-junction with {named(sources[:1])}, a C and the rest, "
-        "as the stiffness of a servo does (Hogan 1985)"
+        f"{spring} between the command and the parts that it moves: a 0-junction with {named(sources[:1])}, a C and those parts; "
+        "the C models the stiffness of the servo (Hogan 1985)"
     )
     return says, cure, sources
 
@@ -393,20 +394,20 @@ def _is_of_position(element: Element) -> bool:
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     """Return the problem of a run in a mode whose equations contradict each other (E220)."""
     suspects = model.elements_at(elements)
-    details = (f"these contradict each other or are underdetermined: {named(suspects)}",)
+    details = (f"these elements contradict each other or are underdetermined: {named(suspects)}",)
     title, cures = f"the equations have no solution in mode {mode}", _in_mode_cures(model, suspects)
     return Problem("E220", title, details, _places(suspects), cures)
 
 
 def paradox(elements: Sequence[str], model: Model) -> Problem:
-    """Return the problem of a run in which friction and its normal force have no or several solutions (Painlevé, E324)."""
+    """Return the problem of a run in which friction and its normal force have no solution or several (Painlevé, E324)."""
     friction, *normals = model.elements_at(elements)
     if not normals:
-        title = f"{named([friction])}: no or several solutions while it slips (Painleve)"
+        title = f"{named([friction])}: no solution, or several, while it slips (Painleve)"
         reason = "the friction changes its load by more than the load itself"
         ways = "a smaller scale, or less inertia on the load's side", "a C (a compliance) between the load and this inertia"
         return Problem("E324", title, (reason,), _places([friction]), ways)
-    title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
+    title = f"{named([friction])} with {named(normals)}: no solution, or several, while it slips (Painleve)"
     why = (
         "a larger normal force would cause more friction and make the bodies approach instead of separate",
         f"its coefficient is {_coefficient(friction, model)} unless the run changes it",
@@ -438,7 +439,7 @@ def _differentiated(element: Element) -> str:
 
 
 def mode_in_words(mode: Mapping[str, str]) -> str:
-    """Return the text of a mode: each automaton with its state."""
+    """Describe a mode: each automaton with its state."""
     return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
 
 

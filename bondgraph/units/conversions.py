@@ -1,4 +1,4 @@
-"""Conversions between units of one dimension: the one function that checks a declared unit against the expected one."""
+"""Conversions between units of one dimension: the one function that checks a declared unit against the expected unit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PI = Fraction(math.pi) + Fraction(1.2246467991473532e-16)
 
 @dataclass(frozen=True)
 class Conversion:
-    """Linear map (value + shift) * factor / divisor from a declared unit to the expected one; each is a number, or an array if
+    """Linear map (value + shift) * factor / divisor from a declared unit to the expected unit; each is a number, or an array if
     components have different units."""
 
     factor: Any = 1.0
@@ -36,13 +36,13 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Unit whose dimension differs from the expected one.
+    """Unit whose dimension differs from the expected dimension.
 
     Parameters
     ----------
     declared, expected : units.
     why : what prevents the conversion.
-    cures : units that would fit.
+    cures : units with the expected dimension.
     """
 
     declared: str
@@ -52,17 +52,18 @@ class Mismatch:
 
 
 def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases: frozenset[str] = frozenset()) -> Any:
-    """Return the `Conversion` of numbers (of a `shape`) from a unit to the expected one; None if they stay unchanged.
+    """Return the `Conversion` of numbers (of a `shape`) from a unit to the expected unit; None if the numbers stay unchanged.
 
-    Without an expected unit ("") the numbers are converted to SI. Units are texts; commas separate units of components, and
+    Without an expected unit ("") the numbers are converted to SI. Units are strings; commas separate units of components, and
     semicolons separate rows. `bases` are symbols of the user's own domains, each a base unit.
 
-    Returns `Unreadable` for a text that is not a unit, and `Mismatch` for another dimension or for components that do not fit.
+    Returns `Unreadable` for a string that is not a unit, and `Mismatch` for another dimension or for components that do not match
+    the shape.
     """
     if not declared or declared == expected:
         return None
     if not isinstance(declared, str):
-        return Unreadable(repr(declared), "a unit must be text")
+        return Unreadable(repr(declared), "a unit must be a string")
     return _conversion(declared, expected, shape, bases)
 
 
@@ -77,7 +78,7 @@ def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: fro
     pairs = [(a, b) for a, b in np.broadcast(over, "" if under is None else under)]
     table = {pair: _of_one(*pair, bases) for pair in dict.fromkeys(pairs)}
     faults = [each for each in table.values() if isinstance(each, (Mismatch, Unreadable))]
-    if faults and over.size == 1 and len(faults) < len(table):  # one unit may hold for several components
+    if faults and over.size == 1 and len(faults) < len(table):  # one unit may apply to several components
         return _whole(declared, expected, bases)
     if faults:
         return faults[0]
@@ -90,7 +91,7 @@ def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: fro
 
 
 def _components(text: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return the unit of each component in an array of texts; None if the text does not fit the shape."""
+    """Return the unit of each component in an array of strings; None if the string does not match the shape."""
     rows = [[part.strip() for part in row.split(",")] for row in text.split(";")]
     if "..." in text or len({len(row) for row in rows}) > 1 or len(shape) > 2:
         return None
@@ -134,7 +135,7 @@ def _of_one(declared: str, expected: str, bases: frozenset[str]) -> Any:
     target = read(expected, bases) if expected else None
     if isinstance(unit, Unreadable):
         return unit
-    if isinstance(target, Unreadable):  # a user's own text, which equals only itself
+    if isinstance(target, Unreadable):  # a user's own string, which equals only itself
         return Mismatch(declared, expected, f"the expected unit {expected!r} cannot be read", (expected,))
     if target is None:
         return _free(unit, bases)
@@ -199,7 +200,7 @@ def spellings(unit: Unit) -> tuple[str, ...]:
 
 
 def in_si(unit: str) -> str:
-    """Return the SI unit of which a unit is a multiple; "" for one that cannot be read, or for units of components.
+    """Return the SI unit of which a unit is a multiple; "" for a unit that cannot be read, or for units of components.
 
     >>> in_si("kN/mm"), in_si("mA h"), in_si("kg km/h")
     ('N/m', 'C', 'N s')

@@ -1,4 +1,4 @@
-"""Reader of units: it turns a text such as "kN/mm" into an exact factor and a dimension over SI base units."""
+"""Reader of units: it turns a string such as "kN/mm" into an exact factor and a dimension over SI base units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Unit:
 
     Parameters
     ----------
-    symbols : symbols in the text.
+    symbols : symbols in the string.
     zero : shift of the zero point, in degrees of the scale; only for a temperature scale by itself.
     """
 
@@ -47,7 +47,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Part of a text that is not a unit, and why."""
+    """Part of a string that is not a unit, and the reason."""
 
     part: str
     why: str
@@ -60,9 +60,9 @@ _TOKENS = re.compile(
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "0123456789-***")
 _LONGEST, _LARGEST = 200, 10_000
-"""Maximum number of characters of a text, and maximum length, in bits, of the numbers of a unit."""
+"""Maximum number of characters of a unit string, and maximum length, in bits, of the numbers of a unit."""
 _SHOWN = 3
-"""Maximum number of units similar to an unknown one in a message."""
+"""Maximum number of units in a message that are similar to an unknown unit."""
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
@@ -93,7 +93,7 @@ def _read(text: str, bases: frozenset[str]) -> Unit | Unreadable:
     parser = _Parser(text, tokens, bases)
     unit = parser.quotient()
     if parser.fault is None and (parser.at < len(tokens) or not tokens):
-        parser.fault = Unreadable(text, "its parentheses do not match" if tokens else "the text is empty")
+        parser.fault = Unreadable(text, "its parentheses do not match" if tokens else "the unit is empty")
     if parser.fault is not None:
         return parser.fault
     names = [token["symbol"] for token in tokens if token["symbol"]]
@@ -127,7 +127,7 @@ def _raised(ratio: Fraction, power: Fraction) -> Fraction:
 
 @dataclass
 class _Parser:
-    """Recursive descent over the tokens of one text: quotient -> product / factor ..., factor -> symbol or (quotient)."""
+    """Recursive descent over the tokens of one string: quotient -> product / factor ..., factor -> symbol or (quotient)."""
 
     text: str
     tokens: list[re.Match[str]]
@@ -176,7 +176,7 @@ class _Parser:
         return result
 
     def _raise(self, result: _Product, factor: _Product, text: str) -> None:
-        """Multiply the result by a power of a factor, unless its numbers would become too long."""
+        """Multiply the result by a power of a factor, unless the numbers would become too long."""
         power = _power(text)
         sizes = [each.bit_length() for each in factor.ratio.as_integer_ratio()]
         sizes += [abs(part) for exponent in factor.powers.values() for part in exponent.as_integer_ratio()]
@@ -249,7 +249,7 @@ def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadabl
     (None, 'kgg', None)
     """
     if not isinstance(unit, str):
-        return Unreadable(repr(unit), f"a unit must be text, not {unit!r}")
+        return Unreadable(repr(unit), f"a unit must be a string, not {unit!r}")
     for part in re.split(r"[,;]", unit.removesuffix("...")):
         each = read(part, bases) if part.strip() else None
         if isinstance(each, Unreadable):

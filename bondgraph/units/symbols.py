@@ -19,7 +19,7 @@ class Symbol:
 
     Parameters
     ----------
-    dimension : over kg, m, s, A, K, mol, cd, and over counting units, such as `px`.
+    dimension : exponents of kg, m, s, A, K, mol, cd, and of counting units such as `px`.
     zero : shift of the zero point of a temperature scale, in degrees of the scale.
     """
 
@@ -30,7 +30,7 @@ class Symbol:
 
 
 def _dimension(text: str) -> Dimension:
-    """Return the dimension of a text such as "kg m2 s-2"."""
+    """Return the dimension of a string such as "kg m2 s-2"."""
     parts = (re.fullmatch(r"(\D+?)(-?\d+)?", part) for part in text.split())
     return tuple(sorted((part[1], Fraction(part[2] or 1)) for part in parts if part))
 
@@ -40,7 +40,7 @@ _DIMENSIONS = {
     "charge": "s A", "voltage": "kg m2 s-3 A-1", "flux": "kg m2 s-2 A-1", "area": "m2", "volume": "m3", "flow": "m3 s-1",
     "speed": "m s-1", "acceleration": "m s-2", "dose": "m2 s-2", "viscosity": "kg m-1 s-1", "diffusivity": "m2 s-1",
 }  # fmt: skip
-"""Dimensions by word; any other text states a dimension itself."""
+"""Dimension of each named quantity; any other string is read as a dimension."""
 
 _WITH_PREFIX = """
 m 1 m; g 1/1000 kg; s 1 s; sec 1 s; A 1 A; K 1 K; mol 1 mol; cd 1 cd; rad 1; sr 1; Hz 1 frequency; N 1 force; Pa 1 pressure
@@ -91,7 +91,7 @@ _PREFIXES = {
 
 
 def fraction(text: str) -> Fraction:
-    """Return the exact number of a text such as "0.3048/60" or "1e-6"."""
+    """Return the exact number of a string such as "0.3048/60" or "1e-6"."""
     over, _, under = text.partition("/")
     return Fraction(over) / Fraction(under or 1)
 
@@ -126,7 +126,7 @@ TEMPERATURES = frozenset(_SCALES)
 
 
 def symbol(name: str) -> Symbol | None:
-    """Return the unit of a symbol from the table, else from `pint` if installed; None for an unknown symbol."""
+    """Return the unit of a symbol from the table, or from `pint` if installed; None for an unknown symbol."""
     entry = SYMBOLS.get(name)
     return entry if entry is not None or not name.isidentifier() else _from_pint(name)
 
@@ -151,7 +151,7 @@ def _from_pint(name: str) -> Symbol | None:
     registry = _registry()
     try:
         quantity = registry.Quantity(1, name).to_base_units()
-    except Exception:  # pint raises errors of many kinds for texts that are not units, and for scales with offsets
+    except Exception:  # pint raises errors of many kinds for strings that are not units, and for scales with offsets
         return None
     powers = {_PINT_BASES.get(str(base)): Fraction(power) for base, power in quantity.units._units.items()}
     if None in powers:

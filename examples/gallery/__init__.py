@@ -1,4 +1,4 @@
-"""Gallery of public models, rebuilt with parts; the tests compare each with the results that others published."""
+"""Gallery of public models, rebuilt with parts; the tests compare each model with published results."""
 
 from __future__ import annotations
 

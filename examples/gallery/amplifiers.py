@@ -21,12 +21,12 @@ VOLTAGE = {"opAmp.v_out": "out of op.effort"}
 
 
 def of(name: str) -> dict[str, str]:
-    """Voltage and current of the amplifier `name` of the original -> signals here."""
+    """Return the map from voltage and current of the original's amplifier `name` to signals here."""
     return {f"{name}.{signal}": path for signal, path in OUT.items()}
 
 
 def trapezoid(low: float = -5.0) -> Element:
-    """Source of a 10 Hz trapezoidal voltage up to 5 V, which begins in the middle of its upper level."""
+    """Return a source of a 10 Hz trapezoidal voltage up to 5 V, which begins in the middle of its upper level."""
 
     def voltage(t: Any) -> Any:
         return low + (5.0 - low) * maximum(minimum(1.75 - 50 * absolute(t - floor(10 * t + 0.5) / 10), 1.0), 0.0)
@@ -46,8 +46,8 @@ def amplifier(graph: Graph, name: str = "op", gain: float = 15e3, limit: float =
 
 
 def inverting(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Element]], name: str = "op") -> Element:
-    """Add an amplifier with grounded plus, inlets (node, parts ...) to its minus, and branches back from its output; return the
-    output.
+    """Add an amplifier with a grounded non-inverting input, inlets (node, parts ...) to the inverting input, and feedback
+    branches from the output; return the output.
     """
     plus, minus, out = amplifier(graph, name)
     graph.connect(Se(f"ground of {name}", 0.0), plus)
@@ -59,7 +59,7 @@ def inverting(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Elem
 
 
 def single(title: str, *inlet: Element, back: Sequence[Element]) -> Graph:
-    """Graph of one inverting amplifier."""
+    """Return the graph of one inverting amplifier."""
     inverting(graph := Graph(title), (None, *inlet), back=[[element] for element in back])
     return graph
 
@@ -171,7 +171,7 @@ def schmitt_trigger() -> Graph:
 
 @MODELS.model(MSL + "Multivibrator", statements=17, t_end=1.0, signals={"c.v": "c.effort", **OUT}, tolerance=2e-3)
 def multivibrator() -> Graph:
-    """10 Hz oscillator: a trigger, and a capacitor that its output charges."""
+    """10 Hz oscillator: a trigger, and a capacitor charged by the trigger's output."""
     plus, minus, out = amplifier(graph := Graph("multivibrator"))
     graph.between(out, plus, R("r2", 1e3)).between(plus, None, R("r1", 1e3)).between(out, minus, R("r", 1e3))
     return graph.between(minus, None, C("c", capacitance=1 / (2e4 * log(3)), initial=1 / (2e4 * log(3))))
@@ -182,7 +182,7 @@ SHAPES = {"c.v": "c.effort", "opAmp1.out.v": "out of trigger.effort", "opAmp2.ou
 
 @MODELS.model(MSL + "SignalGenerator", statements=23, t_end=1.0, signals=SHAPES, tolerance=1e-6)
 def signal_generator() -> Graph:
-    """Generator of square and triangle waves: a trigger, and an integrator of its output."""
+    """Generator of square and triangle waves: a trigger, and an integrator of the trigger's output."""
     plus, minus, out = amplifier(graph := Graph("signal generator"), "trigger")
     triangle = inverting(graph, (out, R("r", 1e3)), back=[[C("c", capacitance=37.5e-6)]], name="integrator")
     graph.between(out, plus, R("r2", 1.5e3)).between(plus, triangle, R("r1", 1e3))
@@ -212,7 +212,7 @@ CONTROLLED = {
 
 @MODELS.model(MSL + "ControlCircuit", statements=36, t_end=1.0, signals=CONTROLLED, tolerance=1e-6)
 def control_circuit() -> Graph:
-    """Control of a second-order plant with a disturbance, by amplifiers, and by blocks for comparison."""
+    """Control of a second-order plant with a disturbance, by amplifiers and, for comparison, by blocks."""
     graph, measured = Graph("control circuit"), J0("measured")
     set_point, load = (Se(f"{name} source", lambda u: u, signals=f"{name}.y") for name in ("set point", "load"))
     error = subtracting(graph, (measured,), (None, set_point), "error")

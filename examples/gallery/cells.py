@@ -15,7 +15,7 @@ AXON = {"V": "membrane.effort", "m": "m.x", "h": "h.x", "n": "n.x"}
 
 @MODELS.model("Hodgkin and Huxley 1952, squid axon", statements=25, t_end=50.0, signals=AXON, tolerance=1e-5)
 def hodgkin_huxley() -> Graph:
-    """Axon under a steady current, which fires again and again; mV, ms, uA/cm^2, with the rest at -65 mV."""
+    """Axon under a steady current, which fires again and again; mV, ms, uA/cm^2, with a resting potential of -65 mV."""
     graph, membrane = Graph("axon"), J0("membrane")
     gates = (
         ("m", 0.0529, lambda v: 0.1 * (v + 40) / (1 - exp(-(v + 40) / 10)), lambda v: 4 * exp(-(v + 65) / 18)),

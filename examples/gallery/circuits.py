@@ -12,7 +12,7 @@ from screws.scalars import sin
 
 
 def sine(name: str, amplitude: float, frequency: float, phase: float = 0.0) -> Element:
-    """Source of a sine."""
+    """Return a source of a sine."""
     return Se(name, lambda t: amplitude * sin(2 * pi * frequency * t + phase), signals="time")
 
 
@@ -24,14 +24,14 @@ def bridge(
     upper: Sequence[Graph],
     lower: Sequence[Graph],
 ) -> Graph:
-    """Put a valve between each line and plus, and between minus and each line."""
+    """Put a valve between each line and the positive rail, and between the negative rail and each line."""
     for line, up, down in zip(lines, upper, lower, strict=True):
         graph.between(line, plus, up).between(minus, line, down)
     return graph
 
 
 def diodes(name: str, count: int, *values: float) -> list[Graph]:
-    """Ideal diodes in a row."""
+    """Return a list of ideal diodes."""
     return [parts.electrical.ideal_diode(f"{name} {k}", *values) for k in range(1, count + 1)]
 
 

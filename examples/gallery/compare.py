@@ -13,20 +13,20 @@ from examples.gallery.record import Entry
 
 
 def published(path: Path) -> dict[str, np.ndarray]:
-    """Times "t" and signals of the original by their names, from a table of comma-separated values."""
+    """Return times "t" and signals of the original by their names, from a table of comma-separated values."""
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
     return dict(zip(head, np.array(rows, dtype=float).T, strict=True))
 
 
 def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> Result:
-    """Run a model with the settings of its entry, otherwise by default, and samples at the published times."""
+    """Run a model with samples at the published times, and the settings of its entry or the defaults."""
     return compiled.simulate(entry.t_end, samples=course["t"], progress=False, **entry.settings)
 
 
 def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Largest deviation of each signal at the published times, as a fraction of its largest value, or of its present value if
-    `entry.least` is less than one."""
+    """Return the largest deviation of each signal at the published times, as a fraction of its largest value, or of its present
+    value if `entry.least` is less than one."""
     at = np.searchsorted(result.t, course["t"])
     values = {original: result[path.removeprefix("-")][at] for original, path in entry.signals.items()}
     signs = {original: -1.0 if path.startswith("-") else 1.0 for original, path in entry.signals.items()}
@@ -38,5 +38,5 @@ def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -
 
 
 def _sizes(wanted: np.ndarray, least: float) -> np.ndarray:
-    """Size to which each deviation is relative, (times,)."""
+    """Return the size to which each deviation is relative, (times,)."""
     return np.asarray(np.maximum(np.abs(wanted), least * np.abs(wanted).max()))

@@ -19,12 +19,12 @@ INDUCTIVE = {**MEANS, "inductor.i": "inductor.flow"}
 
 
 def measured(graph: Graph, voltage: str, current: str, frequency: float) -> Graph:
-    """Add the means of a voltage and of a current."""
+    """Add signals for the mean voltage and the mean current."""
     return add_mean(add_mean(graph, "mean voltage", voltage, frequency), "mean current", current, frequency)
 
 
 def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
-    """Thyristor that is fired, from 0 s, at 30 degrees of a half wave of 50 Hz that begins at the angle `shift`."""
+    """Return a thyristor that from 0 s on is fired at 30 degrees of a 50 Hz half wave, which begins at the angle `shift`."""
     begin = (pi / 6 + shift) / (100 * pi)
     graph.add(signals.square(f"wave of {name}", 0.02, begin, duty=5 / 12, low=0.0))
     graph.add(signals.step(f"begin of {name}", 1 / 600))
@@ -33,7 +33,7 @@ def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
 
 
 def rectified(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
-    """Add a bridge from 110 V, 50 Hz, and its load between nodes plus and minus, and measure the load."""
+    """Add a bridge at 110 V, 50 Hz, with a load between nodes plus and minus and signals that measure it."""
     line, plus, minus = J0("line"), J0("plus"), J0("minus")
     bridge(graph, [line, None], plus, minus, upper, lower).between(None, line, sine("source", 110 * sqrt(2), 50.0))
     graph.between(plus, minus, *load)
@@ -54,7 +54,7 @@ ONE, TWO = MSL + "ACDC.Rectifier1Pulse.", MSL + "ACDC.RectifierBridge2Pulse."
 
 @MODELS.model(ONE + "Thyristor1Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def one_thyristor() -> Graph:
-    """Thyristor with a resistance."""
+    """Thyristor with a resistive load."""
     graph = Graph("one thyristor")
     graph.series(sine("source", 110 * sqrt(2), 50.0), fired(graph, "thyristor"), R("load", 20.0))
     return measured(graph, "load.effort", "load.flow", 50.0)
@@ -62,26 +62,26 @@ def one_thyristor() -> Graph:
 
 @MODELS.model(TWO + "DiodeBridge2Pulse", statements=20, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def diode_bridge() -> Graph:
-    """Bridge of four diodes with a resistance."""
+    """Bridge of four diodes with a resistive load."""
     return rectified(Graph("diode bridge"), diodes("upper", 2), diodes("lower", 2), R("load", 20.0))
 
 
 @MODELS.model(TWO + "HalfControlledBridge2Pulse", statements=25, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def half_controlled_bridge() -> Graph:
-    """Bridge of two thyristors and two diodes with a resistance."""
+    """Bridge of two thyristors and two diodes with a resistive load."""
     graph = Graph("half controlled bridge")
     return rectified(graph, [fired(graph, "p"), fired(graph, "n", pi)], diodes("lower", 2), R("load", 20.0))
 
 
 @MODELS.model(TWO + "ThyristorBridge2Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def thyristor_bridge_r() -> Graph:
-    """Bridge of four thyristors with a resistance."""
+    """Bridge of four thyristors with a resistive load."""
     return thyristor_bridge(R("load", 20.0))
 
 
 @MODELS.model(TWO + "ThyristorBridge2Pulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def thyristor_bridge_rl() -> Graph:
-    """Bridge of four thyristors with a resistance and a coil."""
+    """Bridge of four thyristors with a resistor and a coil as load."""
     return thyristor_bridge(R("load", 20.0), I("inductor", inductance=1.0))
 
 
@@ -92,7 +92,7 @@ def thyristor_bridge_rlv() -> Graph:
 
 
 def tapped(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
-    """Add valves from 110 V, 50 Hz windings with one end at ground, and their load, and measure the load."""
+    """Add valves at grounded 110 V, 50 Hz windings, with a load and signals that measure it."""
     plus = J0("plus")
     for angle, valve in zip(angles, valves, strict=True):
         graph.between(None, plus, sine(f"source {valve.name}", 110 * sqrt(2), 50.0, angle), valve)
@@ -130,19 +130,19 @@ M_TAP, TWO_M_TAP = MSL + "ACDC.RectifierCenterTapmPulse.", MSL + "ACDC.Rectifier
 
 @MODELS.model(M_TAP + "DiodeCenterTapmPulse", statements=21, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def three_diodes() -> Graph:
-    """Three diodes at star-connected windings."""
+    """Three diodes, one at each of three star-connected windings."""
     return tapped(Graph("three diodes"), STAR, diodes("diode", 3), 150.0, R("load", 20.0))
 
 
 @MODELS.model(TWO_M_TAP + "DiodeCenterTap2mPulse", statements=24, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_windings() -> Graph:
-    """Six diodes at two star-connected sets of windings."""
+    """Six diodes, one at each winding of two star-connected sets."""
     angles = [*STAR, *(angle + pi for angle in STAR)]
     return tapped(Graph("six windings"), angles, diodes("diode", 6), 300.0, R("load", 20.0))
 
 
 def three_phase(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
-    """Add a bridge from three phases of 110 V, 50 Hz, and its load, and measure it."""
+    """Add a bridge at three phases of 110 V, 50 Hz, with a load and signals that measure it."""
     lines, plus, minus, star = [J0(f"line {k}") for k in "123"], J0("plus"), J0("minus"), J0("star")
     bridge(graph, lines, plus, minus, upper, lower).between(plus, minus, *load)
     graph.between(star, None, R("insulation", 1e6))
@@ -157,7 +157,7 @@ SIX = MSL + "ACDC.RectifierBridge2mPulse."
 
 @MODELS.model(SIX + "DiodeBridge2mPulse", statements=20, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_diodes() -> Graph:
-    """Bridge of six diodes with a resistance."""
+    """Bridge of six diodes with a resistive load."""
     return three_phase(Graph("six diodes"), diodes("upper", 3), diodes("lower", 3), R("load", 20.0))
 
 
@@ -170,32 +170,32 @@ def bridge_of_six(*load: Element) -> Graph:
 
 @MODELS.model(SIX + "ThyristorBridge2mPulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_thyristors() -> Graph:
-    """Bridge of six thyristors with a resistance."""
+    """Bridge of six thyristors with a resistive load."""
     return bridge_of_six(R("load", 20.0))
 
 
 @MODELS.model(SIX + "ThyristorBridge2mPulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=3e-5)
 def six_thyristors_rl() -> Graph:
-    """Bridge of six thyristors with a resistance and a coil."""
+    """Bridge of six thyristors with a resistor and a coil as load."""
     return bridge_of_six(R("load", 20.0), I("inductor", inductance=1.0))
 
 
 @MODELS.model(SIX + "ThyristorBridge2mPulse_RLV", statements=7, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def six_thyristors_rlv() -> Graph:
-    """Bridge of six thyristors with a resistance, a coil and a source of 260 V."""
+    """Bridge of six thyristors with a resistor, a coil and a source of 260 V as load."""
     return bridge_of_six(R("load", 20.0), I("inductor", inductance=1.0), Se("battery", 260.0))
 
 
 @MODELS.model(SIX + "HalfControlledBridge2mPulse", statements=23, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def half_controlled_six() -> Graph:
-    """Bridge of three thyristors and three diodes with a resistance."""
+    """Bridge of three thyristors and three diodes with a resistive load."""
     graph = Graph("half controlled bridge")
     upper = [fired(graph, f"upper {k}", pi / 6 - angle) for k, angle in enumerate(STAR)]
     return three_phase(graph, upper, diodes("lower", 3), R("load", 20.0))
 
 
 def chopper(*load: Element) -> Graph:
-    """Step-down chopper from 60 V, whose pulse width follows a ramp, with a coil and a capacitor before the load."""
+    """Step-down chopper from 60 V: its pulse width follows a ramp, and a coil and a capacitor precede the load."""
     graph, middle, out = Graph("chopper"), J0("middle"), J0("out")
     graph.add(signals.ramp("duty", slope=4.0, start=0.025, end=0.075))
     add_pwm(graph, "pwm", "duty.y", 1000.0)
@@ -211,13 +211,13 @@ STEP_DOWN = MSL + "DCDC.ChopperStepDown."
 
 @MODELS.model(STEP_DOWN + "ChopperStepDown_R", statements=7, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def chopper_r() -> Graph:
-    """Chopper with a resistance."""
+    """Chopper with a resistive load."""
     return chopper(R("load", 10.0))
 
 
 @MODELS.model(STEP_DOWN + "ChopperStepDown_RL", statements=9, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def chopper_rl() -> Graph:
-    """Chopper with a resistance and a coil."""
+    """Chopper with a resistor and a coil as load."""
     return chopper(R("load", 10.0), I("load coil", inductance=0.025))
 
 
@@ -231,7 +231,7 @@ def leg(graph: Graph, name: str, gates: tuple[str, str], supplies: tuple[Element
 
 
 def h_bridge(*load: Element) -> Graph:
-    """Bridge of four transistors from 100 V, with a pulse width of 0.6."""
+    """Bridge of four transistors at 100 V, with a duty cycle of 0.6."""
     graph, plus = Graph("H bridge"), J0("plus")
     graph.between(None, plus, Se("source", 100.0))
     graph.add(signals.square("on", 1e-3, duty=0.6, low=0.0))
@@ -244,18 +244,18 @@ def h_bridge(*load: Element) -> Graph:
 
 @MODELS.model(MSL + "DCDC.HBridge.HBridge_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def h_bridge_r() -> Graph:
-    """H bridge with a resistance."""
+    """H bridge with a resistive load."""
     return h_bridge(R("load", 100.0))
 
 
 @MODELS.model(MSL + "DCDC.HBridge.HBridge_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-5)
 def h_bridge_rl() -> Graph:
-    """H bridge with a resistance and a coil."""
+    """H bridge with a resistor and a coil as load."""
     return h_bridge(R("load", 100.0), I("inductor", inductance=1.0))
 
 
 def inverter(*load: Element) -> Graph:
-    """Single-phase inverter between sources of 50 V, whose pulse width is a sine of 50 Hz."""
+    """Single-phase inverter between two 50 V sources, pulse-width modulated by a 50 Hz sine."""
     graph, plus, minus = Graph("inverter"), J0("plus"), J0("minus")
     graph.between(None, plus, Se("upper", 50.0)).between(None, minus, Se("lower", -50.0))
     graph.add(signals.sine("duty", 0.5, 100 * pi, offset=0.5))
@@ -272,5 +272,5 @@ def inverter(*load: Element) -> Graph:
     tolerance=1e-6,
 )
 def inverter_rl() -> Graph:
-    """Inverter with a resistance and a coil."""
+    """Inverter with a resistor and a coil as load."""
     return inverter(R("load", 100.0), I("inductor", inductance=1.0))

@@ -50,7 +50,7 @@ STORED = {f"cDC{k}.v": f"C{k}.effort" for k in (1, 2)} | {f"supplyL.inductor[{k}
 
 @MODELS.model(PHASES + "Rectifier", statements=34, t_end=0.1, signals=STORED, tolerance=1e-4)
 def loaded_rectifier() -> Graph:
-    """Bridge of six diodes with line inductances, capacitors and a resistance, which starts with nonzero currents."""
+    """Bridge of six diodes with line inductances, capacitors and a resistor, which starts with nonzero currents."""
     graph, star, plus, minus = Graph("loaded rectifier"), J0("star"), J0("plus"), J0("minus")
     lines, volts = [J0(f"line {k}") for k in (1, 2, 3)], 100 * 3 * sqrt(6) / pi
     for k, line in enumerate(lines):
@@ -79,7 +79,7 @@ IDEAL = {"Ideal.v": "a.effort", "With_Ron_Goff.v": "b.effort", "With_Ron_Goff_Vk
 
 @MODELS.model(MSL + "CharacteristicIdealDiodes", statements=22, t_end=1.0, signals=IDEAL, tolerance=1e-6)
 def ideal_diodes() -> Graph:
-    """Three diodes: ideal, with resistances, with resistances and a knee."""
+    """Three diodes: ideal, with resistances, and with resistances and a knee."""
     graph = Graph("ideal diodes")
     for name, offset, *values in (("a", 0.0, 0.0, 0.0, 0.0), ("b", -9.0, 0.1, 0.1, 0.0), ("c", 0.0, 0.2, 0.2, 5.0)):
         source = Se(f"source {name}", lambda t, offset=offset: 10 * sin(2 * pi * t) + offset, signals="time")
@@ -108,7 +108,7 @@ RESONANCE = {f"capacitor{k}.v": f"C{k}.effort" for k in (1, 2)} | {f"inductor{k}
 
 @MODELS.model(MSL + "ParallelResonance", statements=31, t_end=1.0, signals=RESONANCE, tolerance=1e-4)
 def parallel_resonance() -> Graph:
-    """Two resonant circuits in parallel with currents whose frequency rises to 200 Hz, a sine and a cosine."""
+    """Two parallel resonant circuits, driven by a sine and a cosine current whose frequency rises to 200 Hz."""
     graph = Graph("parallel resonance")
     for k, wave in ((1, sin), (2, cos)):
         source = Sf(f"source {k}", lambda t, wave=wave: wave(2 * pi * 100 * t * t), signals="time")
@@ -120,7 +120,7 @@ def parallel_resonance() -> Graph:
 
 @MODELS.model(MSL + "SeriesResonance", statements=27, t_end=1.0, signals=RESONANCE, tolerance=1e-4)
 def series_resonance() -> Graph:
-    """Two resonant circuits in series with voltages whose frequency rises to 200 Hz, a sine and a cosine."""
+    """Two series resonant circuits, driven by a sine and a cosine voltage whose frequency rises to 200 Hz."""
     graph = Graph("series resonance")
     for k, wave in ((1, sin), (2, cos)):
         source = Se(f"source {k}", lambda t, wave=wave: wave(2 * pi * 100 * t * t), signals="time")
@@ -134,7 +134,7 @@ VARIABLE = {"VariableResistor.i": "variable.flow", "R2.i": "R2.flow"}
 
 @MODELS.model(MSL + "ShowVariableResistor", statements=20, t_end=1.0, signals=VARIABLE, tolerance=1e-6)
 def variable_resistor() -> Graph:
-    """Resistors in series, in parallel with a row in which one resistance grows with time."""
+    """Branch of resistors in parallel with a second branch, in which one resistance grows with time."""
     graph, node = Graph("variable resistor"), J0("node")
     variable = R("variable", effort=lambda i, t: (2 + 2.5 * t) * i, signals=["time"])
     graph.between(None, node, sine("source", -1.0, 1.0)).between(node, None, R("R4", 1.0), variable, R("R5", 1.0))
@@ -145,7 +145,7 @@ SWITCHED = {"inductor1.i": "L1.flow", "inductor2.i": "L2.flow"}
 
 
 def switched(graph: Graph, control: str) -> Graph:
-    """Add a coil with an ideal switch, and one with a switch that draws an arc."""
+    """Add a coil with an ideal switch, and a coil with a switch that draws an arc."""
     for k, make in ((1, e.switch), (2, partial(e.arc_switch, V0=30.0, dVdt=1e4, Vmax=60.0))):
         coil = I(f"L{k}", inductance=0.1), R(f"R{k}", 1.0)
         graph.between(None, node := J0(f"node {k}"), Se(f"source {k}", 50.0), *coil)
@@ -163,7 +163,7 @@ def switch_with_arc() -> Graph:
 
 @MODELS.model(MSL + "ControlledSwitchWithArc", statements=25, t_end=6.0, signals=SWITCHED, tolerance=1e-6)
 def controlled_switch() -> Graph:
-    """Coils that a sine above 0.5 V switches."""
+    """Coils that are switched on while a sine exceeds 0.5 V."""
     graph = Graph("controlled switch")
     graph.add(signals.sine("control", omega=2 * pi))
     return switched(graph, "control.y")
@@ -174,7 +174,7 @@ HEATED = {"resistor.i": "resistor.flow", "resistor.LossPower": "resistor.power"}
 
 @MODELS.model(MSL + "Resistor", statements=10, t_end=5.0, signals=HEATED, tolerance=1e-6)
 def heated_resistor() -> Graph:
-    """Resistor that its own loss heats, cooled by its surroundings through 50 W/K."""
+    """Resistor heated by its own loss and cooled to the surroundings through 50 W/K."""
     graph, warm = Graph("heated resistor"), J0("warm")
     resistor = R("resistor", effort=lambda i, T: 100 * (1 + 1e-3 * (T - 293.15)) * i, signals=["warm.effort"])
     graph.series(sine("source", 220.0, 1.0), resistor)
@@ -206,7 +206,7 @@ CAUER_OP = {f"C{k}.v": f"C{k}.effort" for k in (1, 2, 3, 4, 7)}
 
 @MODELS.model(MSL + "CauerLowPassOPV", statements=116, t_end=60.0, signals=CAUER_OP, tolerance=1e-4)
 def cauer_amplifiers() -> Graph:
-    """Fifth-order low-pass filter with five amplifiers, and negative resistances."""
+    """Fifth-order low-pass filter with five amplifiers and negative resistances."""
     graph, (l1, l2) = Graph("Cauer low-pass with amplifiers"), (1.304, 0.8586)
     c1, c2, c3, c4, c5 = 1.072, 1 / (1.704992**2 * l1), 1.682, 1 / (1.179945**2 * l2), 0.7262
     node = {f"{pin}{k}": J0(f"{pin}{k}") for pin in "mo" for k in range(1, 6)}

@@ -140,7 +140,8 @@ CHARGE = [0.01 * k for k in range(10)] + [0.05 * k for k in range(2, 21)]
 
 
 def charged(name: str, pairs: dict[int, tuple[float, float]]) -> Graph:
-    """Cell that is charged with 25 A up to 4.2 V, and then at 4.2 V; `pairs` of resistance and time constant are in series."""
+    """Return a cell that is charged with 25 A up to 4.2 V, and then at 4.2 V; `pairs` of resistance and time constant are in
+    series."""
     graph, pin, end, inner = Graph(name), J0("pin"), J0("end"), J0("inner")
     graph.connect(Sf("charger", lambda t: 25 * minimum(1.0, t / 60), signals="time"), pin).connect(end, Se("limit", 4.2))
     graph.between(pin, end, Diode("clamp"))

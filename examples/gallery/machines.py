@@ -31,18 +31,18 @@ def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -
 
 
 def ramped(name: str) -> Element:
-    """Source of 100 V after a ramp of 0.8 s."""
+    """Return a source of 100 V after a ramp of 0.8 s."""
     return Se(name, lambda t: 125 * maximum(minimum(t - 0.2, 0.8), 0.0), signals="time")
 
 
 def step() -> Element:
-    """Torque of 63.66 N m that begins at 1.5 s."""
+    """Return a torque of 63.66 N m that begins at 1.5 s."""
     return R("load", effort=lambda w, u: 63.66 * u, signals=["step.y"])
 
 
 @MODELS.model(MSL + "DCMachines.DCPM_Start", statements=12, t_end=2.0, signals=PERMANENT, tolerance=1e-5)
 def permanent_magnet_start() -> Graph:
-    """DC motor with permanent magnets that starts on a ramp of its voltage."""
+    """DC motor with permanent magnets that is started with a voltage ramp."""
     graph, motor = Graph("start"), m.dc_motor("motor", NOMINAL, R_a=0.05, L_a=1.5e-3, J=0.15, b=0.0)
     graph.connect(ramped("supply"), motor.port("armature")).add(signals.step("step", 1.5))
     return loaded(graph, motor, step())
@@ -50,7 +50,7 @@ def permanent_magnet_start() -> Graph:
 
 @MODELS.model(MSL + "DCMachines.DCEE_Start", statements=17, t_end=2.0, signals=EXCITED, tolerance=1e-5)
 def excited_start() -> Graph:
-    """DC motor with a field winding that starts on a ramp of its voltage."""
+    """DC motor with a field winding that is started with a voltage ramp."""
     graph, motor = Graph("start"), m.excited_motor("motor", NOMINAL, 0.05, 1.5e-3, R_f=100.0, L_f=1.0, J=0.15, b=0.0)
     graph.connect(ramped("supply"), motor.port("armature")).connect(Se("excitation", 100.0), motor.port("field"))
     graph.add(signals.step("step", 1.5))
@@ -58,7 +58,7 @@ def excited_start() -> Graph:
 
 
 def series(source: Element) -> Graph:
-    """Motor with a series winding that starts through a resistance, with a load proportional to its speed squared."""
+    """Return a motor with a series winding that starts through a resistor, with a load proportional to its speed squared."""
     graph, w = Graph("start"), 2 * pi * 1410 / 60
     motor = m.series_motor("motor", 0.94 / w, R_t=0.06, L_t=2e-3, J=0.15, b=0.0)
     starter = R("starter", effort=lambda i, t: maximum(minimum(1 - (t - 0.1) / 0.9, 1.0), 0.0) * i, signals=["time"])
@@ -100,7 +100,7 @@ PULSED |= {f"transformer1.l2sigma.inductor[{k}].i": f"-L2 {k}.flow" for k in (1,
 
 @MODELS.model(MSL + "Transformers.Rectifier6pulse", statements=27, t_end=0.1, signals=PULSED, tolerance=1e-4)
 def six_pulses() -> Graph:
-    """Delta-star transformer with a bridge of six diodes, two capacitors and a resistance."""
+    """Delta-star transformer with a bridge of six diodes, two capacitors and a resistor."""
     graph, star, plus, minus, volts = Graph("six pulses"), J0("star"), J0("plus"), J0("minus"), 100 * sqrt(2 / 3)
     mains, lines = ([J0(f"{side} {k}") for k in (1, 2, 3)] for side in ("mains", "line"))
     for k in range(3):

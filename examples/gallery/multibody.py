@@ -1,4 +1,4 @@
-"""Public models of mechanisms in space: pendulums, springs, gyros, loops, engines. Gravity acts along -y."""
+"""Public models of spatial mechanisms: pendulums, springs, gyros, loops and engines. Gravity acts along -y."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X, Y, Z = np.eye(3)
 
 
 def bar(start, end, width: float, height: float | None = None, across=Y) -> BodyInertia:
-    """Steel bar of rectangular section between two points, m, whose width lies along `across`."""
+    """Return a steel bar of rectangular section between two points, m, whose width lies along `across`."""
     r, height = np.subtract(end, start), height or width
     axes = np.linalg.qr(np.array([r, across, np.cross(r, across)]).T)[0]
     mass, squares = 7700 * np.linalg.norm(r) * width * height, np.array([r @ r, width**2, height**2])
@@ -35,7 +35,7 @@ def bar(start, end, width: float, height: float | None = None, across=Y) -> Body
 
 
 def rod(start, end, diameter: float) -> BodyInertia:
-    """Steel rod of circular section between two points, m."""
+    """Return a steel rod of circular section between two points, m."""
     mass = 7700 * np.linalg.norm(np.subtract(end, start)) * pi * diameter**2 / 4
     return cylinder_inertia(mass, diameter / 2, start, end)
 
@@ -77,7 +77,7 @@ def boxes(position) -> Graph:
 
 @MODELS.model(MSL + "Elementary.DoublePendulumInitTip", statements=15, t_end=2.0, signals=ANGLES, tolerance=3e-4)
 def double_pendulum_from_its_tip() -> Graph:
-    """Double pendulum that begins at rest with its tip at (0.7, 0.3), for as long as the original resolves it."""
+    """Double pendulum that starts at rest with its tip at (0.7, 0.3), over the time that the published results resolve."""
     elbow = acos(2 * (0.7**2 + 0.3**2) - 1)
     return boxes((atan2(0.3, 0.7) - elbow / 2, elbow))
 
@@ -183,7 +183,7 @@ FOURBAR = {"j1.phi": "bars.q[0]", "j1.w": "bars.v[0]"}
 
 @MODELS.model(MSL + "Loops.Fourbar1", statements=32, t_end=5.0, signals=FOURBAR, tolerance=4e-4)
 def fourbar() -> Graph:
-    """Four-bar in space: a crank and a slider, and between them a bar on a ball joint and a universal joint."""
+    """Spatial four-bar linkage: a crank and a slider, connected by a bar with a ball joint and a universal joint."""
     a, b, c, d, w = (0, 0, 0), (0, 0.5, 0.1), (1, 0, 0), (1, 0.2, 0), 5.235987755982989
     crank, slide = Link("b1", joints.revolute(X), rod(a, b, 0.05)), joints.prismatic(X)
     slider = Link("b2", slide, rod(c, d, 0.05), parent=None)
@@ -195,7 +195,7 @@ def fourbar() -> Graph:
 
 @MODELS.model(MSL + "Loops.Fourbar2", statements=24, t_end=5.0, signals=FOURBAR, tolerance=4e-4)
 def fourbar_with_rod() -> Graph:
-    """Four-bar in space: a crank and a slider, and between them a massless rod on ball joints."""
+    """Spatial four-bar linkage: a crank and a slider, connected by a massless rod with ball joints."""
     a, b, c, d, w = (0, 0, 0), (0, 0.5, 0.1), (1.2, 0, 0), (1.2, 0.2, 0), 5.235987755982989
     links = Link("b1", joints.revolute(X), rod(a, b, 0.05)), Link("b2", joints.prismatic(X), rod(c, d, 0.05), parent=None)
     begin = {"position": (0, -0.2), "velocity": (w, -0.02 * w)}
@@ -212,7 +212,7 @@ def fourbar_with_rod() -> Graph:
     tolerance=1e-3,
 )
 def planar_fourbar() -> Graph:
-    """Four-bar in a plane with a damped hinge."""
+    """Planar four-bar linkage with a damped hinge."""
     a, b, c, d = (0, 0, 0), (0.4, 0, 0), (0.5, 1.1, 0), (-0.15, 1, 0)
     crank = Link("1", joints.revolute(Z), bar(a, b, 0.05), damping=0.1)
     coupler = Link("2", joints.revolute(Z, b), bar(b, c, 0.05))
@@ -223,7 +223,7 @@ def planar_fourbar() -> Graph:
 
 @MODELS.model(MSL + "Loops.Engine1a", statements=28, t_end=5.0, signals={"inertia.w": "engine.v[0]"}, tolerance=4e-5)
 def engine() -> Graph:
-    """Crank drive of one cylinder, which begins at its dead centre."""
+    """Single-cylinder crank drive that starts at dead centre."""
     a, b, c, d, e = np.array([(0, 0, 0), (0.1, 0, 0), (0.1, 0.1, 0), (0.2, 0.1, 0), (0.2, 0, 0)])
     big, small, top = np.array([(0.15, 0.1, 0), (0.15, 0.3, 0), (0.15, 0.4, 0)])
     webs = bar(b, c, 0.02, 0.05, X), bar(d, e, 0.02, 0.05, X)
@@ -259,7 +259,8 @@ def point_pendulum() -> Graph:
     singular="keep",
 )
 def windows() -> Graph:
-    """Four-bars side by side, rods of 1 m and 1 kg, that fall over from upright at 1 m/s: all rods lie on a line twice a turn."""
+    """Four-bar linkages side by side, of rods of 1 m and 1 kg, that fall over from upright at 1 m/s; all rods are collinear twice
+    per turn."""
     points, n = np.column_stack([np.arange(6.0), np.zeros((6, 2))]), 5
     posts = [
         Link(f"post {k}", joints.revolute(Z, r), cylinder_inertia(1, 1e-5, r, r + Y), parent=None) for k, r in enumerate(points)

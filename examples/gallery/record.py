@@ -19,13 +19,13 @@ class Entry:
 
     Parameters
     ----------
-    source : its name in the library from which it comes.
+    source : name of the model in the library from which it comes.
     statements : number of declarations and equations of the original; a connection counts as one; parameters, and templates and
         parts that several models share, do not count.
-    t_end : end of the run, s.
+    t_end : end time of the run, s.
     signals : signal of the original -> signal here, with a minus sign in front if its sign is opposite.
     tolerance : largest deviation, as a fraction of the largest value of each signal, that the published results resolve.
-    least : fraction of a signal's largest value, down to which deviations are relative to its present value instead.
+    least : fraction of a signal's largest value, above which deviations are relative to the signal's present value.
     make : function that returns the graph.
     settings : settings of the run other than samples; empty for the defaults.
     """
@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def lines(self) -> int:
-        """Number of lines of the function that makes the graph, without its head and docstring."""
+        """Return the number of lines of the function that makes the graph, without its signature and docstring."""
         (function,) = ast.parse(textwrap.dedent(inspect.getsource(self.make))).body
         assert isinstance(function, ast.FunctionDef) and function.end_lineno is not None
         return function.end_lineno - function.body[1].lineno + 1

@@ -149,7 +149,7 @@ LOSSY = {"Inertia2.w": "Inertia2.flow"}
 
 @MODELS.model(MSL + "LossyGearDemo1", statements=18, t_end=0.5, signals=LOSSY, tolerance=1e-5)
 def lossy_gear() -> Graph:
-    """Gear with loss between a drive and a load, which locks itself from time to time."""
+    """Lossy gear between a drive and a load, which locks itself from time to time."""
     graph, gear = Graph("lossy gear"), m.lossy_gear("gear", 2.0, 0.5)
     drive = Se("torque1", lambda t: 10 * sin(2 * pi * t), signals="time")
     load = Se("torque2", lambda t: 2.5 * t - 10, signals="time")
@@ -159,7 +159,7 @@ def lossy_gear() -> Graph:
 
 @MODELS.model(MSL + "LossyGearDemo2", statements=22, t_end=0.5, signals=LOSSY, tolerance=1e-4)
 def lossy_gear_with_friction() -> Graph:
-    """Gear with loss, and friction in the bearing of its drive."""
+    """Lossy gear, with friction in the bearing of the drive."""
     graph, gear = Graph("lossy gear"), m.lossy_gear("gear", 2.0, 0.5)
     drive = Se("torque1", lambda t: 10 * sin(2 * pi * t), signals="time")
     load = Se("torque2", lambda t: 2.5 * t - 10, signals="time")
@@ -170,7 +170,7 @@ def lossy_gear_with_friction() -> Graph:
 
 @MODELS.model(MSL + "LossyGearDemo3", statements=13, t_end=1.0, signals=LOSSY, tolerance=1e-6)
 def lossy_gear_with_bearing() -> Graph:
-    """Gear with a loss proportional to its load, and a loss in its bearings: 0.625 N m while it drives and 2.5 N m while it is
+    """Gear with a loss proportional to its load, and a bearing loss of 0.625 N m while it drives and 2.5 N m while it is
     driven."""
     graph, gear = Graph("lossy gear"), TF("gear", 1.0)
     loss = {"scale": lambda load: maximum(3 * load + 2.5, 0.625 - 0.75 * load), "signals": "gear.1.effort"}

@@ -29,7 +29,7 @@ BRAKE = {"mass1.v": "mass1.flow", "mass2.v": "mass2.flow"}
 
 @MODELS.model(MSL + "Brake", statements=11, t_end=2.0, signals=BRAKE, tolerance=1e-5)
 def brake() -> Graph:
-    """Two masses that a brake brings to rest."""
+    """Two masses that a brake stops."""
     graph = Graph("brake")
     graph.add(signals.step("press", start=0.1, after=2.0))
     for k in (1, 2):
@@ -69,7 +69,7 @@ STICTION = {f"{name}.v": f"{name}.flow" for name in ("mass", "stop1", "stop2")}
 
 @MODELS.model(MSL + "Friction", statements=16, t_end=5.0, signals=STICTION, tolerance=1e-4)
 def friction_with_stops() -> Graph:
-    """Masses with Stribeck friction: two under a force, and one on a spring that a stop brings to rest."""
+    """Masses with Stribeck friction: two under a force, and one on a spring that is stopped by an end stop."""
     graph = Graph("friction")
     push = [Se(f"force{k}", lambda t: 25 * sin(pi / 2 * t), signals="time") for k in (1, 2)]
     v = np.linspace(-12, 12, 99)
@@ -153,7 +153,7 @@ VEHICLES = {"vehicle.v": "vehicle.flow", "vehicle1.v": "vehicle1.flow"}
 
 @MODELS.model(MSL + "Vehicle", statements=46, t_end=60.0, signals=VEHICLES, tolerance=1e-5)
 def vehicle() -> Graph:
-    """Vehicle with drag and rolling resistance on a slope, and another with twice the torque that pulls a trailer."""
+    """Vehicle with drag and rolling resistance on a slope, and another vehicle, with twice the torque, that pulls a trailer."""
     graph, roll, weight = Graph("vehicle"), 0.01, 980.665
     torque = 0.25 * (0.295 * (25 / 3.5) ** 2 + roll * weight)
     drive = ("torque", lambda t: torque * sum(where(t < at, 0.0, jump) for at, jump in JUMPS), "t")

@@ -1,1 +1,1 @@
-"""Twelve models of at most 25 lines each, written from the pages alone: `docs/twelve_models.md`."""
+"""Twelve models of at most 25 lines, written from documentation alone: `docs/twelve_models.md`."""

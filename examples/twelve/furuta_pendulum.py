@@ -1,7 +1,7 @@
 """A Furuta pendulum is balanced with LQR gains of the system linearised at the top.
 
-A mass m swings at the distance `reach` from the end of an arm of inertia J; lengths in m. It starts
-at the angle `tilt`, rad.
+A mass m swings at the distance `reach` from the end of an arm of inertia J; lengths are in m. The
+pendulum starts at the angle `tilt`, rad.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A half car drives on a sinusoidal road, which the rear axle reaches later.
 
-Arms reach from the centre of mass to the axles, m; `road` is the amplitude of the road's vertical
-speed, m/s.
+`arms` are the positions of the axles relative to the centre of mass, m; `road` is the amplitude of
+the road's vertical speed, m/s.
 """
 
 from screwbond import J0, J1, TF, C, Graph, I, R, Sf

@@ -1,6 +1,7 @@
 """A kettle keeps water warm with a heater that switches.
 
-`heat` is the capacity of the water, J/K, `loss` the resistance of the wall, K/W; temperatures in K.
+`heat` is the capacity of the water, J/K, and `loss` the resistance of the wall, K/W; temperatures
+are in K.
 """
 
 from screwbond import J0, J1, C, Graph, R, Se, signals

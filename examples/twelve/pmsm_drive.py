@@ -1,7 +1,7 @@
 """A synchronous motor under field-oriented control of speed and currents, sampled at 10 kHz.
 
-It has p pole pairs and magnets with the flux `psi`, Wb; `goal` is its target speed, rad/s, `most`
-the largest current, A.
+The motor has p pole pairs and magnets with the flux `psi`, Wb; `goal` is the target speed, rad/s,
+and `most` the largest current, A.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """A quadrotor levels itself and climbs: a thrust and a drag torque act at each rotor.
 
-`drag` is torque over thrust, m; `tilt` at the start about an oblique axis, rad; `goal` a height, m.
+`drag` is torque over thrust, m; `tilt` is the initial angle about an oblique axis, rad; `goal` is
+the final height, m.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ def simulate(mass=1.0, inertia=(0.01, 0.01, 0.02), arm=0.2, drag=0.02, tilt=0.4,
     graph = Graph("quadrotor")
     for k, (x, y, turn) in enumerate(((arm, 0, 1), (0, arm, -1), (-arm, 0, 1), (0, -arm, -1))):
 
-        def rotor(H, T, x=x, y=y, turn=turn):  # its share of height and attitude control
+        def rotor(H, T, x=x, y=y, turn=turn):  # the rotor's share of height and attitude control
             R = pose_from_state(H)[:3, :3]
             lift = 0.25 * mass * (9.81 + 4.0 * (goal - H[6]) - 3.0 * (R @ T[3:])[2])
             roll, pitch = 2.0 * R[2, 1] + 0.4 * T[0], -2.0 * R[2, 0] + 0.4 * T[1]

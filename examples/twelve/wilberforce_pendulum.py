@@ -1,6 +1,7 @@
 """A Wilberforce pendulum: its spring couples length and twist, and its energy moves back and forth.
 
-The stiffness is [[k, coupling], [coupling, twist]], N/m, N and N m/rad; it starts at rest.
+The stiffness is [[k, coupling], [coupling, twist]], N/m, N and N m/rad; the pendulum starts at
+rest.
 """
 
 from screwbond import J1, Graph, I, multiport

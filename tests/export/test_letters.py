@@ -41,5 +41,5 @@ def test_parameters_have_symbols_of_their_own() -> None:
     graph.add(Block("ramp", [("y", force, ["t", "size"])], inputs={"t": "time"}, **given))
     graph.connect(Se("push", lambda y: y, signals=["ramp.y"]), v).connect(v, R("drag", 1.0))
     text = document(compile_model(graph, backend="numpy"), style="markdown")
-    assert r"| $\kappa$ | `spring.stiffness` | N/m |" in text and r"| $\beta$ | `ramp.size` | not given |" in text
+    assert r"| $\kappa$ | `spring.stiffness` | N/m |" in text and r"| $\beta$ | `ramp.size` | N/s |" in text
     assert r"\kappa" in latex(graph) and r"\beta" in latex(graph)

@@ -10,8 +10,8 @@ import pytest
 from bondgraph import J0, Graph, R, Sf, compile_model
 from screws import scalars as s
 from tests.inner.run import simulate
-from tests.run.judges import SOLVERS, by_scipy, ode_of, solved_by
 from tests.run.problems import decay, oscillator, program, top
+from tests.run.reference_solvers import SOLVERS, by_scipy, ode_of, solved_by
 
 METHODS = ["dop853", "rodas5p"]
 OMEGA = 577.0

@@ -8,8 +8,8 @@ import pytest
 from bondgraph import J0, J1, Automaton, Block, Diode, Graph, I, R, Se, Transition, compile_model
 from screws import scalars as s
 from tests.inner.run import RunTransition, Slot, simulate
-from tests.run.judges import ode_of
 from tests.run.problems import ball, bumper, program
+from tests.run.reference_solvers import ode_of
 
 METHODS = ["dop853", "rodas5p"]
 G = 9.81

@@ -1,4 +1,4 @@
-"""Tolerances below the rounding of the rates; starts at which no state has a size yet; steps that cannot be taken."""
+"""Tolerances below the rounding errors of the rates; starts at which no state has a size yet; steps that cannot be taken."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
 def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
     """Rounding of 1e-11 precludes an accuracy of 1e-13; the run continues at the attainable tolerance and names the state."""
     made = loud()
-    with pytest.warns(RoundingWarning, match="below the rounding of the rates"):
+    with pytest.warns(RoundingWarning, match="below the rounding error of the rates"):
         run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)
     assert run.ok and run.statistics.steps < 20_000
     found = run.statistics.rounding

@@ -13,9 +13,9 @@ from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
 from bondgraph.errors import RunError
 from screws import scalars as s
 from tests.inner.run import coefficients, prepare, quadrature, simulate
-from tests.run.judges import by_scipy
 from tests.run.order_conditions import most_missed
 from tests.run.problems import ball, bumper, decay, oscillator, program, top
+from tests.run.reference_solvers import by_scipy
 
 run = functools.partial(simulate, method="rodas5p", progress=False)
 

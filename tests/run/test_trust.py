@@ -184,7 +184,7 @@ def test_one_number_by_two_names_is_refused(changed):
     names = {"initial": ("strut.spring.q", "strut.travel"), "parameters": ("strut.spring.stiffness", "strut.rate")}[changed]
     run = compiled.prepare_run(1.0)
     for given in (names, names[::-1]):
-        values, two = dict.fromkeys(given, 1.0), rf'E124 "{given[0]}" and "{given[1]}" are two names of one number'
+        values, two = dict.fromkeys(given, 1.0), rf'E124 "{given[0]}" and "{given[1]}" are two names for the same number'
         with pytest.raises(ModelError, match=two):
             compiled.simulate(1.0, **{changed: values})
         with pytest.raises(ModelError, match=two):

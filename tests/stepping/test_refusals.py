@@ -117,7 +117,7 @@ def test_walls_that_move_into_each_other() -> None:
     result = ended(stepper(crossing()))
     assert result.failure is not None and result.t[-1] == pytest.approx(0.1)
     said = str(result.failure)
-    assert "E510" in said and '"at left wall" and "at right wall" exclude each other' in said
+    assert "E510" in said and '"at left wall" and "at right wall" contradict each other' in said
 
 
 def test_a_push_that_nothing_bears_is_told() -> None:

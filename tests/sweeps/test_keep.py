@@ -101,7 +101,7 @@ def test_what_cannot_be_kept_is_refused(wanted, words):
     ("name", "why"),
     [
         *((name, "names another column") for name in ("run", "failure", "spring.stiffness")),
-        *((name, "is not a name of a column") for name in (1, "", " ", "a\nb", "\x00", "\ud800")),
+        *((name, "is not a valid column name") for name in (1, "", " ", "a\nb", "\x00", "\ud800")),
     ],
 )
 def test_a_name_that_is_taken_or_none_is_refused(name, why, tmp_path):
@@ -124,7 +124,7 @@ def test_components_of_an_array_and_axes_have_names_of_their_own():
 
 @pytest.mark.parametrize("keep", [{}, None, "spring.q"])
 def test_nothing_named_is_refused(keep):
-    with pytest.raises(ModelError, match=r"E362.*need names"):
+    with pytest.raises(ModelError, match=r"E362.*given by name"):
         sweep(oscillator(), {"spring.stiffness": [1.0]}, 1.0, keep=keep, progress=False)
 
 
@@ -132,8 +132,11 @@ def test_nothing_named_is_refused(keep):
     ("function", "words"),
     [
         (lambda run: run["nothing"], "UnknownName: E318 no quantity"),
-        (lambda run: "much", "it gives str"),
-        (lambda run: np.zeros(1 + int(run["spring.stiffness"] > 25.0)), r"of shape \(\d,\) in run \d, and of \(\d,\) in others"),
+        (lambda run: "much", "it returns str"),
+        (
+            lambda run: np.zeros(1 + int(run["spring.stiffness"] > 25.0)),
+            r"has shape \(\d,\) in run \d, but \(\d,\) in other runs",
+        ),
     ],
 )
 def test_a_function_that_fails_ends_the_sweep_and_says_why(function, words):

@@ -41,7 +41,7 @@ def test_a_store_is_gone_on_with_and_nothing_runs_twice(compiled, reference, tmp
         go()
     part = load_runs(tmp_path / "a.db")
     assert 3 <= len(part) < 40 and not part.complete and f"{len(part)} of 40 runs" in repr(part)
-    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call continues", caught.value.__notes__[0])
+    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call resumes the sweep", caught.value.__notes__[0])
     monkeypatch.undo()
     before, done = len(met), set(part["run"])
     whole = go()
@@ -86,11 +86,11 @@ def test_a_store_is_an_ordinary_database(compiled, reference, tmp_path):
 CHANGES = {
     "another end": ({"t_end": 2.0}, r"t_end: 1\.0, not 2\.0"),
     "another setting": ({"rtol": 1e-6}, 'setting "rtol"'),
-    "another seed": ({"seed": 1}, 'values of "spring.stiffness": not the same'),
+    "another seed": ({"seed": 1}, 'values of "spring.stiffness": different'),
     "fewer runs": ({"runs": 39}, "count of runs: 40, not 39"),
     "more runs of another seed": ({"runs": 41, "seed": 1}, "count of runs: 40, not 41"),
     "other values kept": ({"keep": {"q": peak("spring.q")}}, "kept as \"q\": last\\('spring.q'\\), not peak"),
-    "another model": ({"model": lambda: oscillator().connect(J1("other"), I("more", 1.0)) and changed()}, "model: not the same"),
+    "another model": ({"model": lambda: oscillator().connect(J1("other"), I("more", 1.0)) and changed()}, "model: different"),
 }
 
 
@@ -281,7 +281,7 @@ def test_a_changed_entry_is_noticed_in_a_file_that_is_already_open(compiled, sto
         connection.execute(LOSSES[loss])
     connection.close()
     for reading in (lambda: opened["q"] if loss != "a failure" else opened.failures, lambda: drawn(compiled, store=path)):
-        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db is damaged.*differs from its checksum.*an older copy"):
+        with pytest.raises(FileError, match=r"(?s)E364.*runs\.db is damaged.*does not match its checksum.*an older copy"):
             reading()
     assert len(drawn(compiled, store=tmp_path / "other.db")) == 40  # the advice
 
@@ -294,7 +294,7 @@ def test_a_run_that_is_stored_twice_is_noticed():
         store.begin({"plan": {}, "columns": [], "axes": [["run", 3]]}, dict)
         with store._transaction():
             store._insert(chunk, {}, {})
-    with pytest.raises(FileError, match=r"E364.*the numbers of the runs"):
+    with pytest.raises(FileError, match=r"E364.*the list of run numbers"):
         store.runs()
 
 

@@ -35,5 +35,5 @@ def test_an_account_without_storages_is_checked(monkeypatch) -> None:
     """The loop is solved as it once was, without its jump."""
     monkeypatch.setattr(evaluate, "jumps", lambda *of_a_loop: False)
     compiled = compile_model(circuit(LAWS["sign"][0]), progress=False)
-    with pytest.warns(UnreliableRunWarning, match=r"off by 0\.23 of the energy in play"):
+    with pytest.warns(UnreliableRunWarning, match=r"off by 0\.23 of the energy scale"):
         assert not compiled.simulate(1.0, progress=False).ok

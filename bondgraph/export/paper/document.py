@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 from xml.etree import ElementTree
 
+from bondgraph.assembly.implied_units import units_of
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -112,8 +113,9 @@ def paper_of(compiled: Compiled, digits: int) -> Paper:
         for each in body.definitions.definitions.values()
         for block in _definition(each, each.number in body.definitions.with_all_arguments, noted)
     ]
-    tabled = [*tables.parameters(compiled, letters, digits), *tables.states(compiled, letters, digits)]
-    tabled += tables.values(compiled, letters)
+    units = units_of(system)
+    tabled = [*tables.parameters(compiled, letters, units, digits), *tables.states(compiled, letters, units, digits)]
+    tabled += tables.values(compiled, letters, units)
     alike = [branch for top in tree for branch in top.all() if branch.index]
     blocks: list[Block] = [
         *summary(compiled, body.count, body.sought),

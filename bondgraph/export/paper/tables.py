@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,18 +31,18 @@ def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
     return groups_of
 
 
-def parameters(compiled: Compiled, letters: Letters, digits: int) -> list[Block]:
+def parameters(compiled: Compiled, letters: Letters, units: Mapping[str, str], digits: int) -> list[Block]:
     """Return every parameter with its value and unit."""
     system = compiled.system
     rows: Rows = []
     for first, names in groups(letters, (name for name, value in system.parameters.items() if np.size(value))).items():
         value = _several([system.parameters[name] for name in names], digits)
         idle: Words = () if first in letters.used else (" (in no equation)",)
-        rows.append((_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), (*value, *idle)))
+        rows.append((_symbol(letters, first), _name(first, names), _unit(units[first]), (*value, *idle)))
     return _table("Parameters.", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
 
 
-def states(compiled: Compiled, letters: Letters, digits: int) -> list[Block]:
+def states(compiled: Compiled, letters: Letters, units: Mapping[str, str], digits: int) -> list[Block]:
     """Return every state with its start value and its rate."""
     system, (x, _) = compiled.system, compiled.initial()
     rows: Rows = []
@@ -53,14 +53,12 @@ def states(compiled: Compiled, letters: Letters, digits: int) -> list[Block]:
         shape = system.values[first].shape or ()
         values = [start[name].reshape(shape) if shape else start[name][0] for name in names]
         rate: Words = (Math(_local(letters, first, rates[first])),)
-        rows.append(
-            (_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), rate, _several(values, digits))
-        )
+        rows.append((_symbol(letters, first), _name(first, names), _unit(units[first]), rate, _several(values, digits)))
     heads = ("symbol", "name", "unit", "rate", "initial value")
     return _table("States.", heads, (0.13, 0.24, 0.12, 0.12, 0.39), rows)
 
 
-def values(compiled: Compiled, letters: Letters) -> list[Block]:
+def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> list[Block]:
     """Return all other letters, with the value's name in the program, its shape and unit."""
     system = compiled.system
     listed = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
@@ -74,7 +72,7 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
         if first == "time":
             cells.append(((Math("t"),), (InlineCode("time"),), (), ("s",)))
         else:
-            cells.append((_symbol(letters, first), _name(first, [first]), (shape,), _unit(value.unit)))
+            cells.append((_symbol(letters, first), _name(first, [first]), (shape,), _unit(units[first])))
     half = (len(cells) + 1) // 2
     empty: tuple[Words, ...] = ((), (), (), ())
     right = [*cells[half:], empty][:half]

@@ -1,11 +1,12 @@
 """Balancing of couplings between states: balanced scales, the fastest rate of each state, and scales propagated along couplings.
 
-An entry B_ij > 0 says that state j drives state i. Within a strong component, find scales s that balance the couplings into each
-state with those out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x, the
-scales become d s and the rates do not change, to the last bit if d is a power of two. Balancing: E. E. Osborne, On
-pre-conditioning of matrices, J. ACM 7, 1960.
+An entry B_ij > 0 means that state j drives state i. Within a strong component, find scales s that balance the couplings into each
+state with the couplings out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x,
+the scales become d s and the rates do not change (bitwise, if d is a power of two). Balancing: E. E. Osborne, On pre-conditioning
+of matrices, J. ACM 7, 1960.
 
-The initial scales follow short cycles (ears); sweeps correct their small errors, and `strong_cycles` corrects large ones.
+The initial scales follow short cycles (ears); sweeps correct small errors of these scales, and `strong_cycles` corrects large
+errors.
 
 Runs in lanes must share one structure of couplings (sparsity pattern).
 """
@@ -24,7 +25,8 @@ MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 FAR = 16.0
 """Ratio of row and column sums, after all sweeps, above which couplings along ears differ greatly in strength."""
 MIN_GROWTH = 1.001
-"""Minimum growth of a scale that counts: without it, the scales of a ring with unit gains would creep upwards by rounding."""
+"""Smallest growth by which a scale is raised: without this limit, rounding would slowly raise the scales of a ring with unit
+gains."""
 
 
 def procedures(lanes: int) -> list[Procedure]:
@@ -87,14 +89,14 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
         for i in range(s.states):
             a, b = into[i], out_of[i]
             if a > 0.0 and b > 0.0 and uneven[0] == 1.0:
-                # All scales change at once, so each takes half the step of a sequential update.
+                # All scales change simultaneously, so each takes half the step of a sequential update.
                 scales[i] = scales[i] * sqrt(sqrt(a / b))
     are_balanced(s, values, scales, into, out_of, uneven, FAR)
 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
     """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of
-    its own takes the rate of the states that drive it. `work` holds three numbers per state and one flag, which becomes 1 in runs
+    its own takes the rate of the states that drive it. `work` holds three values per state and one flag, which becomes 1 in runs
     whose couplings are far from balanced: use `fastest_by_cycles` for these runs."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
@@ -106,7 +108,7 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
 
 
 def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
-    """Raise each state's rate to that of its fastest balanced coupling; a state without a rate takes the rate of its fastest
+    """Raise each state's rate to the rate of its fastest balanced coupling; a state without a rate takes the rate of its fastest
     driver."""
     for j in range(s.inners):
         k = s.inner[j]
@@ -138,7 +140,7 @@ def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Re
 
 
 def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Reals) -> None:
-    """Propagate scales along the couplings from state to state; `work` has room for one number per state and per coupling."""
+    """Propagate scales along the couplings from state to state; `work` has space for one value per state and per coupling."""
     n, reached, gain = s.states, work, work[s.states :]
     for k in range(s.couplings):
         row, column = s.rows[k], s.columns[k]

@@ -1,4 +1,4 @@
-"""Sizes of states that decay over many decades, where errors within their allowance could make the run diverge.
+"""Sizes of states that decay over many decades, where errors within the allowance could make the run diverge.
 
 A state that has decayed below its error allowance may have either sign, and if its rate is nonlinear, such as y' = -k y^2, it
 runs away from zero on the far side: y = -a diverges at the time 1 / (k a). An allowance based on the largest size so far is too
@@ -15,12 +15,12 @@ from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
 DECAYED = 1e-2
-"""Fraction of its largest size so far below which a state has decayed."""
+"""Fraction of a state's largest size so far, below which the state has decayed."""
 
 
 def follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> bool:
-    """Lower the sizes of decayed states that could run away, and of their decayed drivers, to the `recent` ones (n,); return True
-    if there are any."""
+    """Lower the sizes of decayed states that could run away, and of the decayed states that drive them, to their `recent` sizes
+    (n,); return True if there are any."""
     n, size, decayed, counts = w.n, w.size, w.reached, w.driven
     is_any = False
     for i in range(n):

@@ -3,9 +3,9 @@
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
-scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding of the rates
-(`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error does not
-count. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
+scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding error of the
+rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error is
+ignored. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ SCALE_PART = 0.1
 MAX_GUESS = 1e3
 """Largest scale of the guess for a loop unknown, relative to its size: a scale from the drivers alone can be far too large."""
 RENEWALS = tuple(2**k for k in range(2, 12))
-"""Numbers of steps after which the scales are refreshed."""
+"""Numbers of steps after which the scales are updated."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
-noise tests raise this number."""
+noise tests raise it."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: initial, after noise was found, and maximum."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance for this test, because the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Noise gain at which the noise of the drivers counts too, because rejections continued although the noise was known."""
+"""Noise gain from which the noise of drivers is included, because steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
-"""Largest noise from drivers that counts over the longest step, as a fraction of the size of the state."""
+"""Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Fraction of the tolerance above which noise matters; fraction of the largest power below which the noise of a power is
-rounding."""
+"""Fraction of the tolerance above which noise matters; fraction of the largest power below which the noise of a power is rounding
+error."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Fraction of the energy in play that counts as zero; fraction that is visible beside other energies; number of trial
+"""Fraction of the energy scale that counts as zero; fraction that is visible beside other energies; number of trial
 displacements; typical step as a fraction of the longest."""
 
 
@@ -74,7 +74,7 @@ def machine_code() -> Library:
 
 
 def weights_see(w: Control, x: Reals) -> None:
-    """Update the sizes with states x of the run."""
+    """Update the running sizes of the states with states x."""
     size = w.size
     for i in range(w.n):
         if finite(x[i]):
@@ -101,14 +101,14 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
         blur += abs(beyond[i] - held[i])
     for i in range(w.quadratures):
         work = larger(work, abs(q[i]))
-    # Energy below the rounding of the states is not a measure of errors.
+    # Energy below the rounding errors of the states is not a measure of errors.
     if energy + work > blur:
         w.energy = larger(w.energy, energy + work)
     measure_powers(w)
 
 
 def remember(w: Control, m: Reals) -> bool:
-    """Return True if the run has already begun a segment in these modes; else remember them."""
+    """Return True if the run has already begun a segment in these modes; otherwise record the modes."""
     count, seen = w.modes, w.seen
     for k in range(w.seen_count):
         is_same = True
@@ -170,7 +170,7 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
     """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state.
 
-    Try ever larger changes, because small ones are lost in the rounding of other energies.
+    Try larger and larger changes, because small changes are lost in the rounding errors of other energies.
     """
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
@@ -205,13 +205,13 @@ def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> f
 
 
 def has_zero_energy(w: Control, state: int) -> bool:
-    """Return True if the energy of a state with known energy per square is only rounding of the energy in play."""
+    """Return True if the energy of a state, known per square of the state, is within rounding error of the energy scale."""
     size = w.size[state]
     return w.squares[state] * (size * size) < w.energy * ZERO_ENERGY
 
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
-    """Return True if all energy that a state has had is only rounding of the energy in play: a symmetry forbids its motion.
+    """Return True if a state has never had energy beyond rounding error of the energy scale: a symmetry forbids motion.
 
     A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
     """
@@ -267,7 +267,8 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
             noise[i] = noise[i] + driven[i]
     if w.quadratures > 0:
         add_noise_of_powers(w, t, x, m, noise, larger(h, w.longest * USUAL_STEP))
-    # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding, unless all energy in play is.
+    # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding error, unless the energy scale
+    # is.
     is_significant = False
     for i in range(width):
         if not (i < n or noise[i] < largest * POWER_ROUNDING or h * noise[i] >= floor[i]):
@@ -284,7 +285,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, h: float) -> None:
-    """Add to the noise of the powers their changes due to the noise of the states."""
+    """Add the changes of the powers due to the noise of the states to the noise of the powers."""
     n, moved, sharp, blurred = w.n, w.moved, w.sharp, w.beyond
     for i in range(n):
         moved[i] = x[i] + h * noise[i]
@@ -297,7 +298,7 @@ def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, 
 
 
 def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float) -> None:
-    """Add to the noise of each state the noise of its drivers that is significant over the longest step."""
+    """Add the noise of a state's drivers, where it is significant over the longest step, to the noise of the state."""
     n, noise, values, driven, size, floor = w.n, w.sigma, w.values, w.driven, w.size, w.floor
     significant, rest = w.third, w.fourth
     longest, is_any = larger(h, w.longest), False
@@ -338,8 +339,8 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
 
 
 def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Measure the noise after rejections of steps of length h with the tolerance `relative`; raise the gain if noise was
-    known."""
+    """Measure the noise after steps of length h were rejected at the tolerance `relative`; raise the gain if noise had already
+    been found."""
     weights_refresh(w, t, x, m)
     noise, is_noisy = w.noise, False
     for i in range(w.n + w.quadratures):
@@ -366,7 +367,7 @@ def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Lower the sizes of decayed states to the `recent` ones if their error allowances are too coarse, and update their
+    """Lower the sizes of decayed states to their `recent` sizes where the error allowances are too coarse, and update the
     floors."""
     if follow_decay(w, t, x, m, recent):
         weights_refresh(w, t, x, m)

@@ -12,11 +12,11 @@ from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
-"""Number of mode sets that are remembered; further ones replace the oldest."""
+"""Number of mode sets that are remembered; a further set replaces the oldest."""
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
-"""Distances of states at which rounding noise is measured, relative to their sizes; number of states along each line."""
+"""Distances at which rounding noise is measured, relative to the sizes of the states; number of points along each line."""
 PATTERNS = 8
-"""Number of sparsity patterns of couplings that a run keeps; it looks up any other pattern again."""
+"""Number of sparsity patterns of couplings that a run keeps; any other pattern is looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
 """Progress of the natural scales computed ahead: only the fastest rates, or also the scales propagated along the couplings."""
 
@@ -57,11 +57,11 @@ Rooms = Annotated[list[Any], Array(SparsityPattern)]
 PatternLookup = Annotated[Callable[[Any], Any], Code(SparsityPattern)]
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
-"""Array with a number for each state and each integrated power."""
+"""Array with a value for each state and each integrated power."""
 PerValue = Annotated[Reals, Length(lambda c: max(c.n, c.storages, c.quadratures))]
 PerParameter = Annotated[Reals, Length(lambda c: c.parameters)]
 PerEntry = Annotated[Reals, Length(lambda c: c.entry_count)]
-"""Array with a number for each nonzero of the Jacobian."""
+"""Array with a value for each nonzero of the Jacobian."""
 Flags = Annotated[Ints, Length(lambda c: c.entry_count)]
 SeenModes = Annotated[Reals, Length(lambda c: MODE_SETS * c.modes)]
 Point = Annotated[Reals, Length(lambda c: 1 + c.n + c.modes)]
@@ -92,7 +92,7 @@ class Control(Table):
     speed: Reals
     scale: Reals
     nominal: Reals
-    # has_moved: 1 for a state whose rate or size is more than rounding; terms: scale of any other state, from the terms that
+    # has_moved: 1 for a state whose rate or size exceeds its rounding error; terms: scale of any other state, from the terms that
     # cancel in its rate.
     has_moved: PerState
     terms: PerState
@@ -106,7 +106,8 @@ class Control(Table):
     directions: Reals
     # Kept sparsity patterns, and the present one; meet: looks up a pattern by `nonzero_flags`. coupled_at: time, states and modes
     # of the present couplings. guesses: 1 for the guess for a loop unknown, on which the rates only seem to depend. For a run
-    # without Python (`pattern_rooms`): rooms for patterns, graph to be searched. Rows and columns of the entries of the Jacobian.
+    # without Python (`pattern_rooms`): buffers for patterns, graph to be searched. Rows and columns of the entries of the
+    # Jacobian.
     patterns: Patterns
     pattern: SparsityPattern
     meet: PatternLookup
@@ -167,7 +168,7 @@ class Control(Table):
     modes: int
     entry_count: int
     interpreted: bool
-    # Numbers of kept patterns and mode sets, and the place of the next one.
+    # Numbers of kept patterns and mode sets, and the index of the next of each.
     pattern_count: int
     oldest: int
     seen_count: int

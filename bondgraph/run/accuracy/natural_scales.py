@@ -1,8 +1,8 @@
 """Natural scales of states, from rates and their Jacobian: the size above which a state matters to the states coupled to it.
 
-A state at zero has no size yet to compare errors with. Its scale is its rate, or the scale of a coupled state, over the fastest
-rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves do. Each
-scale has the unit of its state.
+A state at zero has no size yet with which to compare errors. Its scale is its rate, or the scale of a coupled state, over the
+fastest rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves
+do. Each scale has the unit of its state.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-"""Times ahead (in longest steps) at which states without a scale are evaluated."""
+"""Look-ahead times, in longest steps, at which states without a scale are evaluated."""
 DISPLACEMENT = 0.1
 """Displacement of a state, relative to its scale, if its rate or the rate that it drives is zero."""
 DECADE = 10.0
 """Ratio of the times of successive evaluations of a source."""
 MIN_ERROR = 1e-150
-"""Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
+"""Smallest error allowance, for states that nothing drives: it keeps squared error ratios finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)
 ROUNDED = 64.0
-"""Number of rounding errors up to which a change of a state, or a power, is only rounding."""
+"""Number of rounding errors up to which a change of a state, or a power, is rounding error."""
 TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
-"""Times ahead, in longest steps, at which parameters are shifted; size of the relative shifts; step between the shifts of
+"""Look-ahead times, in longest steps, at which parameters are shifted; relative size of the shifts; step between the shifts of
 neighbouring parameters."""
 TOLERATED = 2.0**-30
 """Tolerated error of a state at zero, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
 """Ratio of the terms of a sum to its rounding error; ratio of a state's rounding error to its size below which the state has
-moved, and ratio of its size to its terms below which nothing has moved it."""
+moved, and ratio of the size to the terms of its rate up to which the state is unmoved."""
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Compute the natural scales of the states into `scales`, from their sizes; 0 where nothing drives a state."""
+    """Compute the natural scales of the states from their sizes, and store them in `scales`; 0 where nothing drives a state."""
     scales, later = w.scales, w.later
     propagated_scales(w, t, x, m, w.size)
     for i in range(w.n):
@@ -68,7 +68,7 @@ def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
 
 
 def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute propagated scales from the rates and couplings at (t, x) into `later`."""
+    """Compute propagated scales from the rates and couplings at (t, x), and store them in `later`."""
     couplings(w, t, x, m)
     if w.scaled == PROPAGATED:
         w.scaled = 0
@@ -79,7 +79,7 @@ def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> 
 
 
 def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute the scales before propagation into `later`, and raise `fastest` to at least the rate of the longest step."""
+    """Store the scales before propagation in `later`, and raise `fastest` to at least the rate of the longest step."""
     n, speed, driven, later = w.n, w.fastest, w.driven, w.later
     least = 1.0 / w.longest
     for i in range(n):
@@ -91,9 +91,9 @@ def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
 
 
 def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Compute the largest rate of each state into `driven`: now, and a fraction of its own time 1 / `fastest` later, when its
-    source may have begun to act. Over longer times the other states cannot be held fixed. If a rate grows steeply with the
-    source, as in an exponential law, the state itself moves earlier; its rate then counts over the shorter time."""
+    """Store in `driven` the largest rate of each state: now, and after a fraction of the state's time constant 1 / `fastest`,
+    when its source may have begun to act. Over longer times the other states cannot be held fixed. If a rate grows steeply with
+    the source, as in an exponential law, the state itself moves earlier; its rate is then scaled to the shorter time."""
     n, largest, speed, later, is_steep = w.n, w.driven, w.fastest, w.beyond, False
     if not w.rated:
         w.rates(formula_time(w, t), x, w.p, m, largest)
@@ -129,8 +129,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Find the states that have moved, or will move, by more than rounding. All other states take the scale of the terms that
-    cancel in their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
+    """Find the states that have moved, or will move, by more than rounding errors. All other states take the scale of the terms
+    that cancel in their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -162,8 +162,8 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Raise `sigma` to the changes of the rates, now and later, when the parameters are rounded differently: sums that cancel may
-    round alike at all states near x."""
+    """Increase `sigma` to at least the changes of the rates, now and later, when the parameters are rounded differently: sums
+    that cancel may round alike at all states near x."""
     p, above, below, sigma, speed, golden, is_steep = w.p_moved, w.beyond, w.held, w.sigma, w.fastest, 0.0, False
     for ahead in unrolled(TIMES):
         time = formula_time(w, t + ahead * w.longest)
@@ -194,8 +194,8 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states that nothing has moved towards the scales of the terms that cancel in their rates, so that
-    rounding does not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
+    """Raise the scales of states at rest, as far as the scales of the terms that cancel in their rates, so that rounding errors
+    do not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
     part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):
@@ -215,8 +215,8 @@ def raise_resting(w: Control) -> None:
 
 
 def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
-    """Return the energy, over the longest step, of the terms that cancel in the powers, if all powers are only rounding and no
-    energy is in play; else 0."""
+    """Return the energy, over the longest step, of the terms that cancel in the powers, if all powers are rounding error and the
+    energy scale is zero; else 0."""
     powers, sigma, top = w.beyond, w.sigma[w.n :], 0.0
     if w.quadratures == 0:
         return 0.0
@@ -263,7 +263,7 @@ def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
-    """Return True if the couplings were last evaluated at this time, state and modes; else remember them."""
+    """Return True if the couplings were last evaluated at this time, state and modes; otherwise record this point."""
     n, modes, kept, is_same = w.n, w.modes, w.coupled_at, w.coupled
     states, kept_modes = kept[1:], kept[n + 1 :]
     if time != kept[0]:
@@ -286,7 +286,7 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros: a kept one, or one that Python looks up to replace the oldest."""
+    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up to replace the oldest."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True
@@ -307,7 +307,7 @@ def find_pattern(w: Control) -> None:
 
 @inline
 def input_block(number: int, t: Reals, x: Reals, p: Reals, m: Reals) -> Reals:
-    """Return the block of inputs with this number."""
+    """Return the block of inputs with this index."""
     block = t
     if number == 1:
         block = x

@@ -1,7 +1,7 @@
-"""Memory for sparsity patterns ("rooms"), in which machine code builds the records that Python otherwise looks up.
+"""Buffers for sparsity patterns ("rooms"), in which machine code builds the records that Python otherwise looks up.
 
 Exported C code cannot call Python, and a run with more patterns than it keeps would call Python too often. Such runs build the
-structure of a new pattern in the room of the oldest one.
+structure of a new pattern in the buffer of the oldest pattern.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def machine_code() -> Library:
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:
-    """Make the pattern of the `nonzero_flags`, with its structure, in the oldest room, which now precedes `oldest`."""
+    """Build the pattern of the `nonzero_flags`, with its structure, in the oldest buffer, which is the one before index
+    `oldest`."""
     pattern = w.rooms[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)

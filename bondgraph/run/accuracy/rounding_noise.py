@@ -1,11 +1,11 @@
-"""Rounding noise of rates and powers, measured by differences between states that differ by little more than rounding.
+"""Rounding noise of rates and powers, measured by differences between almost equal states.
 
 At states on a line, spaced by about 2^-45 of their size, exact rates differ from a smooth curve by far less than their rounding
 errors. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes rounding inside the formulas, and rounding of the states at which they are evaluated. Numbers much larger than
-the states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show
-that values are smooth. Points are evaluated one by one or in SIMD lanes.
+The result includes rounding errors inside the formulas, and rounding errors of their arguments. Numbers much larger than the
+states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show that
+values are smooth. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def directions(n: int) -> np.ndarray:
 
 
 def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Measure the rounding noise of rates and powers into `sigma`; the larger of `size` and `scale` is the size of a state."""
+    """Measure the rounding noise of rates and powers, and store it in `sigma`; the larger of `size` and `scale` is the size of a
+    state."""
     n, scales, sigma, third, fourth = w.n, w.scales, w.sigma, w.third, w.fourth
     width = n + w.quadratures
     for i in range(n):
@@ -79,7 +80,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the points as `points_in_turn` does, but several at once with SIMD kernels."""
+    """Evaluate the points as `points_in_turn` does, but several simultaneously with SIMD kernels."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)
@@ -101,7 +102,7 @@ def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def broadcast(values: Reals, wide: Reals, count: int, lanes: int) -> None:
-    """Put the same numbers into every lane."""
+    """Copy the same values into every lane."""
     for i in range(count):
         for lane in range(lanes):
             wide[i * lanes + lane] = values[i]
@@ -131,7 +132,7 @@ def second_difference(values: Reals, width: int) -> float:
 
 
 def noise_estimates(w: Control, points: Reals) -> None:
-    """Estimate the noise into `third` and `fourth`, from third and fourth differences of the points of one span."""
+    """Estimate the noise, and store it in `third` and `fourth`, from third and fourth differences of the points of one span."""
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0

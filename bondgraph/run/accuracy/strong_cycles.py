@@ -1,8 +1,8 @@
-"""Scales that balance strong cycles of couplings before weak ones, for couplings that the sweeps of `balancing` leave uneven.
+"""Scales that balance strong cycles of couplings before weak cycles, for couplings that the sweeps of `balancing` leave uneven.
 
-Couplings of states nearly at rest can be products of tiny numbers: 1e-100 next to 1e5 ahead of the bending wave in a beam. Ears
-are short cycles found without regard to values; an ear may include such a coupling, and its scales are then wrong by a hundred
-decades. Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one
+Couplings of states nearly at rest can be products of tiny numbers: in a beam ahead of the bending wave, 1e-100 occurs next to
+1e5. Ears are short cycles found without regard to values; an ear may include such a coupling, and its scales are then wrong by a
+hundred decades. Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next cycle
 (max-balancing: H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level bounds the couplings between clusters.
 Relaxation (Bellman and Ford) finds scales within this bound, or a cycle with a larger mean. Means within the ratio of two levels
 count as equal.
@@ -18,13 +18,13 @@ from bondgraph.emit.kernel_language.language import Ints, Length, Reals, Table, 
 from bondgraph.run.sparsity.structure import Structure
 
 STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
-"""Ratio of successive levels; smallest growth of a scale that counts in a relaxation."""
+"""Ratio of successive levels; smallest growth by which a relaxation raises a scale."""
 WEAKEST = 2.0**-100
 """Level, relative to the strongest cycle, below which cycles are left unbalanced."""
 HIGHEST, LOWEST = 1e250, 1e-250
 """Range of the levels; if couplings are faster because scales overflow, all scales restart at one."""
 NO_DRIVER = -1
-"""Driver of a cluster that no coupling has raised."""
+"""`driver` of a cluster whose scales no coupling has raised."""
 
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 
@@ -77,7 +77,7 @@ def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
 
 @inline
 def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
-    """Return coupling k with these scales, 1/s."""
+    """Return the strength of coupling k at the given scales, 1/s."""
     return values[k] * scales[s.columns[k]] / scales[s.rows[k]]
 
 
@@ -105,7 +105,7 @@ def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, leve
 
 
 def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
-    """Return True if the drivers of a state's cluster lead back to it; mark the clusters on the way."""
+    """Return True if the chain of drivers of a state's cluster returns to it; mark the clusters along the chain."""
     g.marks = g.marks + 1
     if g.cluster[start] != start:
         return False

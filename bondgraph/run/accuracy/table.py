@@ -31,7 +31,7 @@ class Rounding:
 
     Parameters
     ----------
-    steps : number of steps controlled to the rounding of the rates instead of the tolerance.
+    steps : number of steps controlled to the rounding errors of the rates instead of the tolerance.
     rtol : largest tolerance of these steps; 0 if there are none.
     states : names of the states with noisy rates.
     """
@@ -45,7 +45,7 @@ _NO_ROUNDING = Rounding()
 
 
 class ErrorWeights:
-    """Error weights of a run, in a table that machine code shares.
+    """Error weights of a run, in a table shared with machine code.
 
     Parameters
     ----------
@@ -119,7 +119,6 @@ class ErrorWeights:
         self._measure_rounding = ctypes.CFUNCTYPE(None, *at)(library.address("rounding"))
 
     def _interpret(self, steps: InterpretedSteps) -> None:
-        """Evaluate the couplings by interpreted steps."""
         table, alone = self.table, steps.alone
         arrays = {
             "places": steps.positions,
@@ -141,7 +140,7 @@ class ErrorWeights:
         table["step_count"], table["group_count"], table["stride"] = len(alone.fields), steps.groups, alone.stride
 
     def use_lanes(self, kernels: LaneKernels) -> None:
-        """Use SIMD kernels, which evaluate several points at once."""
+        """Use SIMD kernels, which evaluate several points simultaneously."""
         table, program, lanes = self.table, self._bound.program, kernels.lanes
         if self._lane_kernels is kernels:
             return
@@ -159,13 +158,13 @@ class ErrorWeights:
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Update the sizes with states x of the run."""
+        """Update the running sizes of the states with states x."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """Return the rounding limit of a run up to x in which `steps` steps, at tolerance `relative`, were controlled to the
-        rounding of the rates."""
+        """Return the rounding limit of a run up to x in which the rounding errors of the rates exceeded the tolerance `relative`
+        in `steps` steps."""
         if not steps:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):
@@ -174,11 +173,11 @@ class ErrorWeights:
         if not reached.size:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
-        # The gain by which repeated noise tests raise the weights is not rounding.
+        # The gain by which repeated noise tests raise the weights is not rounding error.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if all energy that a state has had is rounding (`error_weights.at_rest`)."""
+        """Return True if the largest energy of a state so far is within rounding error (`error_weights.at_rest`)."""
         x, m, self.table["resting"] = _contiguous(x), _contiguous(m), 0
         result = bool(self._rests(self.table.address, t, address_of(x), address_of(m), state))
         self._lookup.check()
@@ -186,7 +185,7 @@ class ErrorWeights:
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return natural scales (n,) of given changes of the states, `columns` (k, n) with their rates (k, n), propagated along
-        the couplings; 0 where nothing drives them."""
+        the couplings; 0 for states that nothing drives."""
         couplings = self._bound.jacobian_couplings(t, x, m)
         with np.errstate(all="ignore"):
             speed = fastest_rates(couplings, self._longest)
@@ -194,7 +193,7 @@ class ErrorWeights:
             return np.array([propagated(couplings, speed, scale) for scale in np.fmax(np.abs(columns), moved)])
 
     def noise_of_rates(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, longest: float) -> np.ndarray:
-        """Return the standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their
+        """Return the standard deviation of the rounding error of each rate and each power (n + quadratures,), per second in their
         units, for states of `sizes` (n,) and the `longest` step, s."""
         x, m, kept = _contiguous(x), _contiguous(m), self.scale.copy()
         self.scale[:], self.table["longest"] = sizes, longest
@@ -203,7 +202,7 @@ class ErrorWeights:
         return self.table.arrays["sigma"].copy()
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment; compute new scales if its modes are new or a state has no scale yet."""
+        """Begin a segment (`weights_begin`)."""
         x, q, m = _contiguous(x), _contiguous(q), _contiguous(m)
         self._begin(self.table.address, t, address_of(x), address_of(q), address_of(m))
         self._lookup.check()
@@ -215,14 +214,14 @@ class ErrorWeights:
         self._lookup.check()
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Refresh the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
-        the rounding of the rates."""
+        """Update the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
+        the rounding error of the rates."""
         x, m = _contiguous(x), _contiguous(m)
         self._test_noise(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain, and measure the noise again after long use."""
+        """Lower the noise gain (`weights_decay`)."""
         x, m = _contiguous(x), _contiguous(m)
         self._decay(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
@@ -233,7 +232,7 @@ class ErrorWeights:
 
 
 def fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
-    """Return the fastest rate at which each state is coupled (n,), 1/s, at least that of the longest step, s."""
+    """Return the fastest rate at which each state is coupled (n,), 1/s, but at least the reciprocal of the longest step (s)."""
     n, structure, values = len(couplings.diagonal), couplings.structure, _contiguous(couplings.values)
     rates, work, cycles = np.empty(n), np.empty(3 * n + 1), strong_cycles(n)
     places = [structure.table.address, cycles.address, *map(address_of, (values, couplings.diagonal, rates, work))]
@@ -249,7 +248,6 @@ def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarr
 
 
 def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
-    """Call a procedure of `balancing`."""
     values = _contiguous(couplings.values)
     places = [couplings.structure.table.address, address_of(values), *map(address_of, arrays)]
     _procedure(name, len(places))(*places)
@@ -268,14 +266,13 @@ def strong_cycles(n: int) -> FieldTable:
 
 
 def _contiguous(values: np.ndarray) -> np.ndarray:
-    """Return the values as a contiguous array of floats."""
     return np.ascontiguousarray(values, dtype=float)
 
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
     has advanced `oldest`. Most runs meet few patterns, and each is looked up once. A run that meets more patterns than it keeps
-    builds all further ones in machine code (`pattern_rooms`), without the callback."""
+    builds all further patterns in machine code (`pattern_rooms`), without the callback."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 
@@ -304,6 +301,6 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
         patterns[slot] = pattern(nonzero_flags)
         return patterns[slot].address
 
-    # Machine code cannot continue without a pattern; an empty one is harmless until the exception is raised.
+    # Machine code cannot continue without a pattern; an empty pattern is harmless until the exception is raised.
     none = pattern(np.zeros_like(nonzero_flags))
     return patterns, PythonCallback(looked_up, lambda: none.address, persistent=True, has_argument=True)

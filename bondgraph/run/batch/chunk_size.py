@@ -11,7 +11,7 @@ class ChunkTarget:
 
     Parameters
     ----------
-    seconds : longest duration of a chunk, once the duration of a run is known.
+    seconds : longest duration of a chunk, s, once the duration of a run is known.
     shortest : shortest duration of a chunk when workers share the remaining runs, s.
     least, most : bounds on the runs of a chunk.
     growth : largest factor from one chunk to the next; None for no limit.

@@ -34,7 +34,7 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate room for these numbers of runs, states, modes and samples; kept quantities have no values yet."""
+        """Allocate memory for these numbers of runs, states, modes and samples; kept quantities have no values yet."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))
@@ -56,7 +56,7 @@ class RunBatch:
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return parameters, states and modes of many runs as contiguous rows of floats, no rows if there are no runs; raise E305 if
-    their shapes do not fit."""
+    their shapes do not match."""
     lengths = (program.parameters, program.states, program.modes)
     blocks = [_rows(argument) for argument in (p, x0, m0)]
     counts = {len(block) for block in blocks if block is not None} - {1}
@@ -65,13 +65,13 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
         shown = ("no numbers" if block is None else block.shape for block in blocks)
         shapes = ", ".join(f"{name} {block}" for name, block in zip(("p", "x0", "m0"), shown, strict=True))
         title = f"runs take blocks (runs, {lengths[0]}), (runs, {lengths[1]}) and (runs, {lengths[2]})"
-        raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one for all",)))
+        raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one row for all runs",)))
     rows = [block[:0] if counts == {0} else block for block in blocks if block is not None]
     return rows[0], rows[1], rows[2]
 
 
 def _rows(argument: Any) -> np.ndarray | None:
-    """Return numbers as contiguous rows of floats; None for anything else."""
+    """Return values as contiguous rows of floats; None for anything else."""
     array = argument if isinstance(argument, np.ndarray) and argument.dtype.kind == "f" else real(argument)
     return None if array is None else np.atleast_2d(np.ascontiguousarray(array, dtype=float))
 
@@ -92,8 +92,8 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows p, x and m of all runs; `ended` makes a single run from its numbers and returns its result and end;
-    `wanted` are the sample times, since the start and on the user's clock.
+    `blocks` are the rows p, x and m of all runs; `ended` computes a single run from its row and returns the result and the end of
+    the run; `wanted` as in `PreparedProgram`.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class BatchCollector:
         return lost.tolist()
 
     def forget(self, runs: np.ndarray | slice) -> None:
-        """Reset the ends of some runs to their starts."""
+        """Reset the final values of some runs, as if they had not begun."""
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start
@@ -157,7 +157,7 @@ class BatchCollector:
             return
         if result.failure is None:
             self.batch.times_end[run], at = self._date(end.t), {"x": end.x, "m": end.m, "integrals": end.q}
-        else:  # values after the last valid sample do not count
+        else:  # values after the last valid sample are ignored
             self.batch.times_end[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
         for name, values in self._rows.items():
             values[run] = at[name]
@@ -175,7 +175,7 @@ class BatchCollector:
                 self._found[item.name][run] = measured
 
     def _date(self, since: Any) -> Any:
-        """Convert times since the start to the user's clock; the end becomes exactly the end that the user requested."""
+        """Convert times since the start to the user's clock; the final time becomes exactly the requested time."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> BatchResult:

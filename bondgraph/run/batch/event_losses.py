@@ -41,8 +41,8 @@ def add_energies(r: BatchTable, sign: float, clock: float, x: Reals, m: Reals) -
 
 
 def note_events(r: BatchTable) -> None:
-    """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before the event, except
-    at the start (`results.energy_account`)."""
+    """Process the rows of the log, and empty the log. A sample at the exact time of an event shows the values before the event,
+    except at the start (`results.energy_account`)."""
     events, closing = r.table.instants, r.closing
     n, modes = events.n, events.modes
     for k in range(events.logged):

@@ -1,4 +1,4 @@
-"""Table of the loop over many runs."""
+"""Table of fields for the loop over many runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BatchTable(Table):
     rejected_counts: Ints
     rate_counts: Ints
     event_counts: Ints
-    # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept number, in kept (runs,
+    # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept value, in kept (runs,
     # kept_count); meant: transitions that each event measure counts; before: values at the last node of the trapezoidal rule;
     # totals: sums and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples;
     # jumps: 1 if an event lies between a sample and the previous one; window: samples around a peak; series (runs, wanted_count,
@@ -71,8 +71,8 @@ class BatchTable(Table):
     series: Reals
     # Energies: signs of powers; lost: energy that each of the `balances` has lost at events before each sample, J, with the first
     # `lost_rows` rows set; lost_totals: the losses so far; storage_balances, power_balances: balance of each storage and power.
-    # For each balance, begun: energy at the start; worst, play_most: largest residual and energy in play; closing, play: residual
-    # and energy in play at a sample.
+    # For each balance, begun: energy at the start; worst, play_most: largest residual and energy scale; closing, play: residual
+    # and energy scale at a sample.
     signs: Reals
     energies: Annotated[Reals, Length(lambda r: r.storages)]
     rates: Annotated[Reals, Length(lambda r: r.states)]

@@ -50,7 +50,7 @@ class Image:
     places : (word, word that it points to); calls : (word, name of a function).
     pointers : words that point into the block, now or in the course of a run.
     every : first word and kind of each table, including those that other tables point to.
-    extents : first words and lengths of the stretches of memory: tables and arrays, merged where they overlap.
+    extents : first words and lengths of the memory ranges: tables and arrays, merged where they overlap.
     tables, arrays : first words of some tables and arrays, by the names that the caller gave them.
     """
 
@@ -64,12 +64,12 @@ class Image:
     arrays: Mapping[str, int]
 
     def word(self, table: str, field: str) -> int:
-        """Return the word of a field of a table."""
+        """Return the index of the word of a table's field."""
         first, fields = self.tables[table]
         return first + fields.kind.layout()[field][0]
 
     def segments(self, gap: int = 4) -> list[tuple[int, np.ndarray]]:
-        """Return the nonzero stretches of the block with their first words; stretches at most `gap` zeros apart are joined."""
+        """Return the nonzero ranges of the block with their first words; ranges at most `gap` zeros apart are joined."""
         filled = np.flatnonzero(self.words)
         cuts = np.flatnonzero(np.diff(filled) > gap + 1) + 1
         stretches = np.split(filled, cuts) if len(filled) else []
@@ -142,7 +142,6 @@ def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], n
 
 
 def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
-    """Yield tables and all tables that they point to, each once."""
     waiting, seen = list(tables), set[int]()
     while waiting:
         table = waiting.pop(0)
@@ -158,7 +157,6 @@ def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
 
 
 def _pieces(table: FieldTable) -> Iterator[np.ndarray]:
-    """Yield the memory of a table and of its arrays."""
     yield table.memory
     for name, kind in types_of(table.kind).items():
         if isinstance(kind, Array) and table[name]:
@@ -166,7 +164,7 @@ def _pieces(table: FieldTable) -> Iterator[np.ndarray]:
 
 
 class _Memory:
-    """Stretches of memory in the order in which the walk meets them, merged where they overlap."""
+    """Memory ranges in the order in which the walk meets them, merged where they overlap."""
 
     def __init__(self, pieces: Iterable[np.ndarray]):
         extents: list[list[int]] = []
@@ -184,14 +182,14 @@ class _Memory:
         self._starts = [starts[i] for i in range(len(extents))]
 
     def word(self, address: int) -> int:
-        """Return the word of an address; 0 for an address outside the memory, such as that of an empty array."""
+        """Return the word of an address; 0 for an address outside the memory, such as the address of an empty array."""
         k = int(np.searchsorted(self._begins, np.uint64(address), side="right")) - 1
         if k < 0 or address >= self._ends[k]:
             return 0
         return self._starts[k] + (address - int(self._begins[k])) // _WORD
 
     def extents(self) -> tuple[tuple[int, int], ...]:
-        """Return the first word and the length of each stretch."""
+        """Return the first word and the length of each range."""
         sizes = [-(-(end - int(begin)) // _WORD) for begin, end in zip(self._begins, self._ends, strict=True)]
         return tuple(sorted(zip(self._starts, sizes, strict=True)))
 

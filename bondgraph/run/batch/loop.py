@@ -34,8 +34,8 @@ def machine_code() -> Library:
 
 def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
     """Return True if a run from the modes m has a non-finite value at a sample, an energy residual above the limit at a requested
-    sample, a lost loop, or constraints that may lose rank. Runs in lanes have neither events nor loops, and `lanes` of their
-    samples are checked at once."""
+    sample, a lost solution of an algebraic loop, or constraints that may lose rank. Runs in lanes have neither events nor loops,
+    and `lanes` of their samples are checked simultaneously."""
     c, look, energies = r.table, r.look, r.energies
     storages, balances, energies_of = c.weights.storages, r.balances, c.weights.energies
     if look is not None:
@@ -103,7 +103,7 @@ def are_finite(r: BatchTable, row: Reals, date: float, m: Reals) -> bool:
 
 @inline
 def balance_energies(r: BatchTable, row: Reals, k: int) -> None:
-    """Update the largest residual and energy in play of each balance from a sample."""
+    """Update the largest residual and energy scale of each balance from a sample."""
     c, balances, closing, play, energies = r.table, r.balances, r.closing, r.play, r.energies
     for b in range(balances):
         play[b] = 0.0
@@ -126,7 +126,7 @@ def balance_energies(r: BatchTable, row: Reals, k: int) -> None:
 
 
 def check_run(r: BatchTable, m: Reals) -> bool:
-    """Examine a single run that has reached its end from the modes m."""
+    """Examine a single run that started in the modes m and has reached its end."""
     forget_events(r)
     finish_events(r, 0)
     return examine(r, m, 1)

@@ -1,4 +1,4 @@
-"""Measures of a run in machine code, equal to those of `run.measures` to the last bit.
+"""Measures of a run in machine code, bitwise equal to the measures of `run.measures`.
 
 Samples and events are measured in order of time: `measure_event` measures the samples before an event, then both sides of the
 event, and `keep` the remaining samples after the end of the run.
@@ -30,7 +30,7 @@ def forget_measures(r: BatchTable) -> None:
 
 
 def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> float:
-    """Return the number with this source and index at a sample with this row and the modes m."""
+    """Return entry `place` of the `row`, the outputs or the modes m of a sample, whichever `source` names."""
     if source == ROW:
         return row[place]
     if source == OUTPUT:
@@ -74,13 +74,13 @@ def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, s
 
 @inline
 def sign_of(rule: int) -> float:
-    """Return -1 for measures of the smallest value."""
+    """Return -1 for measures of the smallest value, else 1."""
     return -1.0 if rule == MachineRule.LOWEST else 1.0
 
 
 def measure_until(r: BatchTable, run: int, since: float) -> None:
-    """Measure the samples of a run before this time since the start. A sample at the time of an event is not a node of the
-    trapezoidal rule; the two sides of the event are.
+    """Measure the samples of a run before the time `since`, counted from the start. A sample at the time of an event is not a
+    node of the trapezoidal rule; the two sides of the event are.
     """
     width, count = r.table.width, r.series_count
     while r.measured < r.wanted_count:
@@ -128,7 +128,7 @@ def measure_event(r: BatchTable, run: int, row: Reals) -> None:
 
 
 def extreme(r: BatchTable, j: int) -> float:
-    """Return the largest or smallest value of kept number j, as `result.extreme` finds it."""
+    """Return the largest or smallest value of kept value j over the run, as `result.extreme` finds it."""
     samples, best, sign, top = r.wanted_count, r.best, sign_of(r.rules[j]), r.tops[j]
     value = best[j]
     first = top - 2 if top >= 2 else 0

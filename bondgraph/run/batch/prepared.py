@@ -1,4 +1,4 @@
-"""Prepared program: check settings once, then make single runs with a `Result` each, or a batch in one call."""
+"""Prepared program: check settings once, then do single runs with a `Result` each, or a batch in one call."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Return settings with zero for all numbers of a run, and the requested sample times, since the start and on the user's
-    clock.
+    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times (`PreparedProgram.wanted`).
 
-    Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
+    Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for unknown choices, E306 for other
+    settings.
     """
     start, end = checks.span_of(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
@@ -78,7 +78,7 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
     return checked, (since, dates)
 
 
-# A run warns if the rounding of its rates limits more than this fraction of its steps.
+# A run warns if the rounding errors of its rates limit more than this fraction of its steps.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepOptions()
@@ -87,11 +87,11 @@ _ALL = KeepOptions()
 @answer_old_names
 @dataclass(frozen=True)
 class PreparedProgram:
-    """Program with the settings of its runs. Several threads may use it at once.
+    """Program with the settings of its runs. Several threads may use it simultaneously.
 
-    `wanted` are the requested sample times, since the start and on the user's clock, (k,) each; `settings` has zeros for the
-    numbers of a run, and additional sample times for checks of the constraints. `kept` selects the quantities that single runs
-    keep; None keeps all.
+    `wanted` are the requested sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros for
+    the values of a run (p, x, m), and further sample times for checks of the constraints. `kept` selects the quantities that
+    single runs keep; None keeps all.
     """
 
     program: Program
@@ -122,7 +122,7 @@ class PreparedProgram:
 
     @property
     def _passes(self) -> bool:
-        """True if runs pass singular positions."""
+        """True if runs may pass through singular positions."""
         return self.settings.singular == "keep"
 
     @cached_property
@@ -132,8 +132,8 @@ class PreparedProgram:
         return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
-        """Return the settings with the numbers of a run. Raises `RunError` E305 for counts that do not fit, E308, E309, E310 for
-        values that are not finite.
+        """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
+        E309, E310 for values that are not finite.
         """
         program = self.program
         lengths = (program.states, program.parameters, program.modes)
@@ -144,7 +144,6 @@ class PreparedProgram:
         return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
-        """Return the settings with a copy of these samples."""
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
@@ -162,13 +161,15 @@ class PreparedProgram:
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
         if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
             named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
-            text = f"the tolerance lies below the rounding of the rates of {named}: {noise.steps} of {result.statistics.steps}"
+            text = (
+                f"the tolerance is below the rounding error of the rates of {named}: {noise.steps} of {result.statistics.steps}"
+            )
             text += f" steps were controlled to an rtol of {noise.rtol:.2g}, not {rtol:g}"
             warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
         return result
 
     def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
-        """Run once, and record failure or doubts in the result without warnings."""
+        """Run once, and record a failure or validity concerns in the result, without warnings."""
         return self.ended(x0, p, m0, progress)[0]
 
     def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
@@ -197,12 +198,10 @@ class PreparedProgram:
             return kept.result(settings, bar, begin)
 
     def _made(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
-        """Run once, in machine code if possible, else in Python."""
         end = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
         return end or self._in_python(settings, begin, bar)
 
     def _in_python(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
-        """Run once from the start in Python."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
         run = Hybrid(
             bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
@@ -233,13 +232,12 @@ class PreparedProgram:
             return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _is_whole(self, result: Result) -> bool:
-        """Return True if all values of a result are valid."""
         values = result.t, result.p, result.x, result.m, result.integrals
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """Run once from contiguous arrays of floats, p (parameters,), x0 (n,), m0 (modes,), which are not checked, without
-        warnings. Runs that machine code cannot finish go through `judged`, which is slower."""
+        """Run once, without checks or warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,). A run
+        that machine code cannot finish is repeated by `ended`, which is slower."""
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])
@@ -281,20 +279,18 @@ class PreparedProgram:
         ----------
         keep : further quantities to keep of each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the name
             of a quantity to keep at all samples.
-        threads : number of threads, by default one per processor. The results do not depend on it.
-        check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
-            the check and its cost, and does not report such runs.
-        lanes : number of runs in the lanes of the processor's vectors, 1, 2, 4, 8 or 16; by default as many as fit, if the batch
-            has `MANY` runs and the model allows it. The results do not depend on it.
-        gpu : launcher of runs on a GPU; the CPU by default. The results do not depend on it. The CPU repeats runs that a GPU
-            cannot judge.
+        threads : number of threads, by default one per processor. check_rank : True to check along each run for positions where
+            its constraints lose rank, as single runs do; False skips the check and its cost, and does not report such runs.
+        lanes : number of runs in the lanes of the processor's vectors, 1, 2, 4, 8 or 16; by default as many as a vector holds, if
+            the batch has `MANY` runs and the model allows it. gpu : launcher of runs on a GPU; the CPU by default. The CPU
+            repeats runs whose validity a GPU cannot check.
 
-        Every run equals a single run to the last bit. Runs in machine code (`in_machine_code`) advance a chunk per call without
-        the interpreter's lock; a run that ends early or is in doubt is repeated as a single run, which reports the reason. All
-        other runs, and runs whose checked constraints are redundant, are single runs.
+        Every run is bitwise equal to a single run, for all threads, lanes and devices. Runs in machine code (`in_machine_code`)
+        advance a chunk per call without the interpreter's lock; a run that ends early or may be invalid is repeated as a single
+        run, which reports the reason. All other runs, and runs whose checked constraints are redundant, are done as single runs.
 
-        Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for invalid counts of lanes or threads,
-        E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.
+        Raises `RunError` E305 for blocks whose shapes do not match each other or the program, E306 for invalid counts of lanes or
+        threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
@@ -309,7 +305,6 @@ class PreparedProgram:
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
-        """Yield a workspace that no other thread uses."""
         try:
             space = self._spaces.pop()
         except IndexError:
@@ -323,7 +318,8 @@ class PreparedProgram:
 
 
 def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
-    """Check the settings and choose the method. Raises `RunError` as `simulate` does, except for the numbers of a run."""
+    """Check the settings and choose the method. Raises `RunError` as `simulate` does, except for the values p, x and m of a
+    run."""
     checks.check_names(settings, SETTINGS)
     all_settings: RunSettings = {**DEFAULTS, **settings}
     checked, wanted = checked_settings(program, t_end, all_settings)

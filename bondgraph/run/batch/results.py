@@ -18,13 +18,13 @@ from bondgraph.run.results.result import Result
 from screws.names import answer_old_names
 
 CPU = "cpu"
-"""Device name of runs made by the CPU."""
+"""Device name of runs computed by the CPU."""
 _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """Measure that is kept of every run: its name, shape, and the indices of its numbers in the source; for a measure of events,
+    """Measure that is kept of every run: its name, shape, and the indices of its values in the source; for a measure of events,
     the transitions that it counts."""
 
     name: str
@@ -40,23 +40,23 @@ class KeptOfRun:
 
     @property
     def size(self) -> int:
-        """Return the count of numbers, per sample for a series."""
+        """Return the number of values, per sample for a series."""
         return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:
-        """Return the numbers of a single run, (*shape) or (samples, *shape); NaN after an early end."""
+        """Return the kept values of a single run, (*shape) or (samples, *shape); NaN after an early end."""
         failed = result.failure is not None and not self.over_time
         return np.full(self.shape, np.nan) if failed else self.measure(result)
 
 
 def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
-    """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and the kernel of the outputs among them.
+    """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and a kernel for the outputs that these measures need.
 
     Raises `RunError` E345 with all quantities that cannot be kept or have no name.
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
-        raise RunError(Problem("E345", f"quantities to keep need names, not {keep!r}"[:100], cures=cures))
+        raise RunError(Problem("E345", f"quantities to keep must be given by name, not as {keep!r}"[:100], cures=cures))
     asked = {name: measure_of(measure) for name, measure in keep.items()}
     if wrong := {name: why for name, measure in asked.items() if (why := why_not(measure, program))}:
         details = tuple(f'"{name}": {why[0]}' for name, why in wrong.items())
@@ -96,8 +96,8 @@ class BatchResult:
         ended early.
     failures, warnings : by run number, the reason for an early end, and the reasons why a run that reached its end cannot be
         trusted.
-    errors : by run number, the error in its input numbers.
-    by_gpu : name of the GPU, and a mask (runs,) of the runs that it made; None if the CPU made all.
+    errors : by run number, the error in the input values of the run.
+    by_gpu : name of the GPU, and a mask (runs,) of the runs that it computed; None if there are none.
     """
 
     t: np.ndarray
@@ -118,12 +118,13 @@ class BatchResult:
         return len(self.t)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return the numbers kept under a name."""
+        """Return the values kept under a name."""
         return self.kept[name]
 
     @property
     def device(self) -> np.ndarray:
-        """Device that made each run (runs,): "cpu" or the name of a GPU; the CPU makes runs that a GPU cannot judge."""
+        """Device that computed each run (runs,): "cpu" or the name of a GPU; the CPU computes the runs that a GPU cannot
+        check."""
         name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_gpu is None else self.by_gpu
         return np.where(made, name, CPU)
 

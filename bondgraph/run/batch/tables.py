@@ -1,4 +1,4 @@
-"""Table of the loop over many runs: fill in the data common to all runs, then the numbers of a slice of the runs."""
+"""Table of the loop over many runs: fill in the data common to all runs, then the values of a slice of the runs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def table_of(
     kept: Sequence[KeptOfRun],
     outputs: Kernel | None,
 ) -> FieldTable:
-    """Return the table of a batch, common to all runs: sample times, since the start and on the user's clock; the `wanted` ones;
-    kept quantities with the kernel of their outputs; limits; and work space except for rows and modes at the samples."""
+    """Return the table of a batch, common to all runs: sample times, from the start and on the user's clock; the `wanted` times
+    among them; kept quantities with the kernel of their outputs; limits; and work space, except for rows and modes at the
+    samples."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
@@ -88,7 +89,7 @@ def table_of(
 def _numbers_of(
     program: Program, kept: Sequence[KeptOfRun]
 ) -> tuple[tuple[list[int], list[int], list[int], list[float]], list[int]]:
-    """Return rules, sources, places and initial values of the kept numbers, and the transitions that count."""
+    """Return rules, sources, indices and initial values of the kept values, and flags of the transitions to count."""
     rules, sources, indices, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
     for item in kept:
         rule = item.measure.kind.machine
@@ -104,7 +105,7 @@ def _numbers_of(
 
 
 def put_runs(table: FieldTable, blocks: tuple[np.ndarray, np.ndarray, np.ndarray], runs: slice, batch: RunBatch) -> None:
-    """Point the table to a slice of the runs p, x and m, (runs or 1, numbers) each, and to their places in the batch."""
+    """Point the table to a slice of the runs p, x and m, (runs or 1, values) each, and to their rows of the batch."""
     for name, block in zip(("p", "x", "m"), blocks, strict=True):
         table[f"{name}_stride"] = 0 if len(block) == 1 else block.shape[1]
         table.point(name, block if len(block) == 1 else block[runs])

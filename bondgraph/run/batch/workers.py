@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 MAX_CALL_SECONDS = 0.3
-"""Longest call, s: a call cannot be interrupted."""
+"""Maximum duration of a call, which cannot be interrupted, s."""
 MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
-"""Shortest call and minimum work of a thread, s: many times the overhead of Python."""
+"""Minimum durations of a call and of a thread's work, s: many times the overhead of Python."""
 
 
 class RunDuration:
@@ -108,7 +108,7 @@ class WorkerPool:
 
     @contextmanager
     def at_work(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
-        """Yield a `map` over the threads; an exception or an interrupt calls off the work."""
+        """Yield a `map` over the threads; an exception or an interrupt cancels the work."""
         if self.threads == 1:
             yield map
             return
@@ -123,7 +123,7 @@ class WorkerPool:
 
 @contextmanager
 def ending(called_off: Event) -> Iterator[None]:
-    """Call off the work of all threads after an exception or interrupt in the body."""
+    """Cancel the work of all threads after an exception or interrupt in the body."""
     try:
         yield
     except BaseException:
@@ -147,16 +147,16 @@ class BatchLauncher(Protocol):
         batch: RunBatch,
         report: Callable[[int], object],
     ) -> np.ndarray:
-        """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that the CPU has to make,
-        whatever their status. `report` gets the number of runs done."""
+        """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that the CPU must repeat,
+        whatever their status. `report` is called with the number of finished runs."""
 
 
 @dataclass(frozen=True, eq=False)
 class BatchRunner:
     """Execution of a batch of runs.
 
-    `wanted` are the requested sample times, since the start and on the user's clock; `ended` makes a single run and returns its
-    result and end; `workspace` yields a workspace that no other thread uses.
+    `wanted` as in `PreparedProgram`; `ended` computes a single run and returns the result and the end of the run; `workspace`
+    yields a workspace that no other thread uses.
     """
 
     program: Program
@@ -176,8 +176,8 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of the runs p, x and m (runs or 1, numbers), made in machine code if `machine`, on a `gpu` if given,
-        else one by one; runs that machine code cannot finish are also made one by one."""
+        """Return the ends of the runs p, x and m (runs or 1, values), computed by machine code if `machine`, on a `gpu` if one is
+        given, else one by one; runs that machine code cannot finish are repeated one by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
@@ -228,7 +228,7 @@ class BatchRunner:
         return collected.ends()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """Return the kernels for runs in SIMD lanes; None if each must run alone, because of events, clocks, breaks of time or
+        """Return the kernels for runs in SIMD lanes; None if each must run alone, because of events, clocks, time breaks or
         loops."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))

@@ -140,8 +140,8 @@ class Schedules:
         self.ticks: ClockSchedule
 
     def stretches(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
-        """Return the stretches of these runs that share their clocks, each with the key of the clocks, for parameters p (runs or
-        1, parameters)."""
+        """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for parameters p (runs or 1,
+        parameters)."""
         if self.fixed or len(p) == 1:
             return [(self.keys(p[:1])[0], runs)]
         stretches, first = list[tuple[bytes, slice]](), runs.start
@@ -186,10 +186,9 @@ this number is reduced."""
 
 
 class Workspace:
-    """Tables and arrays of runs by one method in machine code, for one thread at a time.
+    """Tables and arrays for runs by one method in machine code, to be used by one thread at a time.
 
-    `wanted` are the requested sample times, since the start and on the user's clock; `settings` may have more times, for checks
-    of the constraints.
+    `wanted` as in `PreparedProgram`; `settings` may have further times, for checks of the constraints.
     """
 
     def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
@@ -272,8 +271,8 @@ class Workspace:
             self.settler.check()
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
-        """Return the result of the last run, which has reached its end, with the numbers of these settings; `begin` is the start
-        time by `time.perf_counter`, s.
+        """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
+        start time by `time.perf_counter`, s.
         """
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
@@ -356,9 +355,10 @@ class Workspace:
         called_off: Event,
     ) -> None:
         """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in `batch`.
-        Calls release the interpreter's lock; there are one or more for each stretch of runs with the same clocks, so that
+        Calls release the interpreter's lock; each group of consecutive runs with equal clocks takes one or more calls, so that
         interrupts are handled. Values are kept at the wanted samples; constraints are checked along a run if `watch`. With
-        kernels in `lanes`, several runs advance at once. Runs that are unfinished when the work is `called_off` are abandoned."""
+        kernels in `lanes`, several runs advance simultaneously. Runs that are unfinished when the work is `called_off` are
+        abandoned."""
         samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
@@ -399,7 +399,7 @@ class Workspace:
         outputs: Kernel | None,
         lanes: LaneKernels | None,
     ) -> FieldTable:
-        """Return the table of many runs with rows at these samples, except for their numbers."""
+        """Return the table of many runs with rows at these samples, except for the values of the runs."""
         table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
         if lanes is not None:
             table.point("begin", self._open)
@@ -410,7 +410,8 @@ class Workspace:
         return table
 
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
-        """Return a function that continues several runs at once, with the clocks of this key, from the address of their table."""
+        """Return a function that continues several runs simultaneously, with the clocks of this key, from the address of their
+        table."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
@@ -434,7 +435,6 @@ class Workspace:
         return go_on
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
-        """Return the table that checks finished runs."""
         if (watch, lanes) not in self._looks:
             program, matrix = self.bound.program, self.bound.program.closing_matrix if watch else None
             alone = 0 if matrix is None else matrix.address or 0

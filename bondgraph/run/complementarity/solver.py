@@ -19,7 +19,7 @@ PROXIMAL_STEPS = 12
 """Maximum number of repetitions with one regularisation."""
 ROUNDING = 2.0**-52
 LEVEL = 1.0
-"""Initial bound on the rounding error of a sum, in roundings of its terms."""
+"""Initial bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 SPREAD = 1e3
 """Largest ratio of a weight to the mean of the weights."""
 SCALING_ROUNDS = 8
@@ -35,7 +35,7 @@ PIVOTS, PIVOTS_EACH = 20, 4
 COARSER = 4.0
 """Factor by which the bound on rounding errors is raised."""
 MAX_LEVEL = 1e6
-"""Largest bound on the rounding error of a sum, in roundings of its terms."""
+"""Largest bound on the rounding error of a sum, likewise."""
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
 """Distances of the unknowns from their bounds, and of the residuals from zero, at the start of the path, relative to their
@@ -127,7 +127,7 @@ def invert(s: BoxTable) -> bool:
 
 
 def enter(s: BoxTable, chosen: int) -> bool:
-    """Add a row to the basic ones by bordering the inverse; return False if its pivot is too small."""
+    """Add a row to the basic rows by bordering the inverse; return False if its pivot is too small."""
     n, k = s.n, s.count
     pivot = s.regular[chosen * n + chosen]
     for i in range(k):
@@ -155,7 +155,7 @@ def enter(s: BoxTable, chosen: int) -> bool:
 
 
 def leave(s: BoxTable, chosen: int) -> None:
-    """Remove a row from the basic ones; the last basic row takes its place in the inverse."""
+    """Remove a row from the basic rows; the last basic row takes its place in the inverse."""
     n, last, place = s.n, s.count - 1, 0
     while s.basic[place] != chosen:
         place += 1

@@ -14,7 +14,7 @@ class BoxOutcome(IntEnum):
 
     SOLVED = 0
     NO_SOLUTION = 1
-    """No unknowns satisfy the problem; `fault` is the row at fault."""
+    """The problem has no solution; `fault` is the row that cannot be satisfied."""
     TOO_MANY_PIVOTS = 2
     """Rounding errors make the pivots cycle."""
 
@@ -80,7 +80,7 @@ class BoxTable(Table):
 
 
 def box_table(room: int) -> FieldTable:
-    """Return a table with room for this many unknowns."""
+    """Return a table with space for this many unknowns."""
     table = FieldTable(BoxTable)
     table.allocate(room=room)
     table["room"] = table["n"] = room

@@ -1,1 +1,1 @@
-"""Passing of singular positions with unchanged velocities."""
+"""Passage through singular positions with unchanged velocities."""

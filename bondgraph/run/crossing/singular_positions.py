@@ -1,7 +1,7 @@
-"""Pass singular positions of a run on the branch on which it arrives: `simulate(singular="keep")`.
+"""Pass through singular positions of a run on the branch on which it arrives: `simulate(singular="keep")`.
 
 Where constraints lose rank, the equations do not determine on which branch the motion continues, and close to such a position
-errors decide. States along one branch are smooth in time. So a polynomial through a short run before the position extrapolates
+errors decide it. States along one branch are smooth in time, so a polynomial through a short run before the position extrapolates
 them to shortly after the position; on both sides they are moved onto the constraints. The run then continues: velocities are
 continuous, and energy is conserved to the error of the extrapolation. (Bayo, Avello 1994.)
 """
@@ -29,13 +29,13 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, roots_along
 
 NEAR = 0.02
-"""Half width of the passage: at its ends, the root of the smallest eigenvalue is this fraction of its largest value before."""
+"""Half-width of the passage: at both ends, the square root of the smallest eigenvalue is this fraction of its earlier maximum."""
 
 SEEN = 0.1
-"""Minimum root, as a fraction of the largest, from which the slope to zero is computed."""
+"""Smallest square root, as a fraction of the largest, from which the slope towards zero is computed."""
 
 BASE = 8.0
-"""Length of the interval before the passage from which states are extrapolated, in half widths."""
+"""Length of the interval before the passage from which states are extrapolated, in half-widths."""
 
 DEGREE, NODES = 6, 13
 """Degree of the extrapolating polynomial, and number of its points: an error in the points grows at most 160-fold."""
@@ -52,13 +52,13 @@ states; relative singular value below which constraints are redundant there."""
 
 
 Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]
-"""Time since the start of the whole run, s, states (n,), modes (modes,) and integrated powers (powers,)."""
+"""Time (s) since the start of the whole run, states (n,), modes (modes,) and integrated powers (powers,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class RunPart:
-    """Part of a run: its `result`, and its actual end: t (s), x (n,), m (modes,) and the integrated powers q (powers,). Times and
-    powers count from the start of the run."""
+    """Part of a run: its `result`, and its actual end: t (s), x (n,), m (modes,) and the integrated powers q (powers,), measured
+    from the start of the run."""
 
     result: Result
     t: float
@@ -72,8 +72,8 @@ def past_singular_positions(
 ) -> tuple[RunPart, RankLoss | None]:
     """Return the whole run that begins with this part, and the loss of rank that it could not pass, or None.
 
-    A run does not pass contradictory constraints, positions close to an event or to the start of a part, or any position of a
-    model with clocks or breaks of time.
+    A run does not pass contradictory constraints, positions close to an event or to the start of a part, or any singular position
+    of a model with clocks or time breaks.
     """
     program, parts, part = first.result.program, [first], first
     may_pass = not program.clocks and program.breaks is None
@@ -89,7 +89,7 @@ def past_singular_positions(
 def _crossed(
     part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress
 ) -> tuple[RunPart, RunPart] | None:
-    """Return the part up to the end of a passage, and the part after it; None if the position cannot be passed."""
+    """Return the part of the run up to the end of the passage, and the part after it; None if the position cannot be passed."""
     half = None if loss.contradiction else _half_width(part.result, loss.time, settings)
     if half is None:
         return None
@@ -174,7 +174,7 @@ class _Closure:
 
 
 def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, choice: Selection, bar: Progress) -> RunPart:
-    """Run from a start through these times, which count from the start of the whole run, to the last of them."""
+    """Run from a start to the last of these times, which are measured from the start of the whole run."""
     begin, x, m, q = start
     since = np.append(begin, times)
     date = settings.t_start + begin

@@ -19,14 +19,14 @@ its length."""
 _ROUNDING = 16.0 * 2.220446049250313e-16
 _TESTS = (0.02, 0.27, 0.45, 0.7, 0.98)
 _SAME = 1e-9
-"""Largest relative change of a signal at the start, caused by its own delay, that is only rounding."""
+"""Largest relative change of a signal at the start, caused by its own delay, that counts as rounding error."""
 
 
 class DelayBuffer:
-    """Memory for the history of a run's delays at its parameters; times count from the start of the run.
+    """Memory for the history of a run's delays at its parameters; times are measured from the start of the run.
 
-    `following` (delays,) are the times of the next breaks, s, which machine code updates; they are rows of the clocks, starting
-    at `first`.
+    `following` (delays,) are the times of the next breaks, s, which machine code updates; they are stored with the clocks, from
+    row `first` on.
     """
 
     def __init__(self, program: Program, p: np.ndarray, origin: float, first: int, following: np.ndarray):
@@ -49,8 +49,7 @@ class DelayBuffer:
         self._enlarge(_ROOM)
 
     def begun(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the states at the start with the delayed signals in their places; write the signals' history before the
-        start."""
+        """Return the states at the start, delayed signals included; write the signals' history before the start."""
         x = x.copy()
         free = [delay for delay in self._delays if delay.history is None]
         for delay in free:
@@ -90,7 +89,7 @@ class DelayBuffer:
             self._enlarge(2 * room)
 
     def _enlarge(self, room: int) -> None:
-        """Move the history to arrays with room for this many rows."""
+        """Move the history to arrays with space for this many rows."""
         sizes = {"starts": room + 1, "levels": room, "values": room * len(self._delays) * len(NODES)}
         for name, size in sizes.items():
             fresh = np.zeros(size, dtype=np.int64 if name == "levels" else float)
@@ -100,15 +99,13 @@ class DelayBuffer:
         self.table["room"] = room
 
     def _signal(self, delay: RunDelay, x: np.ndarray, m: np.ndarray) -> float:
-        """Return the signal of a delay at the start."""
         return float(delay.kernel(np.array([self._origin]), x, self._p, m)[delay.place])
 
     def _since(self, history: Callable[[float], float]) -> Callable[[float], float]:
-        """Return a history as a function of the time since the start."""
         return lambda t: float(history(self._origin + t))
 
     def _write(self, signals: list[Callable[[float], float]], start: float, end: float, finest: float) -> None:
-        """Write rows from start to end, short enough that their polynomials are accurate between the nodes."""
+        """Write rows from start to end, for steps so short that the polynomials are accurate between the nodes."""
         nodes = start + np.array(NODES) * (end - start)
         nodes[1] = end
         rows = [_differences([signal(time) for time in nodes.tolist()]) for signal in signals]
@@ -136,8 +133,8 @@ def _differences(values: list[float]) -> np.ndarray:
 
 
 def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
-    """Return True if a signal differs from its polynomial between the nodes by more than it changes in `later` s, a rounding
-    error of time."""
+    """Return True if a signal differs from its polynomial between the nodes by more than the signal changes during `later`, the
+    rounding error of time (s)."""
     size = abs(c[0]) + abs(c[1])
     for theta in _TESTS:
         value = c[-1]

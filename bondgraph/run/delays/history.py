@@ -23,12 +23,12 @@ NODES = (
     0.9504844339512095,
     0.0495155660487904,
 )
-"""Fractions of a step at which a delayed signal is evaluated, for degree 7, that of the best dense output. Chebyshev-Lobatto
-points, each far from its predecessors (Leja), so that divided differences are accurate."""
+"""Fractions of a step at which a delayed signal is evaluated, for degree 7, the degree of the best dense output.
+Chebyshev-Lobatto points, each far from its predecessors (Leja), so that divided differences are accurate."""
 NEVER = 1 << 60
 """Row number of a break that has not happened yet."""
 SMOOTH = 10
-"""Number of delays after which a break no longer counts: each delay raises the smoothness by one derivative."""
+"""Number of delays after which a break is ignored: each delay raises the smoothness by one derivative."""
 
 PerDelay = Annotated[Reals, Length(lambda d: d.count)]
 PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
@@ -37,12 +37,11 @@ PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
 class DelayTable(Table):
     """Table of the delays of a run.
 
-    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last one; `levels` (room,) are the
-    numbers of delays since a break at the start, 0 for no break; `values` (room, count, nodes) are the divided differences of
-    each signal.
+    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last one; `levels` (room,) count the
+    delays since a break at the start, 0 for no break; `values` (room, count, nodes) are the divided differences of each signal.
     """
 
-    # For each delay: kernel that replaces its state by its signal, and place of this state; delay, s; row of the last look-up;
+    # For each delay: kernel that replaces its state by its signal, and index of this state; delay, s; row of the last look-up;
     # rows that start at the last and the next break, between which it looks; time at which it reaches the next break.
     sources: Kernels
     places: PerDelayIndex
@@ -59,8 +58,8 @@ class DelayTable(Table):
 
     n: int
     count: int
-    # First row of the delays among the rows of the clocks; number of filled rows, and room for rows; level of the next row; True
-    # if a delayed signal may depend directly on a delayed one, so that its breaks never become smooth.
+    # First row of the delays among the rows of the clocks; number of filled rows, and capacity for rows; level of the next row;
+    # True if a delayed signal may depend directly on another delayed signal, so that its breaks never become smooth.
     first_clock: int
     filled: int
     room: int
@@ -109,7 +108,7 @@ def mark_break(d: DelayTable, level: int) -> None:
 
 
 def pass_break(d: DelayTable, k: int) -> None:
-    """Let delay k look between the break that it has reached and the next one."""
+    """Advance delay k past the break that it has reached, and find the next break."""
     row = d.ahead[k]
     mark_break(d, d.levels[row] + 1)
     d.passed[k] = row

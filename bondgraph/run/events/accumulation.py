@@ -1,5 +1,5 @@
 """Accumulation (Zeno behaviour) of events: times of the events of each transition, chattering, series of shrinking intervals, and
-rows of the log that bring transitions to rest."""
+log rows of transitions into states of rest."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, go_on, ro
 from bondgraph.run.kernel_functions import formula_time
 
 WINDOW, RATIOS = 50, 8
-"""Number of latest events that are tested for chattering; number of ratios of intervals."""
+"""Number of most recent events that are tested for chattering; number of ratios of their intervals."""
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
-"""Fraction of the time of the events, and fraction of the run, within which `WINDOW` events chatter."""
+"""`WINDOW` events within either fraction, of the time of the last event or of the run, are chattering."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events mean rest, if there is a state of rest and the ratio of later to earlier
+"""Fraction of the run within which `HISTORY` events lead to rest, if there is a state of rest and the ratio of later to earlier
 intervals is at least the second number."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
@@ -42,8 +42,8 @@ def window_length(ring: Reals, first: int) -> float:
 
 
 def geometric(s: EventTable, ring: Reals, count: int) -> bool:
-    """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series with a negligible
-    remainder."""
+    """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose remainder is
+    negligible."""
     first = count - (RATIOS + 2)
     before = ring[ring_index(first + 1)]
     step = before - ring[ring_index(first)]
@@ -66,8 +66,8 @@ def geometric(s: EventTable, ring: Reals, count: int) -> bool:
 def add_event(s: EventTable, t: float, i: int) -> int:
     """Add an event of transition i at t; return the pattern of its times, 0 for no pattern.
 
-    If a state of rest can follow, `CHATTERING` includes events without a limit that are too many for the run to reach its end,
-    such as those of a ball whose floor rises as slowly as its bounces decay.
+    If a state of rest can follow, `CHATTERING` includes events whose times have no limit but are too many for the run to finish,
+    such as the bounces of a ball on a floor that rises as slowly as the bounces decay.
     """
     ring, before = s.times[i * HISTORY :], s.counts[i]
     ring[ring_index(before)] = t
@@ -84,7 +84,7 @@ def add_event(s: EventTable, t: float, i: int) -> int:
 
 
 def add_resting(s: EventTable, i: int) -> None:
-    """Add transition i to the transitions that come to rest, unless it is among them."""
+    """Add transition i to the transitions whose events accumulate, if it is not among them."""
     if s.marked[i] != 1:
         s.marked[i] = 1
         s.resting[s.resting_count] = i
@@ -92,8 +92,8 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `watched`; write the transitions that come to rest to `resting`, the `stuck`
-    ones first. Set `pattern` and `suspect` to the first pattern of any other transition and its row."""
+    """Add the events at t, whose transitions are `watched`; write the transitions whose events accumulate to `resting`, `stuck`
+    transitions first. Set `pattern` and `suspect` to the first pattern of any other transition and its row."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0
@@ -111,8 +111,8 @@ def add_events(s: EventTable, t: float) -> None:
 
 
 def limit_of(s: EventTable, i: int) -> float:
-    """Return the limit of the times of the latest events of transition i, as a geometric series, or the last time if there is no
-    limit; clear the times."""
+    """Return the limit of the times of the most recent events of transition i, as a geometric series, or the last time if there
+    is no limit; clear the times."""
     ring, count = s.times[i * HISTORY :], s.counts[i]
     s.counts[i] = 0
     if count == 0:
@@ -134,8 +134,8 @@ def limit_of(s: EventTable, i: int) -> float:
 
 
 def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool:
-    """Bring transition i, whose events accumulate towards `limit`, to rest in row `number` of the log, with the reset of the edge
-    that leads to the state of rest; return False if the automaton is in another mode."""
+    """Apply the state of rest of transition i, whose events accumulate at `limit`, with the reset of the edge that leads there,
+    and write row `number` of the log; return False if the automaton is in another mode."""
     slot, edge = s.slots[i], s.rest_edges[i]
     if s.m_here[slot] != s.targets[i] or not has_room(s, number):
         return False
@@ -155,7 +155,7 @@ def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool
 
 
 def rests_anew(s: EventTable) -> bool:
-    """Mark all transitions in `resting`; return True if one of them had not yet come to rest at this instant."""
+    """Mark all transitions in `resting`; return True if one of them had no mark at this instant."""
     anew = False
     for k in range(s.resting_count):
         if s.rested[s.resting[k]] != 1:
@@ -165,7 +165,7 @@ def rests_anew(s: EventTable) -> bool:
 
 
 def rest(s: EventTable, t: float, row: int) -> int:
-    """Bring the transitions in `resting` to rest, in log rows starting at `row`; return the number of rows."""
+    """Apply the states of rest of the transitions in `resting`, in log rows starting at `row`; return the number of rows."""
     written = 0
     for k in range(s.resting_count):
         i = s.resting[k]

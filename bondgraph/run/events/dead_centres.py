@@ -1,8 +1,8 @@
 """Dead centres: dry friction changes direction where its flow passes zero by itself, because nothing can hold the flow there.
 
 To stick, friction with flow f needs an impulse -f / m, with mobility m = J M^-1 J^T. When friction brings its parts to rest, this
-impulse is only rounding. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the
-crank. If the impulse would make a state jump, or if the effort that would hold the flow is only rounding, the flow under the
+impulse is rounding error. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the
+crank. If the impulse would make a state jump, or if the effort that would hold the flow is rounding error, the flow under the
 opposite friction decides: if this friction does not turn the flow back, the flow passes zero without any impulse. If the flow
 does not visibly continue, it only touches zero (a cam whose rate has a double zero), and nothing happens. A flow that another
 event has reversed is not stopped either, because the limit of friction is finite.
@@ -37,8 +37,8 @@ def has_jumped(s: EventTable) -> bool:
 
 
 def is_unclear(s: EventTable, index: int) -> bool:
-    """Return True if the effort of friction that sticks after transition `index` is only rounding: the values `now` of all guards
-    that end the sticking, one for each sense, are within their rounding errors `zero` of firing."""
+    """Return True if the effort of friction that sticks after transition `index` is within rounding error: the values `now` of
+    all guards that end the sticking, one for each sense, are within their rounding errors `zero` of firing."""
     count = 0
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:
@@ -56,10 +56,9 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
     """Return `STOPS`, `PASSES` or `TOUCHES` for the flow at zero that transition `index`, fired into x_after, would stop.
 
-    If the impulse makes a state jump, or the effort that holds the flow is only rounding, the flow under friction of either sense
-    decides: the flow stops if each drives it back, passes zero if friction beyond zero does not drive it back, and touches zero
-    if it does not visibly continue (a double zero). A flow that continues as flatly as at a triple zero is noticed a little
-    later.
+    If the impulse makes a state jump, or if the effort that holds the flow is within rounding error, the outcome follows from the
+    flow under friction of each sense: the flow stops if both drive it back, passes zero if friction beyond zero does not drive it
+    back, and touches zero if it does not visibly continue (a double zero). A flow with a triple zero is detected a little later.
     """
     if s.pass_modes[index] == NO_MODE:
         return STOPS
@@ -106,8 +105,8 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Pass zero at transition `index`, in its row of the log: only states that the edge to the mode beyond zero resets can
-    jump."""
+    """Pass zero at transition `index`, in its row of the log: a state can jump only if the edge to the mode beyond zero resets
+    it."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)
@@ -116,7 +115,7 @@ def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def runs_away(s: EventTable, probe: float) -> bool:
-    """Return True if a rate in `speed` is not finite, or changes its state by more than its size within `probe` s."""
+    """Return True if a rate in `speed` is not finite, or changes a state by more than the size of that state within `probe` s."""
     for j in range(s.kept_count):
         k = s.kept[j]
         size, change = larger(s.sizes[k], abs(s.x_here[k])), abs(s.speed[k]) * probe
@@ -126,8 +125,7 @@ def runs_away(s: EventTable, probe: float) -> bool:
 
 
 def slip_edge(s: EventTable, index: int, count: int) -> int:
-    """Return the transition from the target of `index` back to its source, `NO_TRANSITION` if it is among the `count` taken
-    ones."""
+    """Return the transition from the target of `index` back to its source, or `NO_TRANSITION` if it is already `taken`."""
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.targets[i] == s.sources[index]:
             for k in range(count):
@@ -138,11 +136,12 @@ def slip_edge(s: EventTable, index: int, count: int) -> int:
 
 
 def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
-    """Return a transition, other than the `count` taken ones, by which friction begins to slip at x_here, m_here if it sticks
-    although nothing can hold its flow; `NO_TRANSITION` if there is none. Call after `firing_guards`, if no guard fires.
+    """Return a transition, other than the `count` taken transitions, by which friction that sticks at x_here, m_here begins to
+    slip because nothing can hold its flow; `NO_TRANSITION` if there is none. Call after `firing_guards`, if no guard fires.
 
-    At a start at a dead centre, the effort of friction `is_unclear`, or the motion `runs_away`. Friction slips in the sense in
-    which its flow leaves zero, or in any sense if rates are not finite while it sticks; `at_zero` then corrects the sense.
+    If the run starts at a dead centre, the effort of friction `is_unclear`, or the motion `runs_away`. Friction slips in the
+    sense in which its flow leaves zero, or in any sense if rates are not finite while it sticks; `at_zero` then corrects the
+    sense.
     """
     sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):

@@ -11,7 +11,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 PERTURBATION = 2.0**-50
-"""Distance of the neighbouring points, relative to each number."""
+"""Distance of a neighbouring point, relative to each of its values."""
 
 PAIRS = 4
 """Number of pairs of neighbouring points; the two points of a pair lie on opposite sides."""
@@ -21,16 +21,16 @@ MARGIN = 4.0
 
 RESTING, MOVED = 64.0, 2.0**26
 """Sizes of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first, the state is zero
-apart from rounding, because nothing has moved it; above the second, something certainly has moved it."""
+within rounding error because it has not moved; above the second, it has certainly moved."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
-"""Fractions of the rest of a run at which rounding errors of rates are measured, because a source may be zero now."""
+"""Fractions of the remaining run at which rounding errors of rates are measured, because a source may be zero now."""
 
 
 @functools.lru_cache(maxsize=64)
 def perturbations(count: int) -> np.ndarray:
-    """Return relative changes (2 PAIRS, count) of `count` numbers, read-only and equal at every call; row k + PAIRS is opposite
-    to row k."""
+    """Return relative changes (2 PAIRS, count) of `count` values, read-only and equal at every call; row k + PAIRS is opposite to
+    row k."""
     rng = np.random.default_rng(0)
     half = rng.choice([-1.0, 1.0], (PAIRS, count)) * rng.uniform(0.5, 1.0, (PAIRS, count))
     changes = PERTURBATION * np.concatenate([half, -half])
@@ -40,12 +40,12 @@ def perturbations(count: int) -> np.ndarray:
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Return a bound on the rounding error of `value` (...), given the values `near` (2 PAIRS, ...) at the points of
-    `perturbations`. Of two opposite points, the one with the nearer value counts, because a law may jump here."""
+    `perturbations`. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
-# Look-ahead times, as fractions of the run: the first, the longest, and the ratio of successive ones.
+# Look-ahead times, as fractions of the run: the first, the longest, and the ratio of successive times.
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
 # Number of trial states around a state, and their relative distance.
 TRIALS, _AROUND = 12, 1e-3
@@ -78,8 +78,8 @@ class GuardHistory:
         self.drift = np.zeros(bound.program.states)
         """Largest rounding error that the rate of each state could cause in the run so far (n,)."""
         self.moved = np.full(bound.program.states, int(self.known_bounces.any()))
-        """Flags of states (n,) that have been well above `drift`; all states if there are impacts, because a gap as small as
-        rounding means that bodies touch."""
+        """Flags of states (n,) that have been well above `drift`; all states if there are impacts, because a gap as small as its
+        rounding error means that bodies touch."""
 
     def record_states(self, rows: np.ndarray) -> None:
         """Record states (k, n) that the run has reached."""
@@ -87,7 +87,8 @@ class GuardHistory:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,), for states as large as the largest so far, at later times only."""
+        """Return the rounding error of each guard (k,) for states as large as the largest so far, from points at later times
+        only."""
         kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
         sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)
         assert kernel is not None
@@ -96,6 +97,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be, such as one without `resets`, -1 if it
-    has to be tried."""
+    """Return 1 for a transition that is a bounce by definition, 0 if it cannot be one, for example without `resets`, -1 if it has
+    to be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -1,6 +1,6 @@
 """Event detection: find the guards that are positive, or about to be, by more than their rounding errors.
 
-The rounding error of a guard is measured at states, parameters and times next to the present ones (`guard_history`).
+The rounding error of a guard is measured at states, parameters and times next to the present point (`guard_history`).
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ UNTRIED = -1
 """Value of `bounces` before the reset of a transition has been tried."""
 
 NO_TIME = -1.0
-"""Value of `time_seen` before the first look at the guards."""
+"""Value of `time_seen` before the first evaluation of the guards."""
 SAME_SIZE = 2.0**-20
 """Relative change of the size of a state up to which rounding errors of guards remain valid."""
 
 AHEAD_PAIRS = 2
-"""Number of pairs of points from which the motion is followed; two suffice, because its rounding errors, unlike those of a guard,
-exceed a few units."""
+"""Number of pairs of points from which the motion is followed; two suffice, because rounding errors of the motion exceed a few
+units."""
 CLEAR = 2.0**-20
-"""Largest relative rounding error of a guard whose value counts as its size."""
+"""Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
-"""Ratio of a guard's rounding error after many steps, such as that of a current that diodes block, to its rounding error at a
-point."""
+"""Ratio of a guard's rounding error after many steps, such as the current that diodes block, to its rounding error at a point."""
 UNLIKE = 2.0**20
 """Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units."""
 
@@ -67,7 +66,7 @@ def instant(s: EventTable, t: float) -> float:
 
 def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -> None:
     """Compute a bound on the rounding errors of values (k,), given their values `near` at this many pairs of points; 0 for
-    inactive guards. Of two opposite points, the one with the nearer value counts, because a law may jump here."""
+    inactive guards. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     count = s.transitions
     for i in range(count):
         out[i] = 0.0
@@ -81,7 +80,8 @@ def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -
 
 
 def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> None:
-    """Evaluate the guards at neighbouring point k of x, for states of `sizes` (n,), a rounding of the time later, into `near`."""
+    """Evaluate the guards into `near` at neighbouring point k of x, for states of `sizes` (n,), at a time later by a rounding
+    error."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -91,7 +91,7 @@ def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> No
 
 def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fixed, out: Reals) -> None:
     """Compute the rounding errors of the guards, with values `now` at (t, x), for states of `sizes` (n,), from this many pairs of
-    points up to a rounding of the time later."""
+    points, at times later by at most a rounding error."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + pairs):
             guards_beside(s, t, x, sizes, k)
@@ -100,24 +100,24 @@ def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fi
 
 @inline
 def resting_error(s: EventTable, i: int) -> float:
-    """Return the rounding error of a state that nothing has moved; 0 for other states."""
+    """Return the rounding error of a state that has not moved; 0 for other states."""
     return s.drift[i] if s.sizes[i] <= s.drift[i] * RESTING else 0.0
 
 
 @inline
 def jump_error(s: EventTable, i: int) -> float:
-    """Return the largest jump that is only rounding of a state that nothing has moved; 0 for other states."""
+    """Return the largest jump that rounding errors can cause in a state that has not moved; 0 for other states."""
     return RESTING * resting_error(s, i)
 
 
 @inline
 def full_size(s: EventTable, i: int, size: float) -> float:
-    """Return the size of a state; for a state that nothing has moved, at least its rounding error over `PERTURBATION`."""
+    """Return the size of a state; for a state that has not moved, at least its rounding error over `PERTURBATION`."""
     return larger(size, resting_error(s, i) * (1.0 / PERTURBATION))
 
 
 def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: Reals) -> None:
-    """Evaluate the rates at neighbouring point k of x, a rounding of `sizes` (n,) away."""
+    """Evaluate the rates at neighbouring point k of x, for states of `sizes` (n,)."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -125,8 +125,8 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
-    """Update the rounding errors `drift` of the states that nothing has moved yet: the rounding errors of their rates at x, now
-    and later, times the response time of the state, at most the span of the run."""
+    """Update the rounding errors `drift` of the states that have not moved yet: the rounding errors of their rates at x, over the
+    remaining run, times the response time of the state, at most the span of the run."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -167,7 +167,7 @@ def may_end(s: EventTable) -> bool:
 
 def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
     """Compute the rounding errors of the guards for states as large as the largest so far. For guards that end the run, errors of
-    states that nothing has moved do not count: near a singular position these are not rounding."""
+    states that have not moved are ignored: near a singular position they are not rounding errors."""
     sizes, plain, rests = s.zero_sizes, s.soon, False
     for i in range(s.n):
         size = larger(s.sizes[i], abs(x[i]))
@@ -189,16 +189,16 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
 
 
 def accumulate(s: EventTable, errors: Reals) -> None:
-    """Raise rounding errors of guards at a point to rounding errors in a run: to at least a rounding of the guard's largest value
-    at events, because a guard that follows a source vanishes with it; then multiply by `ACCUMULATED`. The errors of bounces,
-    which restart at each impact, and of transitions that end the run do not change."""
+    """Convert the rounding errors of guards at a point to errors over a run: use at least the rounding error of the guard's
+    largest value at events (a guard that follows a source vanishes with the source); then multiply by `ACCUMULATED`. The errors
+    of bounces, which restart at each impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
         if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
 
 
 def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
-    """Compute an upper bound, from one pair of points, on the rounding errors that `zero_of` computes."""
+    """Compute, from one pair of points, an upper bound on the rounding errors of the guards (`zero_of`)."""
     sizes = s.x_ahead
     for i in range(s.n):
         sizes[i] = full_size(s, i, larger(s.sizes[i], abs(x[i])))
@@ -259,15 +259,15 @@ def turns_round(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 
 def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
-    """Return True if transition i leads into its own state and reverses the rate of its guard, as an impact does, but a mark or a
-    kick does not. Each reset is tried once."""
+    """Return True if transition i leads into its own state and reverses the rate of its guard, as an impact does. Each reset is
+    tried once."""
     if s.bounces[i] == UNTRIED:
         make_ready(s, i)
         s.bounces[i] = int(turns_round(s, t, x, i))
     return s.bounces[i] == 1
 
 
-# Growth of guards that are zero up to rounding.
+# Growth of guards that are zero within rounding error.
 
 
 @inline
@@ -289,7 +289,7 @@ def starts_near(s: EventTable, t: float, x: Reals) -> None:
 
 
 def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out: Reals) -> None:
-    """Compute the rounding errors, caused by the rates, of the changes of guards within h s; call after `starts_near`."""
+    """Compute the rounding errors that the rates cause in the changes of the guards within h s; call after `starts_near`."""
     count = s.transitions
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + AHEAD_PAIRS):
@@ -301,8 +301,8 @@ def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out:
 
 
 def measure_still(s: EventTable, t: float, x: Reals) -> None:
-    """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` there: reuse `zero_seen` if it
-    is for states of these sizes and no transition from here ends the run."""
+    """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` at this point; reuse `zero_seen`
+    if it is valid for states of these sizes and no transition from this mode ends the run."""
     sizes, is_known = s.x_ahead, not may_end(s)
     for i in range(s.n):
         sizes[i] = full_size(s, i, abs(x[i]))
@@ -325,7 +325,7 @@ def has_unmoved(s: EventTable) -> bool:
 
 
 def mark_rises(s: EventTable, t: float, h: float) -> None:
-    """Mark the open guards that have risen by more than their rounding errors before and after the change."""
+    """Mark the open guards that have risen by more than their rounding errors, both before and after the change."""
     count, now, change, least, there, errors = s.transitions, s.now, s.change, s.least, s.soon, s.was
     y, sizes, is_open = s.x_shift, s.x_ahead, s.open
     rises = False
@@ -344,8 +344,9 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
 
 
 def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
-    """Among the guards in `asked`, with values `now` at (t, x) and rates `speed`, mark in `rising` those that grow, judged by the
-    shortest look-ahead in which they change by more than rounding. A bounce is followed while its guard falls to zero.
+    """Among the guards in `asked`, with values `now` at (t, x) and rates `speed`, mark in `rising` the guards that grow over the
+    shortest look-ahead in which they change by more than rounding error. A bounce is also followed until its guard has fallen
+    below zero.
 
     A guard that neither moves in the first look-ahead nor has a rounding error is constant here: it can only jump later, at a
     later event.
@@ -402,7 +403,7 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
 
 
 def keep_look(s: EventTable, t: float, x: Reals) -> None:
-    """Record the point at which `firing_guards` evaluates: t, x and the modes m_here, with the guards `was` there."""
+    """Record the point at which `firing_guards` evaluates: t, x, the modes m_here, and the values `was` of the guards there."""
     s.time_seen = t
     for i in range(s.n):
         s.x_seen[i] = x[i]
@@ -428,10 +429,10 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
-    """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion;
-    if the mode contradicts itself by then, also mark the guards that resolve this.
+    """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero within rounding error and grow along
+    the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
-    The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
+    The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and a body that
     only reverses does not leave.
     """
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed

@@ -53,10 +53,11 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class EventHandler:
-    """Table of event handling, and the answers to its questions (`questions`). Its integrator adds its own arrays (`use_arrays`),
-    and a run in Python its log and its samples (`bind_log`).
+    """Table for event handling, with its callbacks (`questions`). The integrator adds its arrays (`use_arrays`), and a run in
+    Python adds a log and samples (`bind_log`).
 
-    Rows of the log refer to `labels`. `has_failed` is True if an answer has raised an exception; `check` raises it again.
+    Rows of the log refer to `labels`. `has_failed` is True if a callback has raised an exception; `check` raises the exception
+    again.
     """
 
     def __init__(self, bound: Bound, settings: Settings):
@@ -143,13 +144,12 @@ class EventHandler:
             self._refresh_kernels()
 
     def _lay_rows(self, rows: np.ndarray) -> None:
-        """Let the log use `rows` as its buffer."""
         self._rows = rows
         self.table.point("log", rows)
         self.table["log_room"] = len(rows)
 
     def trim_log(self) -> None:
-        """Shrink the empty log to the rows that an instant can need plus the minimum number."""
+        """Shrink the empty log to the minimum number of rows plus the rows that one instant may need."""
         self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
@@ -165,10 +165,9 @@ class EventHandler:
                 waiting.append(i)
         self._waiting = waiting
 
-    # Answers to questions of event handling.
+    # Callbacks of event handling.
 
     def _compile_kernels(self) -> int:
-        """Compile the kernels of transition `wanted`."""
         wanted = int(self.table["wanted"])
         for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
             kernel = _kernel_of(kernels, wanted)
@@ -177,7 +176,6 @@ class EventHandler:
         return 0
 
     def _enlarge_log(self) -> int:
-        """Double the room of the log."""
         rows = np.empty((2 * len(self._rows), self._layout.width))
         rows[: len(self._rows)] = self._rows
         self._lay_rows(rows)
@@ -203,16 +201,15 @@ class EventHandler:
 
     @property
     def callbacks(self) -> list[int]:
-        """Addresses of the functions that answer questions."""
+        """Addresses of the callback functions."""
         return [callback.address for callback in self._answers.values()]
 
     def _stop(self) -> int:
-        """Stop the run after an exception."""
         self.table["stopped"], self.has_failed = 1, True
         return 0
 
     def check(self) -> None:
-        """Raise the exception of an answer, if any."""
+        """Raise the exception of a callback, if any."""
         self.has_failed = False
         check_each(answer.check for answer in self._answers.values())
 
@@ -232,8 +229,8 @@ class EventHandler:
     def handle_event(
         self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
     ) -> RunPoint:
-        """Handle an event by a `function` of the table: at the start, or with the guards `fired` at the end of a segment that
-        started at the time `begun`."""
+        """Handle an event by calling `function` with the table: at the start, or at the end of a segment that began at the time
+        `begun`, with the guards `fired`."""
         n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
@@ -314,7 +311,6 @@ def _rows_of(size: int, width: int) -> int:
 
 
 def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
-    """Return the transitions that may be simultaneous collisions."""
     collisions = program.collisions
     if collisions is None or (options.alone and not collisions.frictions):
         return frozenset()
@@ -337,7 +333,7 @@ def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
 
 
 def _edge_between(edges: Sequence[RunTransition], slot: int, source: float | None, target: float | None) -> int:
-    """Return the first edge of an automaton from a mode to another one, `NO_TRANSITION` if there is none."""
+    """Return the first edge of an automaton from a mode to another mode, or `NO_TRANSITION` if there is no such edge."""
     return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == (slot, source, target)), NO_TRANSITION)
 
 

@@ -1,7 +1,7 @@
 """Event iteration: states, modes, levels and rows of the log after guards have fired, iterated to a fixed point.
 
-Machine code and CPython run the same functions. They ask Python what only Python can answer (`questions`). An event that ends the
-run leaves the states and modes at which it ends, and sets the reason in `outcome`.
+Machine code and CPython run the same functions. They call Python for what only Python can compute (`questions`). An event that
+ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from bondgraph.run.events.transitions import (
 from bondgraph.run.kernel_functions import all_finite
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
-"""Look-ahead of guards after an event: at most these fractions of the run and of the previous segment; at least the shortest
-distinguishable time."""
+"""Largest look-ahead of guards after an event, as fractions of the run and of the previous segment, and smallest look-ahead,
+relative to the present time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
-"""Ratio of rounding errors in two modes above which the larger one comes from a singular position."""
+"""Ratio of rounding errors in two modes above which the larger error comes from a singular position."""
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""Maximum number of transitions of an iteration: the first number plus the second for each transition of the program."""
+"""Maximum number of transitions in an iteration: the first number, plus the second times the number of transitions in the
+program."""
 
 
 # Transitions, one by one.
@@ -51,8 +52,8 @@ def first_fired(s: EventTable, t: float, probe: float) -> int:
     """Return the first transition in order that has fired and is due, or `NO_TRANSITION`. Set `looked` if the guards have been
     evaluated.
 
-    For a bounce, or a transition that ends the run, a guard at zero is not enough: a body that leaves is not thrown back, and
-    rounding does not end a run.
+    For a bounce, or a transition that ends the run, a guard at zero is not enough: a body that leaves is not thrown back, and a
+    rounding error does not end a run.
     """
     for i in range(s.transitions):
         if s.fired[i] == 1:
@@ -81,7 +82,7 @@ def first_firing(s: EventTable) -> int:
 
 def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) -> bool:
     """Fire transition `index` into row `number` of the log, with all simultaneous collisions if it is a collision; write the
-    transitions to `struck`, and the transition that must follow to `answer`. Return False if there is no room.
+    transitions to `struck`, and the transition that must follow to `answer`. Return False if the log is full.
 
     A flow that passes zero by itself is not stopped (`dead_centres`); if a flow only touches zero, `struck` is empty."""
     s.struck[0], s.struck_count, s.answer = index, 1, NO_TRANSITION
@@ -104,8 +105,9 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 
 def leave_rest(s: EventTable, index: int) -> None:
-    """If transition `index` ends the rest of bounces, prevent them from firing again at this instant: the force that held them
-    crosses zero, so their guards and the rates of these guards are zero up to integration errors of either sign."""
+    """If transition `index` ends a state of rest after bounces, prevent these bounces from firing again at this instant: the
+    force that held them crosses zero, so their guards and the rates of these guards are zero up to integration errors of either
+    sign."""
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
         if same and s.may_rest[i] == 1 and s.rest_modes[i] == s.sources[index]:
@@ -113,7 +115,7 @@ def leave_rest(s: EventTable, index: int) -> None:
 
 
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
-    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again at once, and is not
+    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again immediately, and is not
     marked in `once`. Write bounces that fire again to `stuck`."""
     is_loop, anew = False, False
     for k in range(s.struck_count):
@@ -135,13 +137,13 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
 
 
 def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """Fire the transitions in `fired`, if `asked`, then those whose guards fire, one by one, into log rows starting at `row` and
-    into x_here, m_here; return their number, and set `outcome`.
+    """Fire the transitions in `fired` (if `asked`), then one by one the transitions whose guards fire, into log rows starting at
+    `row` and into x_here, m_here; return their number, and set `outcome`.
 
-    All dry friction of a connected part fires together, if its modes are certain (`friction_modes`); all other transitions fire
-    in order of name, whatever their listing order. If modes cycle and no state jumps, search for modes in which no guard fires. A
-    transition into its own state that does not reduce its guard fires once; then the guard must fall below zero before it fires
-    again. Bounces that do not bring their guards back below zero are `stuck`.
+    All dry friction elements in a connected part fire together, if its modes are certain (`friction_modes`); all other
+    transitions fire in order of name, whatever their listing order. If modes cycle and no state jumps, search for modes in which
+    no guard fires. A transition into its own state that does not reduce its guard fires once; then the guard must fall below zero
+    before it fires again. Bounces that do not bring their guards back below zero are `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
     s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0
@@ -282,8 +284,8 @@ def set_levels(s: EventTable, t: float) -> None:
 
 
 def may_rest_after(s: EventTable, how: int, count: int) -> bool:
-    """Return True if all transitions that end an iteration of `count` rows without consistent modes may come to rest: the `stuck`
-    ones, or the last one of a cycle, which is then added to `resting`."""
+    """Return True if all transitions that end an iteration of `count` rows without consistent modes may lead to rest: `stuck`
+    transitions, or the last transition of a cycle, which is then added to `resting`."""
     if how == EventOutcome.CYCLING:
         i = s.taken[count - 1]
         if s.may_rest[i] == 1:
@@ -314,8 +316,8 @@ def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> 
 
 
 def iterate(s: EventTable, t: float, probe: float) -> int:
-    """Iterate the events at t to a fixed point, and bring transitions whose events accumulate to rest; return the number of rows
-    in the log, and set `outcome`."""
+    """Iterate the events at t to a fixed point, and apply the states of rest of transitions whose events accumulate; return the
+    number of rows in the log, and set `outcome`."""
     last, asked = s.logged, True
     for i in range(s.transitions):
         s.rested[i] = 0

@@ -13,7 +13,7 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTran
 from bondgraph.run.program import Program, RunTransition
 
 NO_LABEL = -1
-"""Label index of a row whose event has the label of its transition."""
+"""Label index of a row whose event takes the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
 """Scalars at the front of a row: time since the start, on the user's clock, and on the clock of the formulas, s; transition;
 limit of the times since the start, s, if the row replaces all following transitions, else NaN; index of the label, or
@@ -71,13 +71,13 @@ def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return, for transitions that may accumulate, the index of their label in `Log.labels`."""
+    """Return, for each transition whose events may accumulate, the index of its label in `Log.labels`."""
     labels = known_labels(edges)
     return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
 
 def pass_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return, for transitions that may pass zero, the index of their label in `Log.labels`."""
+    """Return, for each transition whose flow may pass zero, the index of its label in `Log.labels`."""
     labels = known_labels(edges)
     return {i: labels.index(pass_label(edge)) for i, edge in enumerate(edges) if edge.passes is not None}
 

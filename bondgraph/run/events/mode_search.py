@@ -27,7 +27,7 @@ NEVER, ALWAYS, ANSWERS = 0, 1, 2
 
 
 def stands_still(s: EventTable, x: Reals) -> bool:
-    """Return True if x equals the states at the start of the instant, up to rounding."""
+    """Return True if x equals the states at the start of the instant, within rounding error."""
     start = s.x_start
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -37,7 +37,7 @@ def stands_still(s: EventTable, x: Reals) -> bool:
 
 
 def are_equal(first: Reals, second: Reals, count: int) -> bool:
-    """Return True if `count` numbers are equal."""
+    """Return True if `count` values are equal."""
     for i in range(count):
         if first[i] != second[i]:
             return False
@@ -45,9 +45,9 @@ def are_equal(first: Reals, second: Reals, count: int) -> bool:
 
 
 def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
-    """Return True if the last of the transitions `taken`, in `count` rows starting at `row`, repeats an earlier one, from
-    position `since`: the same transition from the same modes, with unchanged states since the start of the instant, up to
-    rounding. Only rounding could end such a cycle."""
+    """Return True if the last of the transitions `taken`, in `count` rows starting at `row`, repeats a transition at or after
+    position `since`: it fired from the same modes, and the states equal those at the start of the instant within rounding error.
+    Only rounding errors could end such a cycle."""
     last = row_of(s, row + count - 1)
     index = s.taken[count - 1]
     if s.self_loop[index] == 1 or not stands_still(s, x_before(s, last)):
@@ -124,8 +124,8 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
 
 
 def path_to(s: EventTable, row: int, node: int, target: int) -> int:
-    """Move the path to combination `node` to the rows starting at `target`, before `row`, and record its transitions in `taken`;
-    return their number, `NO_TRANSITION` if there are too many."""
+    """Copy the path to combination `node` from the search, in rows from `row` on, to earlier rows, from `target` on, and record
+    its transitions in `taken`; return their number, or `NO_TRANSITION` if there are too many."""
     taken, parents, width = s.taken, s.parents, s.row_width
     length, at = 0, node
     while at != NO_TRANSITION:
@@ -168,7 +168,7 @@ def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int
 def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
     """Replace `count` transitions that cycle, in rows starting at `row`, by transitions to consistent x_here and m_here, and
     return their number; if there are none, return `NO_TRANSITION` and leave x_here and m_here unchanged. First try only the
-    automata that cycle, then all that respond, because the automaton that must respond may not have had its turn."""
+    automata that cycle, then all automata that respond, because the automaton that must respond may not have had its turn."""
     for others in unrolled((NEVER, ANSWERS)):
         for i in range(s.transitions):
             s.allowed[i] = others

@@ -1,7 +1,7 @@
-"""Questions of event handling that only Python can answer: code that is not compiled yet, a full log, simultaneous collisions.
-
-Python writes the answer to memory, and event handling continues. If an answer raises an exception, `stopped` is set and the event
-ends the run, so that Python can raise the exception. Exported C code, which cannot ask Python, ends the run at a question.
+"""Requests of event handling that only Python can serve: code that is not compiled yet, a full log, simultaneous collisions.
+Python writes the result to memory, and event handling continues. If a callback raises an exception, `stopped` is set and the
+event ends the run, so that Python can raise the exception. Exported C code, which cannot call Python, ends the run at such a
+request.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from bondgraph.run.events.state import EventTable
 
 
 def make_ready(s: EventTable, i: int) -> None:
-    """Have the kernels of transition i compiled if they are not yet."""
+    """Have the kernels of transition i compiled if they are not compiled yet."""
     if s.ready[i] != 1:
         s.wanted = i
         s.compile_kernels(s)
 
 
 def has_room(s: EventTable, number: int) -> bool:
-    """Enlarge the log if row `number` needs it; return True if the log has room for this row."""
+    """Enlarge the log if row `number` needs it; return True if the log has space for this row."""
     if number >= s.log_room:
         s.enlarge_log(s)
     return number < s.log_room
@@ -25,13 +25,13 @@ def has_room(s: EventTable, number: int) -> bool:
 
 def collide(s: EventTable, i: int, number: int) -> bool:
     """Fire transition i with all simultaneous collisions from x_here, m_here into x_after, m_after and row `number` of the log,
-    which `begin_row` has begun; write the transitions to `struck`, and the contact that releases to `answer`. Return False if the
-    transition collides alone."""
+    which `begin_row` has begun; write the transitions to `struck`, and the transition of a contact that releases to `answer`.
+    Return False if the transition collides alone."""
     s.consulted, s.wanted, s.wanted_row = True, i, number
     return s.collide(s) == 1
 
 
 def stop_unanswered(s: EventTable) -> int:
-    """Stop a run that cannot ask Python."""
+    """Stop a run that needs Python but cannot call it."""
     s.stopped = True
     return 0

@@ -32,12 +32,12 @@ class Event:
     transition : index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     energies_before, energies_after : energy per storage, J.
-    supplied : energy that sources supply at this instant, J, one number per power.
-    simultaneous : all transitions of simultaneous collisions that are one problem; empty for a transition that happens alone, or
-        in a sequence of transitions.
+    supplied : energy that sources supply at this instant, J, one value per power.
+    simultaneous : all transitions of simultaneous collisions that are solved as one problem; empty for a transition that happens
+        alone, or in a sequence of transitions.
     since : the time since the start of the run, s: more precise than `time` if the start time is large.
     counted : the storages and powers measured in J, None for all.
-    accumulation : for an event that replaces an infinite sequence of ever faster ones, the limit of their times, s.
+    accumulation : for an event that replaces an infinite sequence of ever faster events, the limit of their times, s.
     """
 
     time: float
@@ -64,7 +64,7 @@ class Event:
 
     @property
     def lost(self) -> float:
-        """Energy booked as lost at switching, J."""
+        """Energy lost at switching, J."""
         held, driven = (slice(None),) * 2 if self.counted is None else (self.counted.storages, self.counted.powers)
         lost = np.sum(self.energies_before[held]) - np.sum(self.energies_after[held]) + np.sum(self.supplied[driven])
         return float(lost)
@@ -156,7 +156,7 @@ class Events(Sequence[Event]):
 
     @property
     def kinds(self) -> list[str]:
-        """Kinds of the events, in words."""
+        """Kinds of the events, as text."""
         plain, transitions = [edge.kind for edge in self._program.transitions], self.transitions.tolist()
         labels = self._column("label").astype(int).tolist()
         return [plain[i] if label == NO_LABEL else self._labels[label].kind for i, label in zip(transitions, labels, strict=True)]
@@ -172,11 +172,11 @@ class Events(Sequence[Event]):
 
     @property
     def lost(self) -> np.ndarray:
-        """Energy booked as lost at switching (k,), J."""
+        """Energy lost at switching (k,), J."""
         return self.lost_of(self._program.balances.total)
 
     def lost_of(self, columns: BalanceColumns) -> np.ndarray:
-        """Return the energy booked as lost at switching in one balance (k,), J."""
+        """Return the energy lost at switching (k,), J, of one energy balance."""
         before, after = (energies[:, columns.storages] for energies in self.energies)
         return np.asarray(before.sum(axis=1) - after.sum(axis=1) + self.supplied[:, columns.powers].sum(axis=1))
 

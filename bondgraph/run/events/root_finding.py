@@ -1,10 +1,9 @@
-"""Zero crossings of guards within a step (event location): the guard that rises to zero first, and the place of its zero.
+"""Zero crossings of guards within a step (event location): the guard that rises to zero first, and the location of its zero.
 
-Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. A guard that is a
-polynomial along the step, because it is linear in the states, has Bernstein coefficients that show where it has no zero; so no
-zero is missed. Any other guard is interpolated in parts of the step that become shorter until their
-coefficients are conclusive, and its crests are searched until an upper bound (by chords, where the guard is concave) lies below
-zero.
+Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest (a local maximum). A
+guard that is a polynomial along the step, because it is linear in the states, has Bernstein coefficients that show where it has
+no zero, so no zero is missed. For any other guard, the step is subdivided until the coefficients of the interpolant on each part
+are conclusive, and crests are searched until an upper bound (by chords, where the guard is concave) is below zero.
 
 A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without slopes.
 """
@@ -35,10 +34,10 @@ _PROBES = (0.125, 0.375, 0.625, 0.875)
 """Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at
 the quarters; a polynomial of degree 8 passes through the values at all eighths."""
 _FIT = 2.0**-6
-"""Largest misfit, relative to the bend of a guard, of a polynomial that represents the guard."""
+"""Largest misfit of a guard's polynomial, relative to the distance of the guard from its chord (`bend`)."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
-"""Rounding of the coefficients of a polynomial, and its largest misfit, relative to the guard; shortest part of a step that is
-halved."""
+"""Rounding error of a polynomial's coefficients, and largest misfit of the polynomial, relative to the guard; shortest part of a
+step that is halved."""
 _MOST_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
@@ -50,22 +49,22 @@ _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 """Largest relative change of a jump from one distance to the next; nearest distance (in time resolutions); ratio of successive
 distances; number of further distances."""
 _FLAT = 2.0**-20
-"""Fraction of a bracket before an exact zero within which a guard that has jumped to zero is also zero."""
+"""Fraction of a bracket: a guard that is also zero this far before an exact zero has jumped to zero."""
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
-"""Array with a number for each guard at each fraction of a step."""
+"""Array with a value for each guard at each fraction of a step."""
 AtProbes = Annotated[Reals, Length(lambda c: len(_PROBES) * c.guard_count)]
 Coefficients = Annotated[Reals, Length(lambda c: DEGREE + 1)]
 PerGuard = Annotated[Reals, Length(lambda c: c.guard_count)]
 GuardFlags = Annotated[Ints, Length(lambda c: c.guard_count)]
 PerNumber = Annotated[Reals, Length(lambda c: c.width)]
-"""Array with a number for each state and each integrated power."""
+"""Array with a value for each state and each integrated power."""
 
 
 class StepTable(Table):
     """Fields of an integrator's table for a step and its guards: guards at all fractions of the step; guards and state at one
-    fraction; fraction of each zero; flags of guards that fire there, or may jump."""
+    fraction; fraction of each guard's zero; flags of the guards that fire first, or may jump."""
 
     g: AtFractions
     probes: AtProbes
@@ -105,11 +104,11 @@ class DenseOutput:
 
 
 def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
-    """Return True if a guard may cross zero within the step, judged by the cubic: at one of the fractions, or at a crest, with a
-    margin for the error of the cubic. Fill g at all fractions but the first, where it is filled already.
+    """Return True if a guard may cross zero within the step, according to the cubic: at one of the fractions, or at a crest, with
+    a margin for the error of the cubic. Fill g at all fractions but the first, where it is filled already.
 
-    If the quartic through a guard's values at the quarters of the step fits, it decides; otherwise the crest is searched, with a
-    margin of a quarter of its height above its neighbours.
+    If the quartic through a guard's values at the quarters of the step is accurate, it decides; otherwise the crest is searched
+    for, with a margin of a quarter of its height.
     """
     count, g = c.guard_count, c.g
     for j in unrolled(range(1, POINTS - 1)):
@@ -176,7 +175,7 @@ def is_below(c: StepTable, i: int) -> bool:
 
 
 def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
-    """Return True if a crest of guard i may reach zero, judged by the cubic."""
+    """Return True if a crest of guard i may reach zero, according to the cubic."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
@@ -189,7 +188,7 @@ def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
 
 @inline
 def is_crest(left: float, middle: float, right: float) -> bool:
-    """Return True if a guard is highest at the middle of three fractions, beyond rounding, and below zero there."""
+    """Return True if the middle of three values of a guard is negative and, beyond rounding error, the largest."""
     rise = middle - smaller(left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
@@ -347,7 +346,8 @@ def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
 
 
 def rises_once(c: StepTable, i: int) -> bool:
-    """Return True if guard i rises through zero at most once, by its quartic with a margin of a quarter of its bend."""
+    """Return True if guard i rises through zero at most once, according to its quartic, with a margin of a quarter of its
+    `bend`."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_rises_once(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)
@@ -433,7 +433,7 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
     """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`.
 
     A crossing within the resolution of time after the start counts at the first distinguishable time: guards at the start have
-    been judged, and errors of the dense output can make a guard that starts at zero cross anywhere in this interval.
+    been evaluated, and errors of the dense output can make a guard that starts at zero cross anywhere in this interval.
     """
     count, g, theta = c.guard_count, c.g, c.theta
     for j in unrolled(range(1, POINTS - 1)):
@@ -485,8 +485,8 @@ def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
 
 
 def is_jump(c: StepTable, h: float, crossing: float, step: Fixed) -> bool:
-    """Return True if the guard that fires first jumps: its values on both sides of its zero stay the same from one distance to
-    the next. At the nearest distances, rounding may determine its sign."""
+    """Return True if the guard that fires first jumps: the values on both sides of the zero hardly depend on the distance from
+    it. At the nearest distances, rounding errors may determine the sign of the guard."""
     reach, first = resolution(c, h) * _JUMP_REACH, c.first
     ahead, behind = guard_at(c, h, crossing + reach, first, step), guard_at(c, h, crossing - reach, first, step)
     jumps = False

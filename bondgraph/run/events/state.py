@@ -21,11 +21,12 @@ HISTORY = 1000
 
 CHATTERING, ZENO = 1, 2
 PATTERNS = ("", "chattering", "Zeno")
-"""Patterns of the times of events, by number."""
+"""Names of the patterns of event times, by number."""
 
 
 class EventOutcome(IntEnum):
-    """Outcome of an instant: consistent modes and states, with which the run continues, or the reason why the run ends."""
+    """Outcome of the events at an instant: consistent modes and states, with which the run continues, or the reason why the run
+    ends."""
 
     CONSISTENT = 0
     CYCLING = 1
@@ -43,7 +44,7 @@ class EventOutcome(IntEnum):
     NOT_FINITE = 7
     """A state is not finite."""
     STOPPED = 8
-    """Python has raised an exception, or is not available to answer (`questions`)."""
+    """Python has raised an exception, or is not available for callbacks (`questions`)."""
 
 
 Question = Annotated[Callable[[Any], int], Code(int)]
@@ -72,7 +73,7 @@ class EventTable(LoopTable):
     rates: Kernel
     guards: Kernel
     # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces known before a run; drift: rounding
-    # errors of states that nothing has moved; drift_kept: the same in consistent modes; moved: 1 once a state is well above its
+    # errors of states that have not moved; drift_kept: the same in consistent modes; moved: 1 once a state is well above its
     # drift.
     sizes: Reals
     by_x: Reals
@@ -87,7 +88,7 @@ class EventTable(LoopTable):
     # reduced to stay below 2 `HISTORY`.
     times: Times
     counts: Flags
-    # Questions to Python, as in `questions`.
+    # Callbacks to Python, as in `questions`.
     compile_kernels: Question
     enlarge_log: Question
     collide: Question
@@ -220,7 +221,7 @@ class EventTable(LoopTable):
     resting: Flags
     marked: Flags
     rested: Flags
-    # Sizes; turns: maximum number of rows of an iteration; watch_room: room for transitions of an iteration; boxes: number of
+    # Sizes; turns: maximum number of rows of an iteration; watch_room: capacity for transitions of an iteration; boxes: number of
     # complementarity problems; box_room: maximum number of rows of a problem; box_width: count of all box_numbers.
     n: int
     modes: int
@@ -256,9 +257,9 @@ class EventTable(LoopTable):
     watched_count: int
     resting_count: int
     looked: bool
-    # Questions to Python: transition and row that are asked about; transition that must follow; consulted: Python was asked to
-    # solve collisions at this instant; stopped: Python raised an exception or is not available; consultations: number of instants
-    # at which Python was consulted or that ended the run.
+    # Requests to Python: transition and row concerned; transition that must follow; consulted: Python was called to solve
+    # collisions at this instant; stopped: Python raised an exception or is not available; consultations: number of instants at
+    # which Python was consulted or that ended the run.
     wanted: int
     wanted_row: int
     answer: int

@@ -95,7 +95,7 @@ def fire(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def fire_into_row(s: EventTable, t: float, index: int, number: int) -> bool:
-    """Fire transition `index` into row `number` of the log; return False if there is no room."""
+    """Fire transition `index` into row `number` of the log; return False if the log is full."""
     make_ready(s, index)
     if not has_room(s, number):
         return False
@@ -123,14 +123,14 @@ def go_on(s: EventTable, row: Reals) -> None:
 
 @inline
 def least_jump(s: EventTable, i: int, plain: Reals, after: Reals) -> float:
-    """Return the smallest jump of a state, from `plain` to `after`, that counts."""
+    """Return the smallest change of a state, from `plain` to `after`, that counts as a jump."""
     size = larger(s.sizes[i], larger(abs(plain[i]), abs(after[i])))
     return larger(MIN_JUMP * size, jump_error(s, i))
 
 
 def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bool:
-    """Return True if the impulse of transition `index` moves a state from `plain` to `after` by more than rounding of the state
-    and of the sums that give the impulse."""
+    """Return True if the impulse of transition `index` moves a state from `plain` to `after` by more than the rounding errors of
+    the state and of the sums that give the impulse."""
     n, moves = s.n, False
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -155,7 +155,7 @@ def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bo
 
 
 def reset_beside(s: EventTable, time: float, index: int, k: int, out: Reals) -> None:
-    """Evaluate the states after transition `index` from neighbouring point k of x_here, a rounding away."""
+    """Evaluate the states after transition `index` from neighbouring point k of x_here."""
     reset, x, y, by_x = s.resets[index], s.x_here, s.x_near, s.by_x
     for i in range(s.n):
         y[i] = x[i] + by_x[s.n * k + i] * larger(s.sizes[i], abs(x[i]))

@@ -1,8 +1,8 @@
 """Factorise band matrices in place (LU with partial pivoting), and solve with the factors.
 
-For n unknowns with `lower` diagonals below the main one and `upper` above it, column j starts at j (2 lower + upper + 1); entry
-(i, j) lies at offset lower + upper + i - j in it. The first `lower` numbers of a column are room for the fill-in of pivoting (as
-in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
+For n unknowns with `lower` diagonals below the main diagonal and `upper` above it, column j starts at j (2 lower + upper + 1);
+entry (i, j) lies at offset lower + upper + i - j in it. The first `lower` entries of a column are reserved for the fill-in from
+pivoting (as in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in, without_tiny
 
 _COLUMN = 4
-"""Numbers per column of a tridiagonal matrix, with room for pivoting: two above the diagonal, the diagonal, one below."""
+"""Entries per column of a tridiagonal matrix, with space for pivoting: two above the diagonal, the diagonal, one below."""
 _ROWS = 16
-"""Interval in rows at which the number carried from row to row is checked for being tiny; checking each row would be slower."""
+"""Interval in rows at which the value carried from row to row is checked for being tiny; checking each row would be slower."""
 
 
 def band_factor(a: Reals, pivots: Ints, worth: Reals, n: int, lower: int, upper: int) -> bool:
@@ -61,7 +61,8 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
 
 
 def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Factorise a tridiagonal matrix, bit for bit as `band_factor` does; the only row that pivoting needs stays in registers."""
+    """Factorise a tridiagonal matrix, bit for bit as `band_factor` does; the only row that pivoting needs is kept in
+    registers."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
         is_inside, is_far = k + 1 < n, k + 2 < n
@@ -70,7 +71,7 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
         if is_inside:
             lower, other_size = column[3], worth[k + 1]
             here_weight, lower_weight = abs(here) * size, abs(lower) * other_size
-            # a NaN is never the larger one, except beside another NaN
+            # a NaN is never the larger value, except beside another NaN
             swaps = lower_weight > here_weight or (not here_weight > -1.0 and lower_weight > -1.0)
             below = lower
             if swaps:

@@ -9,7 +9,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, inlin
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 BLOCK = 4
-"""Number of columns whose multiples are subtracted together, from two other columns at once, to reuse loaded numbers."""
+"""Number of columns whose multiples are subtracted together, from two other columns simultaneously, to reuse loaded numbers."""
 
 _ASCENDING = tuple(range(BLOCK))
 _DESCENDING = _ASCENDING[::-1]
@@ -20,8 +20,8 @@ def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
     Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
     worth (n,): weight of each row in the choice of pivots, the inverse of the size of its unknown, so that the choice does not
-    depend on units. Blocks do not change the order of subtractions in any entry, so the result equals that of column-by-column
-    elimination to the last bit.
+    depend on units. Blocks do not change the order of subtractions in any entry, so the result is bitwise equal to the result of
+    column-by-column elimination.
     """
     first = 0
     while first + BLOCK <= n:
@@ -76,7 +76,8 @@ def swap_rows(column: Reals, pivots: Ints, first: int) -> None:
 
 @inline
 def solve_rows(block: Reals, column: Reals, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of a column as in the block that starts at `first`, and compute its entries at the rows of the block."""
+    """Swap rows of a column as in the block that starts at `first`, and compute the entries of the column in the rows of the
+    block."""
     swap_rows(column, pivots, first)
     for row in unrolled(_ASCENDING):
         value = column[row]
@@ -125,7 +126,7 @@ def solve_forward(block: Reals, right: Disjoint, pivots: Ints, first: int, n: in
 
 @inline
 def are_zero(f0: float, f1: float, f2: float, f3: float) -> bool:
-    """Return True if four numbers are zero."""
+    """Return True if four values are zero."""
     return (f0 == 0.0) & (f1 == 0.0) & (f2 == 0.0) & (f3 == 0.0)
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Reals, inline
 
 TINY = 1e-290
-"""Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would become subnormal numbers,
-which slow down a processor a hundredfold."""
+"""Numbers below this become zero. Far from a source, solutions decrease by a factor from row to row and would become subnormal
+numbers, which slow down a processor a hundredfold."""
 
 
 @inline
 def without_tiny(value: float) -> float:
-    """Return the number, or zero if it is tiny."""
+    """Return the value, or zero if it is tiny."""
     return 0.0 if abs(value) < TINY else value
 
 
 @inline
 def pivot_of(column: Reals, worth: Reals, count: int) -> int:
-    """Find the largest of the first `count` entries of a column, weighted by `worth`; the first one if several are equal."""
+    """Find the largest of the first `count` entries of a column, weighted by `worth`; the first entry if several are equal."""
     pivot_offset, largest = 0, -1.0
     for i in range(count):
         size = abs(column[i]) * worth[i]

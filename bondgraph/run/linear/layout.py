@@ -36,7 +36,7 @@ class MatrixLayout:
     kind : DENSE, BAND or SPARSE; lower, upper : diagonals of a band.
     order : the unknown at each position (n,).
     entry_indices, diagonal : indices of the given entries (k,), and of the diagonal entries by unknown (n,), in an array of
-        `room` numbers.
+        `room` values.
     fill : pattern of sparse factors.
     """
 
@@ -67,9 +67,9 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
 
 
 def pair_layout_of(single: MatrixLayout, rows: np.ndarray, columns: np.ndarray) -> MatrixLayout:
-    """Return the layout of a matrix with two diagonal blocks like the `single` matrix, with entries (k,), and with entries that
-    couple unknowns i and n + i in both directions. In sparse factors these unknowns are adjacent, so that their pivots are those
-    of a complex number."""
+    """Return the layout of a matrix with two diagonal blocks, each with the entries (k,) of the `single` matrix, and with entries
+    that couple unknowns i and n + i in both directions. In sparse factors these unknowns are adjacent, so that their pivots are
+    the pivots of a complex number."""
     n = len(single.order)
     first, second = np.arange(n), np.arange(n) + n
     rows, columns = np.concatenate([rows, rows + n, first, second]), np.concatenate([columns, columns + n, second, first])
@@ -121,19 +121,18 @@ def _sparse(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | N
 
 
 def _bandwidths(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
-    """Count the diagonals below and above the main one."""
     position = np.argsort(order)
     below = position[rows] - position[columns]
     return int(np.max(below, initial=0)), int(np.max(-below, initial=0))
 
 
 def _dense_cost(n: int) -> float:
-    """Return the number of operations for a dense matrix: factors and solutions."""
+    """Return the number of operations to factorise a dense matrix, and solve."""
     return n * (n + _COLUMN_OVERHEAD) * (n / 3.0 + SOLUTIONS)
 
 
 def _band_cost(n: int, lower: int, upper: int) -> float:
-    """Return the number of operations for a band with pivoting: factors and solutions."""
+    """Return the number of operations to factorise a band matrix with pivoting, and solve."""
     above = lower + upper
     return n * ((lower + _COLUMN_OVERHEAD) * above + SOLUTIONS * (lower + above + _COLUMN_OVERHEAD))
 

@@ -1,4 +1,4 @@
-"""Order the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, minimum degree for little fill-in."""
+"""Order the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, minimum degree to reduce fill-in."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray, order: np.nda
 
 
 def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return a minimum degree order."""
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
@@ -69,7 +68,7 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
 
 
 def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Count the columns of a supernode, starting at each column: they share its rows, except for the rows between."""
+    """Count, for each column, the columns of a supernode that starts there: they share the rows below it."""
     n, lengths = len(below_at) - 1, np.diff(below_at)
     nested = np.ones(n, dtype=np.int64)
     for column in range(n - 2, -1, -1):

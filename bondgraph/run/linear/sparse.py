@@ -1,7 +1,7 @@
 """Sparse matrices with a known pattern of the factors, stored by columns: LU factors and solutions.
 
 Left-looking elimination (J. R. Gilbert, T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988) with the pivots on the diagonal: the
-matrix, 1 - h gamma J, is near 1 for short steps, so a step whose pivots are too small must become shorter.
+matrix, 1 - h gamma J, is close to the identity for short steps, so a step with pivots that are too small must be shortened.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def sparse_factor(s: SystemTable) -> bool:
     """Write L without its unit diagonal to lower_factor, U without its diagonal to upper_factor, and the inverse of the diagonal
     of U to inverse (n,). Return True if a pivot is too small.
 
-    The matrix is stored by columns, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those of
-    U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of such columns do not change the
-    order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
+    The matrix is stored by columns, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., the
+    entries of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of such columns do not
+    change the order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
     """
     a, starts, rows, nested, worth, work, n = s.matrix, s.starts, s.rows, s.nested, s.worth, s.work, s.n
     below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above

@@ -43,7 +43,7 @@ def procedures() -> list[Procedure]:
 
 
 def fill_system(s: SystemTable, j: Reals, h: float) -> None:
-    """Fill the matrix from the entries of J that have a place in it."""
+    """Fill the matrix from the entries of J that it contains."""
     matrix, room, n, diagonal = s.matrix, s.room, s.n, s.diagonal
     if s.full:
         for i in range(room):
@@ -63,7 +63,7 @@ def fill_system(s: SystemTable, j: Reals, h: float) -> None:
 
 
 def factor_system(s: SystemTable) -> bool:
-    """Factorise the matrix; return True if it is singular, or too close to it."""
+    """Factorise the matrix; return True if it is singular or nearly singular."""
     if s.kind == DENSE:
         return dense_factor(s.matrix, s.pivots, s.worth, s.n)
     if s.kind == BAND and s.lower == 1 and s.upper == 1:
@@ -86,8 +86,7 @@ def solve_system(s: SystemTable) -> None:
 
 
 def has_negative_determinant(s: SystemTable) -> bool:
-    """Return True if the determinant of the factorised matrix is negative, judged by the signs of its pivots and its row
-    swaps."""
+    """Return True if the determinant of the factorised matrix is negative, from the signs of its pivots and its row swaps."""
     n, negative = s.n, False
     if s.kind == SPARSE:
         inverse = s.inverse

@@ -1,6 +1,6 @@
 """Energy balances of a program: the storages and powers of each island, a part of the graph that bonds connect.
 
-Islands exchange signals, and heat through heat ports, which one island books as converted and another as received; so each
+Islands exchange signals, and heat through heat ports, which one island records as converted and another as received, so each
 balance closes by itself, whatever else is in the graph.
 """
 
@@ -19,7 +19,7 @@ JOULE = "J"
 
 @dataclass(frozen=True)
 class Island:
-    """Part of a graph that bonds connect.
+    """Part of a graph whose elements are connected by bonds.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
     """Return the islands that have storages or powers, in the order of their first bonds; `storages` and `powers` are the paths
     of their elements.
 
-    The result is empty, which means one balance of everything, if there are no islands or an element has no bond.
+    The result is empty, which means one balance of the whole model, if there are no islands or an element has no bond.
     """
     components = _connected(model.bonds)
     if not all(path in components for path in (*storages, *powers)):
@@ -58,7 +58,6 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
 
 
 def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
-    """Return the number of the connected component of every element."""
     import networkx as nx
 
     graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in bonds)
@@ -66,7 +65,7 @@ def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
 
 
 def _unit(domains: Sequence[Domain]) -> str:
-    """Return the unit of effort times displacement; J if any domain has it, because the number is equal on both sides of a
+    """Return the unit of effort times displacement; J if any domain uses J, because the value is equal on both sides of a
     transformer."""
     units = dict.fromkeys(domain.energy_unit for domain in domains)
     return JOULE if JOULE in units else next(iter(units))
@@ -86,7 +85,7 @@ class BalanceColumns:
 
 @dataclass(frozen=True, eq=False)
 class Balances:
-    """Balances of a program: the `total` of all islands in `unit`, and each island's own if there are several."""
+    """Balances of a program: the `total` of all islands in `unit`, and of each island if there are several."""
 
     unit: str
     total: BalanceColumns
@@ -102,7 +101,7 @@ class Balances:
 
 def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Sequence[str]) -> Balances:
     """Return the balances of these islands; `roles` has one of the `known_roles` for each power. Without islands there is one
-    balance of everything, in J."""
+    balance of the whole model, in J."""
     units = list(dict.fromkeys(island.unit for island in islands))
     unit = JOULE if JOULE in units or not units else units[0]
     if len(units) > 1:

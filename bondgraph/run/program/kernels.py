@@ -20,7 +20,7 @@ class RunClock:
     Parameters
     ----------
     name : name of the element, for messages.
-    period, offset : times in s: a float, or the index (int) of a number in p; an infinite period means a single tick.
+    period, offset : times in s: a float, or the index (int) of a parameter in p; an infinite period means a single tick.
     kernel : x after the tick, (n,).
     library : ticks of a library, which replace the kernel; each run has its own instance.
     """
@@ -39,7 +39,7 @@ class RunDelay:
     Parameters
     ----------
     name : name of the element, for messages.
-    place, length : indices of the state in x, and of T, s, in p.
+    place, length : index of the state in x, and index of the delay T (s) in p.
     history : value before the start, or a function of the time; None for the value at the start.
     kernel : x with the signal instead of the state, (n,).
     direct : True if the signal may depend on a delayed signal at the same time, so that its breaks never become smooth.
@@ -93,12 +93,12 @@ class Collisions:
 
     Parameters
     ----------
-    kernel : for c scalars of constraints and of f frictions, n states, k transitions and s powers: states per unit of impulse (n,
-        c), flows per impulse (c, c), changes of guards per impulse (k, c), energy that sources supply per impulse (s, c),
-        friction limits per impulse (f, c), flows (c,), restitutions (c,).
+    kernel : for c scalars of constraints and of f friction elements, n states, k transitions and s powers: states per unit of
+        impulse (n, c), flows per impulse (c, c), changes of guards per impulse (k, c), energy that sources supply per impulse (s,
+        c), friction limits per impulse (f, c), flows (c,), restitutions (c,).
     constraints : names of the elements, for messages.
-    bounces : for each constraint, the transitions that reverse its flow, or make it hold.
-    frictions : dry friction that takes part.
+    bounces : for each constraint, the transitions that reverse its flow, or close it.
+    frictions : dry friction elements that take part.
     """
 
     kernel: Kernel

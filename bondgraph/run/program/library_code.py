@@ -1,4 +1,4 @@
-"""LLVM text of the ticks of a library of FMI 2.0 or 3.0: it calls the functions of the library by address."""
+"""LLVM IR of the ticks of a library of FMI 2.0 or 3.0: it calls the functions of the library by address."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TYPES: Mapping[int, Mapping[str, ValueType]] = {
 
 @dataclass(frozen=True)
 class VariableGroup:
-    """Library variables of one type that one call sets or reads: the type, and their places among the variables of the block."""
+    """Library variables of one type that one call sets or reads: the type, and their indices among the variables of the block."""
 
     type_name: str
     places: tuple[int, ...]
@@ -79,7 +79,7 @@ class LibraryVariables(Protocol):
 
 @dataclass
 class _Writer:
-    """Writer of the LLVM text of one function: lines, and the message of each fault by number."""
+    """Writer of the LLVM IR of one function: lines, and the message of each fault by number."""
 
     faults: list[str]
     lines: list[str] = field(default_factory=list)
@@ -129,8 +129,8 @@ def _entry(pointer: str, kind: str, index: int) -> str:
 
 
 def tick_text(unit: LibraryVariables, places: Sequence[int], steps: int) -> tuple[str, list[str]]:
-    """Return the LLVM text of a tick, and the message of each fault; `places` are the places in x of the outputs and of the
-    sampled inputs, `steps` is the place of the number of steps."""
+    """Return the LLVM IR of a tick, and the message of each fault; `places` are the indices in x of the outputs and of the
+    sampled inputs, `steps` is the index of the number of steps."""
     faults = list[str]()
     outputs = len(places) - sum(len(group.places) for group in unit.inputs)
     setters, getters = _Writer(faults), _Writer(faults)
@@ -205,8 +205,8 @@ lost:
   ret void
 }}
 """
-"""LLVM text of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
-outputs; after a failure the outputs are NaN, and the library is not called again."""
+"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its outputs;
+after a failure the outputs are NaN, and the library is not called again."""
 
 
 def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:
@@ -240,7 +240,6 @@ def _rounded(write: _Writer, number: str) -> str:
 
 
 def _get(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:
-    """Write code that reads the outputs of a group."""
     kind, values = TYPES[unit.version][group.type_name], write.field(word + 2, "ptr")
     _call(write, unit, "Get", group, word, values)
     for index, place in enumerate(group.places):
@@ -250,7 +249,6 @@ def _get(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
 
 
 def _call(write: _Writer, unit: LibraryVariables, verb: str, group: VariableGroup, word: int, values: str) -> None:
-    """Write the call of the function that sets or reads a group."""
     function, references, instance = write.field(word, "ptr"), write.field(word + 1, "ptr"), write.field("instance", "ptr")
     count = len(group.places)
     counted = f", i64 {count}" if unit.version == 3 else ""
@@ -259,7 +257,6 @@ def _call(write: _Writer, unit: LibraryVariables, verb: str, group: VariableGrou
 
 
 def _initialisation(version: int, faults: list[str]) -> _Writer:
-    """Write code that ends the initialisation."""
     write = _Writer(faults)
     function, instance = write.field("initialised", "ptr"), write.field("instance", "ptr")
     write.call(function, f"ptr {instance}", f"fmi{version}ExitInitializationMode")
@@ -267,7 +264,7 @@ def _initialisation(version: int, faults: list[str]) -> _Writer:
 
 
 def _step(version: int, steps: int, faults: list[str]) -> _Writer:
-    """Write code that makes a step from the previous tick to this one, on the grid of the library: start + count x period."""
+    """Write code that does a step from the previous tick to this tick, on the grid of the library: start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
     there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")

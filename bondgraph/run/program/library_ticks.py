@@ -17,7 +17,7 @@ from bondgraph.run.program.library_code import FIELDS, LibraryVariables, tick_te
 from bondgraph.run.python_callbacks import PythonCallback
 
 _MADE = 1
-"""Result of making the instance at the first tick."""
+"""Result of creating the instance at the first tick."""
 _PLACES = {name: index for index, name in enumerate(FIELDS)}
 
 
@@ -27,8 +27,8 @@ class LibraryInstance(Protocol):
     start: float
     period: float
     words: Sequence[int]
-    """Addresses of the functions that make a step and end the initialisation, then of the function, references and values of each
-    group: inputs, then outputs."""
+    """Addresses of the functions that do a step and end the initialisation; then, for each group of inputs and outputs, of its
+    function, references and values."""
 
     @property
     def address(self) -> int:
@@ -56,8 +56,8 @@ class LibraryTick:
     ----------
     element, unit : name of the block, and its library.
     kernel : x after the tick, (n,), without the new outputs.
-    places : places in x of the outputs, of the sampled inputs, and of the number of steps.
-    parameters : places in p of the parameters of the block.
+    places : indices in x of the outputs, of the sampled inputs, and of the number of steps. parameters : indices in p of the
+        parameters of the block.
     """
 
     element: str
@@ -68,7 +68,7 @@ class LibraryTick:
 
 
 class LibraryKernel(Kernel):
-    """Tick of a library in one run. Its machine code needs Python's lock only at the first tick, which makes the instance."""
+    """Tick of a library in one run. Its machine code needs Python's lock only at the first tick, which creates the instance."""
 
     _tick: LibraryTick
     _words: np.ndarray
@@ -93,7 +93,6 @@ class LibraryKernel(Kernel):
             words[_PLACES[name]] = place
 
     def _begin(self) -> int:
-        """Make the instance at the first tick."""
         tick, words, numbers = self._tick, self._words, self._numbers
         p = (ctypes.c_double * self.sizes[2]).from_address(int(words[_PLACES["parameters"]]))
         instance = tick.unit.begin(tick.element, float(numbers[_PLACES["time"]]), [p[place] for place in tick.parameters])

@@ -1,4 +1,4 @@
-"""Names of all numbers of a program, with the index, shape and unit of each name or component."""
+"""Names of all values of a program, with the index, shape and unit of each name or component."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Slot:
 
     @property
     def size(self) -> int:
-        """Count of numbers."""
+        """Number of values."""
         return math.prod(self.shape)
 
     @property
@@ -80,7 +80,7 @@ class Layout:
         return tuple(name for name, _ in named if not is_internal(name))
 
     def label(self, block: str, index: int) -> str:
-        """Return the name of one number, "body.pose[3]"; a plain index if no name covers it."""
+        """Return the name of one value, "body.pose[3]"; a plain index if no name covers it."""
         for name, slot in self.slots.items():
             if slot.block == block and slot.start <= index < slot.stop:
                 if not slot.shape:

@@ -47,17 +47,17 @@ class Program:
     outputs : all named outputs; None if there are none.
     choose : makes a kernel for the outputs in some slots only, and returns the index of each slot in its output; None if
         unavailable.
-    in_lanes : makes the kernels for a number of SIMD lanes, if their results equal single runs to the last bit; None if
+    in_lanes : makes the kernels for a number of SIMD lanes, if their results are bitwise equal to single runs; None if
         unavailable.
-    texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only,
-        and the Jacobian if needed; None if they are not straight-line machine code.
+    texts : writes the LLVM IR of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only, and
+        the Jacobian if needed; None if they are not straight-line machine code.
     expand : makes the kernel of the Taylor coefficients of x and of the integrals of the powers, (orders, n + powers), for orders
         from 1 up to a given maximum; None if unavailable.
     resets : one per transition: x after the transition, (n,); None if x does not change.
     pushes : one per transition: the change of all guards by its impulse (k,), then x after the transition without the impulse
         (n,); None if no other transition could react.
-    supplies : one per transition: energy that sources supply during its impulse, J (one number per power); None if they supply
-        none.
+    supplies : one per transition: energy that sources supply during its impulse, J (one value per power); None if they supply no
+        energy.
     transitions : the edges of all state machines.
     layout : names.
     nominal : (n,) typical size of each state, given by the user as a hint; 0 without a hint.
@@ -67,7 +67,7 @@ class Program:
         make, perhaps slow to run. None means `differentiate`.
     power_names, power_roles : a name and one of `ROLES` per power.
     energy_names : a name per storage.
-    islands : parts of the graph that bonds connect, with their storages and powers; empty for one balance of everything.
+    islands : parts of the graph that bonds connect, with their storages and powers; empty for one balance of the whole model.
     loops : nonlinear algebraic loops, to be solved before a run and after events.
     collisions : data of constraints that can collide at the same time; None if there are none.
     clocks : clocks, in the order in which simultaneous ticks are carried out.
@@ -76,12 +76,12 @@ class Program:
         residuals of redundant rows); None without constraints.
     closing_flows, closing_matrix : kernels of the constraint flows only, and of the entries only, as machine code if available.
     boxes, box_layouts : complementarity problems of dry friction: kernel of their entries, offsets, lower and upper bounds and
-        flags of rows that hold, problem by problem, None without such problems; and the layout of each problem.
+        flags of active rows, problem by problem, None without such problems; and the layout of each problem.
     indeterminate : modes whose equations do not determine some efforts and flows, which then take their values of least norm.
     breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, from the
         first parameters of p; None if there are none.
     break_names : an element for each break.
-    contacts : places where bodies may touch.
+    contacts : points at which bodies may touch.
     autonomous : True if the rates are known to be independent of time.
     mode_states : names of the states of each automaton, in the order of the modes.
     bonds : names of the effort and flow of every bond.
@@ -176,13 +176,13 @@ class Program:
         return indices, np.repeat(np.arange(self.states), np.diff(indptr))
 
     def matrix_layout(self, kind: str) -> MatrixLayout:
-        """Return the memory layout of 1 - h J for a kind of linear algebra, computed once per kind."""
+        """Return the memory layout of 1 - h J for a kind of linear algebra, computed once for each kind."""
         if kind not in self._layouts:
             self._layouts[kind] = layout_of(self.states, *self.jacobian_entries, kind)
         return self._layouts[kind]
 
     def pair_layout(self, kind: str) -> MatrixLayout:
-        """Return the memory layout for two unknowns per state (`layout.pair_layout_of`), computed once per kind."""
+        """Return the memory layout for two unknowns per state (`layout.pair_layout_of`), computed once for each kind."""
         if (name := f"pair {kind}") not in self._layouts:
             self._layouts[name] = pair_layout_of(self.matrix_layout(kind), *self.jacobian_entries)
         return self._layouts[name]
@@ -219,7 +219,7 @@ class Program:
 
     @OnceProperty
     def balances(self) -> Balances:
-        """Energy balances by which a run is judged: the total, and one of each island."""
+        """Energy balances that check a run: one of the whole model, and one of each island."""
         return balances(self.islands, self.power_roles, ROLES)
 
     @property

@@ -1,4 +1,4 @@
-"""Transitions of a program: the edges of its state machines, and the places where bodies may touch."""
+"""Transitions of a program: the edges of its state machines, and the points at which bodies may touch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunTransition:
     passes : value of m[slot] with which a run continues if the flow that this edge would stop passes through zero by itself.
     last : True if taken only when no other edge is due: the mode has no solution, and no other edge leads out of it.
     impact : True if constraints reverse flows.
-    first : True if taken before all others, whose guards are invalid there.
+    first : True if taken before all other transitions, whose guards are invalid there.
     """
 
     name: str
@@ -48,8 +48,8 @@ class RunTransition:
 @short_repr
 @dataclass(frozen=True)
 class RunContact:
-    """Place where bodies may touch: the model's description of it, and (slot in m, mode) without force. `forces` : if time steps
-    compute them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
+    """Point where bodies may touch: its description in the model, and the (slot in m, mode) in which no force acts. `forces` : if
+    time steps compute them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
     """
 
     point: ContactPoint

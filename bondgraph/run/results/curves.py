@@ -35,14 +35,7 @@ class Plottable(Protocol):
 
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
-    """Plot each name, or each list of names, in its own panel, one below the other; return the axes (panels,).
-
-    Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which an
-    automaton is not in its initial mode. No window is opened.
-
-    Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
-    states without names; KeyError for an unknown name.
-    """
+    """Plot quantities as `Result.plot` describes; return the axes (panels,)."""
     chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
     with panels(len(chosen), axes, "quantities", result.program.name) as drawn:
         for several, panel_axes in zip(chosen, drawn, strict=True):
@@ -52,7 +45,7 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
 
 
 def _states(result: Plottable) -> Sequence[str]:
-    """Return the first name of each state; E560 if there are too many."""
+    """Return the first name of each state; E560 if there are too many states."""
     layout = result.program.layout
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
@@ -64,7 +57,7 @@ def _states(result: Plottable) -> Sequence[str]:
 
 
 def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool) -> None:
-    """Plot quantities with their events, label and unit; list modes in the legend if `with_modes`."""
+    """Plot quantities with their events, labels and units; list modes in the legend if `with_modes`."""
     units, count = [], 0
     for name in names:
         slot = result.program.layout[name]

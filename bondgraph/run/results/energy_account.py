@@ -15,13 +15,13 @@ from bondgraph.run.program import Program
 from bondgraph.run.program.balances import JOULE, BalanceColumns
 
 _AT_ONCE = 2**17
-"""Maximum count of numbers to sum at once."""
+"""Maximum number of values to sum in one pass."""
 
 
 @short_repr
 @dataclass(frozen=True)
 class IslandBalance:
-    """Energy balance of an island: elements that bonds connect only with each other.
+    """Energy balance of an island: elements whose bonds connect them only to one another.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class IslandBalance:
 
     @property
     def relative_residual(self) -> float:
-        """Largest |residual| over the run relative to the energy in play of the island."""
+        """Largest |residual| over the run, relative to the energy scale of the island."""
         return relative(self.largest, self.in_play)
 
 
@@ -69,9 +69,9 @@ class DomainBalance:
 class Ledger:
     """Energies of a run since its start, at the times t (k,), in J unless `unit` is another unit.
 
-    Islands, parts of a graph that no bond connects, exchange no power except heat through heat ports. A run is judged by the
+    Islands, parts of a graph that no bond connects, exchange no power except heat through heat ports. A run is checked by the
     balance of each island, so that an error in a small island is not hidden by a large one. The totals omit islands with another
-    unit, such as those of a domain whose effort times flow is not a power in W.
+    unit, such as islands of a domain whose effort times flow is not a power in W.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Ledger:
     supplied, dissipated, injected : integrated powers, summed by role, (k,).
     lost : energy that resets at events have removed, (k,).
     residual : stored - stored at start - supplied - injected + dissipated + lost, (k,).
-    in_play : maximum over the run of the sum of |energy| of all storages, |integrated powers| and |lost|, J.
+    in_play : energy scale: maximum over the run of the sum of |energy| of all storages, |integrated powers| and |lost|, J.
     elements : energy of every storage, dissipator and source over time by name, (k,) each; empty if the run kept only some
         quantities. Dissipators with a heat port, which only convert energy, are omitted.
     islands : balance of each island, empty if there is only one.
@@ -102,7 +102,7 @@ class Ledger:
 
     @property
     def relative_residual(self) -> float:
-        """Largest |residual| over the run relative to the energy in play, for the island where this ratio is largest; 0 without
+        """Largest |residual| over the run, relative to the energy scale, for the island where this ratio is largest; 0 without
         any energy."""
         if self.islands:
             return max(island.relative_residual for island in self.islands)
@@ -187,7 +187,6 @@ def account(
 
 
 def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, start: np.ndarray) -> dict[str, DomainBalance]:
-    """Return the balance of each domain, in the order of the model's bonds."""
     domain_of: dict[str, str] = {}
     for bond in program.bonds:
         for path in (bond.tail, bond.head):
@@ -208,7 +207,7 @@ def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, st
 
 
 def relative(residual: float, in_play: float) -> float:
-    """Return a residual relative to the energy in play; the residual itself if there is no energy."""
+    """Return a residual relative to the energy scale; the residual itself if the energy scale is zero."""
     return residual / in_play if in_play > 0.0 else residual
 
 
@@ -233,8 +232,9 @@ def members(names: list[str], program: Program, columns: BalanceColumns) -> tupl
 def totals_of(
     columns: BalanceColumns, energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the totals of a balance by name, and the energy "in play" at each sample, (k,) each. `start` are the energies of all
-    storages at the start, J; `lost` is the energy that this balance has lost at events; other arguments as in `account`."""
+    """Return the totals of a balance by name, and the energy scale, "in play", at each sample, (k,) each. `start` are the
+    energies of all storages at the start, J; `lost` is the energy that this balance has lost at events; other arguments as in
+    `account`."""
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
     stored, at_start = energies.sum(axis=1), float(start[columns.storages].sum())
@@ -246,7 +246,7 @@ def totals_of(
 
 def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
     """Count the events, given by ascending times, before each sample: a sample at the time of an event shows the state before the
-    event, except if it is the first one and `starts` the run."""
+    event, except if it is the first sample and `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
     if starts:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")

@@ -1,4 +1,4 @@
-"""Failure of a run, or doubt in its result: reason, time, state by name, suspected element, remedies."""
+"""Failure of a run, or reason to doubt its result, with time, state by name, suspected element and remedies."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from bondgraph.run.program import Program
 
 CURES: dict[str, tuple[str, ...]] = {
     "not finite": (
-        "a check of the suspect's law near this state: a division by zero, a root or a logarithm of a negative number",
+        "a check of the suspect's law near this state for a division by zero, or a root or logarithm of a negative number",
         "a start away from singular positions",
     ),
     "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a search for discontinuities"),
-    "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
+    "chattering": ("hysteresis between the guards of this switch", "a mode that keeps the state on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",
         "a compliant law instead of an impulsive one",
     ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
-        "a check of the suspect for a law that jumps: model it as a switch with a state for each side",
+        "a switch with a state for each side instead of a law of the suspect that jumps",
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
@@ -50,7 +50,10 @@ LOOP_CURES = (
 )
 """Remedies if an unknown of an algebraic loop is no longer finite."""
 
-SERIES_CURES = ('method="auto": a rate may be finite where its derivatives are not, such as a root at zero', *CURES["not finite"])
+SERIES_CURES = (
+    'method="auto": a rate may be finite where its derivatives are infinite, as for a square root at zero',
+    *CURES["not finite"],
+)
 """Remedies if a Taylor coefficient is not finite."""
 
 SLIDING_CURES = (
@@ -80,8 +83,8 @@ class Failure:
 
 
 ENERGY_CURES = (
-    "a smaller rtol, or an atol that fits the size of the states",
-    "a check of the suspect's formulas: does its energy fit its effort and flow?",
+    "a smaller rtol, or an atol that matches the size of the states",
+    "a check of the suspect's formulas: the energy must agree with the effort and the flow",
 )
 
 
@@ -91,8 +94,8 @@ class ValidityConcern:
 
     Parameters
     ----------
-    reason : text. time : time at which it arises, s. suspect : suspected element.
-    residual, expected : residual of the energy account relative to the energy in play, and the residual that rtol promises; zeros
+    reason : the reason. time : time at which it arises, s. suspect : suspected element.
+    residual, expected : residual of the energy account relative to the energy scale, and the residual that rtol promises; zeros
         for any other concern.
     cures : what to try.
     """
@@ -136,7 +139,7 @@ def cause(
 
 
 def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
-    """Return the kind, the message and the suspect of the failure at the last event, which led to states x."""
+    """Return the kind and the message of the failure at the last event, which led to states x, and the suspected element."""
     program, table, outcome = handler.program, handler.table, EventOutcome(int(handler.table["outcome"]))
     if outcome == EventOutcome.UNSOLVED:
         named = ", ".join(program.loops[int(table["unsolved"])].elements)
@@ -153,7 +156,9 @@ def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
         return pattern, f'the events "{label.kind}" of "{label.name}" accumulate ({pattern})', label.name
     pattern = PATTERNS[ZENO if _are_shrinking(handler.last_times(transition)) else CHATTERING]
     if outcome == EventOutcome.STUCK:
-        reason = f'after "{label.kind}" of "{label.name}", its guard keeps growing, so it would fire again at once ({pattern})'
+        reason = (
+            f'after "{label.kind}" of "{label.name}", its guard keeps growing, so it would fire again immediately ({pattern})'
+        )
     else:
         reason = f'the transitions of "{label.name}" repeat endlessly ({pattern})'
     return pattern, reason, label.name
@@ -166,7 +171,6 @@ def not_finite(program: Program, kind: str, x: np.ndarray) -> tuple[str, str, st
 
 
 def _are_shrinking(times: np.ndarray) -> bool:
-    """Return True if the intervals between times shrink."""
     steps = np.diff(times)
     steps = steps[steps > 0.0]
     return len(steps) > 4 and bool(steps[-1] < 0.1 * steps[:-1].max())

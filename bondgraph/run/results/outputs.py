@@ -1,4 +1,4 @@
-"""Outputs of a run, each evaluated on demand and once."""
+"""Outputs of a run, each evaluated once, on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 MAX_EAGER_NUMBERS = 2**21
-"""Number of output values up to which all outputs are computed at once: 16 MB."""
+"""Number of output values up to which all outputs are computed together: 16 MB."""
 
 MAX_REQUESTS = 32
 """Number of requests after which all outputs are computed, because each request compiles its own kernel."""
@@ -36,7 +36,7 @@ def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Ke
 class Outputs:
     """Outputs of a program at samples t (k,), x (k, n), m (k, modes) and parameters p (parameters,).
 
-    If there are many values, requested outputs get their own kernel, and the others are neither computed nor kept.
+    If there are many values, requested outputs get their own kernel, and other outputs are neither computed nor kept.
     """
 
     def __init__(self, program: Program, p: np.ndarray, t: np.ndarray, x: np.ndarray, m: np.ndarray):

@@ -50,8 +50,8 @@ class Statistics:
     ticks : number of clock ticks; quadratic_programs : number solved, in steps with rigid contacts.
     wall_time : duration of the whole call, s; integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
-    rounding : number of steps whose tolerance lay below the rounding of the rates, the rtol that they reached, and the states
-        with noisy rates.
+    rounding : number of steps whose tolerance lay below the rounding error of the rates, the rtol that they reached, and the
+        states with noisy rates.
     """
 
     solver: str
@@ -79,7 +79,7 @@ class Statistics:
 
     @property
     def time_per_rate(self) -> float:
-        """Time inside the integrator per evaluation of the rates, with all overhead, s."""
+        """Time inside the integrator per evaluation of the rates, including all overhead, s."""
         return self.integration_time / max(self.rates, 1)
 
 
@@ -122,7 +122,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """True if the run reached its end and can be trusted, without failure or doubt."""
+        """True if the run reached its end and can be trusted: there is no failure and no warning."""
         return self.failure is None and not self.warnings
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -147,7 +147,7 @@ class Result:
         return indeterminate
 
     def rows(self, chosen: np.ndarray) -> Result:
-        """Return the result at the samples with these positions."""
+        """Return the result at the samples with these indices."""
         return replace(
             self,
             t=self.t[chosen],
@@ -182,7 +182,6 @@ class Result:
         return Outputs(self.program, self.p, self.t, self.x, self.m)
 
     def _find(self, names: Sequence[str]) -> None:
-        """Compute the named outputs together."""
         self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -219,7 +218,7 @@ class Result:
 
     def peak(self, name: str) -> tuple[float, float]:
         """Return time and value of the maximum of a scalar quantity, among its samples and its values just before and just after
-        events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on it;
+        events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on it,
         so the peak of a signal that is clipped or jumps is a value that the signal takes."""
         return extreme(self, name)
 
@@ -273,7 +272,7 @@ class Result:
         """Return the model of the run; E100 for a result without one."""
         if self.program.model is None:
             title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps only numbers and names'
-            cures = ("diagram(at) of the result before pickling", "graph.diagram() of its graph, without values")
+            cures = ("diagram(at) of the result before pickling", "graph.diagram() of the graph, which shows no values")
             raise refusal("E100", title, *cures, about=self.program.name)
         return self.program.model
 
@@ -312,8 +311,8 @@ class Result:
 
 
 MAX_PARABOLA_ERROR = 0.25
-"""Distance from the parabola, relative to its second difference, above which the parabola is not used: a sine with ten samples
-per period has 0.2."""
+"""Distance from the parabola, relative to its second difference, above which the parabola is not used; it is 0.2 for a sine with
+ten samples per period."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:

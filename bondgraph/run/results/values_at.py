@@ -1,4 +1,4 @@
-"""Values at an instant of a run, as text with units."""
+"""Values at an instant of a run, as strings with units."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ class RunSamples(Sampled, Protocol):
 
 
 def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, str]]:
-    """Return the texts of the effort and flow of each bond, by its name, at a time (s), as `value_text` does; E582 outside the
-    run."""
+    """Return the effort and flow of each bond, by its name, at a time (s), as strings from `value_text`; E582 outside the run."""
     check_instant(samples, at)
     return {
         bond.name: (value_text(samples, bond.effort, bond.effort_unit, at), value_text(samples, bond.flow, bond.flow_unit, at))
@@ -70,7 +69,7 @@ def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
 
 
 def _value(samples: Sampled, name: str, at: float) -> np.ndarray:
-    """Return the components (n,) of a value at a time (s), interpolated between samples and both sides of events."""
+    """Return the components (n,) of a value at a time (s), by linear interpolation between samples and values beside events."""
     times, values = samples.t, samples[name]
     if len(happened := samples.events.times):
         times = np.concatenate([times, np.repeat(happened, 2)])

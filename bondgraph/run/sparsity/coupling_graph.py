@@ -1,6 +1,6 @@
 """Find strong components and ears of the coupling graph in machine code.
 
-A `CouplingStructure` depends on the places of the nonzero entries of a Jacobian, not on their values; a program caches its
+A `CouplingStructure` depends on the positions of the nonzero entries of a Jacobian, not on their values; a program caches its
 structures. Independent contacts that open and close have too many combinations to prepare, so machine code searches during a run.
 """
 
@@ -26,7 +26,7 @@ _IN_EAR = 3
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 Ends = Annotated[Ints, Length(lambda g: g.states + 1)]
 PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
-"""Array with a number per step of the ears; all steps of an ear but the last lead to states that no earlier ear reaches."""
+"""Array with a value per step of the ears; all steps of an ear but the last lead to states that no earlier ear reaches."""
 
 
 class CouplingGraph(Table):
@@ -82,7 +82,7 @@ def graph_table(n: int, rows: np.ndarray, columns: np.ndarray) -> FieldTable:
 
 
 def structure_from(table: FieldTable) -> CouplingStructure:
-    """Return the structure of a graph after its search."""
+    """Return the structure from the table of a searched graph."""
     ears, steps, arrays = int(table["ears"]), int(table["ear_steps"]), table.arrays
     return CouplingStructure(
         rows=arrays["rows"],

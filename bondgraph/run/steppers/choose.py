@@ -52,7 +52,7 @@ def _lacks_series(program: Program, steps: Tolerances) -> str:
 
 
 def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
-    """Return the method for the rest of a run after stiffness is detected; without a Jacobian, the run keeps its method."""
+    """Return the method for the remaining run after stiffness is detected; without a Jacobian, the run keeps its method."""
     return Selection(choice.entry if program.jacobian_pattern is None else STIFF)
 
 

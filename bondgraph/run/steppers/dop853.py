@@ -90,7 +90,7 @@ TABLEAU = Tableau(name="dop853", a=A, c=C, last=12, errors=(E5, E3), dense=D, bo
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method and of its loops."""
     return procedures(method_of(TABLEAU))
 
 

@@ -50,7 +50,7 @@ TABLEAU = Tableau(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method and of its loops."""
     return procedures(method_of(TABLEAU))
 
 

@@ -37,11 +37,11 @@ from bondgraph.run.steppers.shared_fields import (
 from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, is_tick_due, judged, proposed
 
 _EARLY_FRACTION = 1e-2
-"""Fraction of a step within which a landing counts only if the guard has come at least halfway to zero."""
+"""Fraction of a step: an event found before it counts only if the guard has come at least halfway to zero there."""
 _TRUSTED = 0.05
-"""Largest correction of a landing, as a fraction of its step."""
+"""Largest correction of a landing (a step to an event), as a fraction of its step."""
 _MOST_LANDINGS, _MOST_PUSHES = 3, 12
-"""Maximum number of corrections of a landing, and of corrections that move it past a jump."""
+"""Maximum number of corrections of a landing, and of corrections that move a landing past a jump."""
 _DECAY_WINDOW = 2.0
 """Ratio of the times of successive inspections of decayed states."""
 _RATIO = 4.0
@@ -173,8 +173,8 @@ def pass_event(c: IntegratorTable) -> int:
 
 
 def resume(c: IntegratorTable, p: Reals, count: int) -> int:
-    """Continue at t with other parameters p (count,): fire the guards that jump, and solve loops; return a status as `pass_event`
-    does. A run in co-simulation calls this when inputs have changed."""
+    """Continue at t with other parameters p (count,): fire the guards that jump, and solve algebraic loops; return a status as
+    `pass_event` does. A run in co-simulation calls this when inputs have changed."""
     c.fresh, c.is_landing = True, False
     if c.guard_count > 0:
         guard_values(c, c.t, c.y, c.g)
@@ -316,11 +316,11 @@ def finish(c: IntegratorTable, error: float, method: Fixed) -> int:
 
 
 def land(c: IntegratorTable, method: Fixed) -> int:
-    """Correct the length of the step to an event by Newton iteration until the guard is zero, then end the segment.
+    """Correct the size of the step to an event by Newton iteration until the guard is zero, then end the segment.
 
     The dense output has the rounding error of the whole step, which can exceed the value of a guard at the start of the step, for
-    instance after a start from zero or if the tolerance is large. If the guard is not near zero after all, or has not jumped, and
-    no other guard has risen, the integration continues.
+    instance after a start from zero or if the tolerance is large. If the guard turns out to be neither near zero nor past a jump,
+    and no other guard has risen, the integration continues.
     """
     h, t_new, first, before = c.trial, c.target, c.first, c.g
     g = c.g[c.guard_count * (POINTS - 1) :]
@@ -356,7 +356,7 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
     """Prepare to land again at the first time past a jump and return True, unless the step ended near enough to the jump; a step
-    that ends before the jump because of rounding becomes longer each time."""
+    that ends before the jump because of rounding is lengthened each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
@@ -371,7 +371,7 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
 
 def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bool:
     """Return True if the first guard is not negative a time `shift` after the end of the step. The states follow their rates
-    there, because second-order terms lie below rounding."""
+    there, because second-order terms are within rounding error."""
     y, y_new, rates = c.y_dense, c.y_new, c.k[c.width * method.last :]
     for i in range(c.n):
         y[i] = y_new[i] + shift * rates[i]
@@ -432,7 +432,7 @@ _COLD = frozenset(
         ),
     )
 )
-"""Functions that run too rarely to vectorise their loops."""
+"""Functions that run so rarely that vectorised loops do not pay off."""
 
 
 def translated(method: Method) -> list[Procedure]:

@@ -2,7 +2,7 @@
 
 E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.4 to II.6. The error is the Euclidean
 norm of the weighted components, not their root mean square, so that quiet components do not hide an active one. With several
-lanes, the same functions advance several runs at once (`batch.simd.lane_steps`).
+lanes, the same functions advance several runs simultaneously (`batch.simd.lane_steps`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def method_of(tableau: Tableau) -> Method:
 
 @inline
 def rounding(c: Any, i: int, h: float) -> float:
-    """Return the effect of rounding on state i in a step of length h."""
+    """Return the effect of rounding errors on state i in a step of length h."""
     return h * c.noise[i]
 
 
@@ -155,8 +155,8 @@ def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
 
 @inline
 def scale_of(c: Any, i: int, h: float, moved: float) -> float:
-    """Return the error weight of component i over a step, with noise. Errors of integrated powers are relative to the largest of
-    them, `moved`, because a power that is only rounding has no size of its own."""
+    """Return the error weight of component i over a step, with noise. Errors of integrated powers are relative to the largest
+    integrated power, `moved`, because a power that is rounding error has no size of its own."""
     size = larger(abs(c.y[i]), abs(c.y_new[i]))
     return error_weight(c, i, size if i < c.n else moved) + abs(h) * c.noise[i]
 
@@ -246,8 +246,8 @@ def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
 
 
 def held_down(c: ExplicitTable, h: float, above: float, below: float, method: Fixed) -> bool:
-    """Test stiffness from sums of squares: the differences of rates (`above`) and states (`below`) between the last stage and the
-    end of the step."""
+    """Test for stiffness by the sums of squares of the differences of rates (`above`) and states (`below`) between the last stage
+    and the end of the step."""
     if h * h * above > below * method.coefficients.boundary**2 and is_far(c, h):
         c.mild = 0
         c.stiff += 1
@@ -295,7 +295,7 @@ def explicit_method(
 ) -> MethodEntry:
     """Return the entry of your own explicit Runge-Kutta method, for `simulate(method=...)`; arguments as for `MethodEntry`.
 
-    The code is compiled when a run first needs it, and cached by its text.
+    The code is compiled when a run first needs it, and cached by its source code.
     """
 
     load = functools.partial(_stepper, tableau)
@@ -304,8 +304,6 @@ def explicit_method(
 
 @functools.lru_cache(maxsize=16)
 def _stepper(tableau: Tableau) -> ExplicitStepper:
-    """Return the code of a tableau, compiled once."""
-
     @build_once
     def machine_code() -> Library:
         return compile_procedures(procedures(method_of(tableau)))

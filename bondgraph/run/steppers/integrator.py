@@ -117,7 +117,7 @@ _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "
 
 class OneStep(Integrator):
     """One-step method in machine code (`library`); `sizes` are integers that determine the lengths of its arrays, in addition to
-    those of the method and its table."""
+    the sizes of the method and its table."""
 
     def __init__(
         self,

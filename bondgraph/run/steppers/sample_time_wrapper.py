@@ -57,7 +57,7 @@ class SampleTimeWrapper(Integrator):
                 return replace(segment, written=page.written)
 
     def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
-        """In a sample at a break of time, replace the loop unknowns by those after the break (states do not change there):
+        """In a sample at a time break, replace the loop unknowns by their values after the break (states do not change there):
         formulas of the sample are evaluated after the break, where the unknowns can be far from the values `before`."""
         true_states = self._bound.true_states
         sampled = page.written > 0 and times[page.total - 1] >= self._t
@@ -80,7 +80,7 @@ class SampleTimeWrapper(Integrator):
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return guards minus their levels; a level is dropped once its guard has been below zero by its depth
+        """Return guards minus their levels; a level is dropped once its guard has fallen below zero by more than the depth
         (`Integrator.restart`)."""
         raw = self._bound.guards(t, x, self._m)
         levels, depths = self._levels.reshape(2, -1)

@@ -42,7 +42,7 @@ class Segment:
     t, x, q : time, states (n,) and integrated powers (quadratures,) at its end.
     written : number of filled sample rows, on the last page if there were several.
     fired : transitions whose guards crossed zero upward at t.
-    reason : text of a failure, "kind: text".
+    reason : reason of a failure, "kind: message".
     start : start of this segment, if the integrator handles events by itself; `held` : number of sample rows whose modes it has
         written.
     """
@@ -60,7 +60,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Effort:
-    """Cost of a run: counts since the start; `noisy` is the number of steps controlled to the rounding of the rates (error
+    """Cost of a run: counts since the start; `noisy` is the number of steps controlled to the rounding errors of the rates (error
     weights)."""
 
     steps: int = 0
@@ -79,7 +79,7 @@ _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
 """Number of steps after which a run gives up if, at its rate of progress, it would need too large a multiple of its maximum
-number of steps; this multiple."""
+number of steps; the multiple itself."""
 
 FIRST_INSPECTION = 8192
 """Number of steps after which a run that would take too many steps is first inspected for chattering."""
@@ -95,17 +95,17 @@ class Integrator(Protocol):
     """Integration method bound to one program and one run."""
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a segment; until a guard has been below zero by its depth, it fires only above its level. `levels` (2 guards,)
-        has the levels, then the depths."""
+        """Begin a segment; until a guard has fallen below zero by more than its depth, it fires only above its level. `levels` (2
+        guards,) has the levels, then the depths."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. Write states and
         integrated powers at the times reached to contiguous rows (k, n + quadratures), or to fewer rows, which `following`
-        exchanges for empty ones when they are full."""
+        exchanges for empty rows when they are full."""
 
     def slow_pace(self) -> float:
-        """Return the mean length, s, of the last steps if the run would take too many of them, else 0; a second call after the
-        same inspection returns 0."""
+        """Return the mean length, s, of the last steps if the run would take too many steps, else 0; a second call after the same
+        inspection returns 0."""
 
     def effort(self) -> Effort:
         """Return the cost of the run so far."""

@@ -23,7 +23,7 @@ from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable
 
-# Ratio of the largest size of a state to the rounding error of a step, above which the state is more than rounding.
+# Ratio of the largest size of a state to the rounding error of a step, above which the state is more than rounding error.
 _ROUNDING_ONLY_RATIO = 1e3
 
 PerState = Annotated[Reals, Length(lambda c: c.n)]
@@ -47,7 +47,7 @@ class IntegratorTable(StepTable):
     # Largest sizes of the states since the last inspection of decayed states.
     recent: PerState
     window: Reals
-    # Sample times, and room for `samples` rows; callback that makes room for more, or 0.
+    # Sample times, and space for `samples` rows; callback that makes space for more rows, or 0.
     times: Reals
     rows: Reals
     drain: Callback
@@ -206,8 +206,8 @@ def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
 
 
 def update_levels(c: IntegratorTable, now: Reals) -> None:
-    """Use the guards `now` (minus their levels) at the start of the next step; drop the level of a guard that has been below zero
-    by its depth."""
+    """Use the guards `now` (minus their levels) at the start of the next step; drop the level of a guard that has fallen below
+    zero by more than the depth."""
     g, levels, depths = c.g, c.levels, c.levels[c.guard_count :]
     for i in range(c.guard_count):
         value, level = now[i], levels[i]
@@ -235,6 +235,6 @@ def next_row(c: IntegratorTable, until: float) -> int:
 def exceeds(c: Any, i: int, rounding: float, allowed: float) -> bool:
     """Return True if the rounding error of a step exceeds the allowed error of state i.
 
-    A state that is only rounding (such as the difference of two equal ones) does not count.
+    A state that is rounding error (such as the difference of two equal states) is ignored.
     """
     return (rounding / allowed > 1.0) & (c.size[i] > rounding * _ROUNDING_ONLY_RATIO)

@@ -81,8 +81,8 @@ def proposed(c: IntegratorTable) -> int:
 
 
 def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
-    """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry a shorter one, test for noise,
-    or fail. Repeated rejections lead to an early test, because shorter steps reduce truncation errors but not noise."""
+    """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry with a shorter step, test for
+    noise, or fail. Repeated rejections lead to an early test, because shorter steps reduce truncation errors but not noise."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)
     if error <= 1.0 or (c.is_landing and is_finite):
         c.retries = 0
@@ -125,7 +125,7 @@ def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixe
 
 @inline
 def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
-    """Return the length of the step after an accepted one with this error relative to the tolerance."""
+    """Return the next step size, given the `error` of the accepted step relative to the tolerance."""
     wish = _SAFE / method.root(larger(error, 1e-30))
     length = c.trial * smaller(c.grow, larger(_SHRINK, wish))
     if method.tempered is not None:

@@ -75,7 +75,6 @@ class SampleConsumer:
     def _keep(
         self, since: np.ndarray, dates: np.ndarray, x: np.ndarray, q: np.ndarray, m: np.ndarray, energies: np.ndarray
     ) -> None:
-        """Send the requested samples that are valid."""
         p = self._run.settings.p
         self.sent += len(x)
         self.account.take(dates, since, energies, q)
@@ -111,8 +110,8 @@ class SampleConsumer:
 
 
 def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the samples to keep: a few of the `wanted` ones (k,), and those at which constraints and contacts are
-    checked."""
+    """Return a mask (k,) of the samples to keep: a few of the `wanted` samples (k,), and the samples at which constraints and
+    contacts are checked."""
     stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
     if has_constraints(program) or watched_contacts(program):

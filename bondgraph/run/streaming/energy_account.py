@@ -10,17 +10,17 @@ from bondgraph.run.program import Program
 from bondgraph.run.results.energy_account import IslandBalance, Ledger, element_names, events_before, members, totals_of
 
 MAX_SAMPLES = 5000
-"""Maximum number of samples of an account. Above it, each stretch of samples is represented by the sample with the largest
-residual."""
+"""Maximum number of samples of an account. Above it, each group of consecutive samples is represented by the sample with the
+largest residual."""
 
 
-_OF_ISLAND = ("residual", "in play so far", "largest residual so far")
+_OF_ISLAND = ("residual", "energy scale so far", "largest residual so far")
 _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residual", "in play")
 
 
 class RunningAccount:
-    """Running energy account, with this number of `samples`, of a run with parameters p that writes a `log` of its events;
-    `start` are the energies of the storages at the start (storages,), J."""
+    """Running energy account of a run with parameters p: `log` is its event log, `start` the energies of the storages at the
+    start (storages,), J, and `samples` the number of its samples."""
 
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start
@@ -104,5 +104,5 @@ class RunningAccount:
 
 
 def _furthest(residuals: list[np.ndarray], in_play: list[np.ndarray]) -> np.ndarray:
-    """Return, for each sample (k,), the largest residual of an island relative to its energy in play so far."""
+    """Return, for each sample (k,), the largest residual of any island, relative to that island's energy scale so far."""
     return np.max([np.abs(r) / np.where(most > 0.0, most, 1.0) for r, most in zip(residuals, in_play, strict=True)], axis=0)

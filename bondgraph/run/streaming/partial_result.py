@@ -1,4 +1,5 @@
-"""Partial results of runs that keep only some quantities: a `Result` with these quantities, which refuses all others."""
+"""Partial results of runs that keep only some quantities: a `Result` with these quantities, which refuses all other
+quantities."""
 
 from __future__ import annotations
 
@@ -63,8 +64,8 @@ class KeptResult(Result):
     measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return by name a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure; E347 for any other
-        quantity."""
+        """Return a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure, by name; E347 for any other
+        name."""
         if name in self.measured:
             return self.measured[name]
         if self.values is not None and name in self.values:
@@ -100,7 +101,7 @@ class KeptResult(Result):
         return start_values(self.program, *self.last)
 
     def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
-        """Plot quantities as `Result.plot` does; without names, plot the kept ones."""
+        """Plot quantities as `Result.plot` does; without names, plot the kept quantities."""
         return super().plot(*(names or tuple(self.values or ())), axes=axes)
 
     def __getstate__(self) -> dict[str, Any]:

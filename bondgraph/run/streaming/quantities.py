@@ -19,8 +19,7 @@ _CURE = 'keep={"work": integral("motor.power")}'
 
 @dataclass(frozen=True)
 class ChosenQuantities:
-    """Quantities by name, each with its slot and the index of its first number in the states, modes, or output of the
-    `kernel`."""
+    """Quantities by name, each with its slot and the index of its first value in the states, modes, or output of the `kernel`."""
 
     slots: Mapping[str, Slot]
     starts: Mapping[str, int]
@@ -44,7 +43,7 @@ class ChosenQuantities:
 def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> ChosenQuantities:
     """Return the requested quantities, by name or component, for runs with this number of samples.
 
-    Raises `RunError` E346, which lists all errors in the request.
+    Raises `RunError` E346 with all errors in the request.
     """
     names: tuple[object, ...] = tuple(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else (asked,)
     slots, wrong = dict[str, Slot](), list[str]()
@@ -65,7 +64,7 @@ def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> Cho
 
 
 def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> dict[str, Measure]:
-    """Return the requested measures by name; a quantity alone is a series. Raises `RunError` E346, which lists all errors."""
+    """Return the requested measures by name; a quantity alone is a series. Raises `RunError` E346 with all errors."""
     measures, wrong, cures = dict[str, Measure](), list[str](), list[str]()
     for name, value in asked.items():
         measure = measure_of(value)

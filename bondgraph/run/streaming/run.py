@@ -31,7 +31,7 @@ from bondgraph.sinks.file_sinks import sink_for
 
 
 class Memory(Sink):
-    """Sink that stores values of this number of samples in arrays: `values` by name, (samples, *shape)."""
+    """Sink that stores the values at a given number of samples in arrays: `values` by name, (samples, *shape)."""
 
     def __init__(self, samples: int):
         self._samples, self._written = samples, 0
@@ -58,16 +58,16 @@ class Memory(Sink):
 
 
 PAGE = 2**18
-"""Count of numbers in a page of samples (at least one sample): 2 MB, which fit into a processor's cache."""
+"""Number of values in a page of samples (at least one sample): 2 MB, which fits into a processor's cache."""
 
 Wanted = tuple[np.ndarray, np.ndarray]
-"""Requested sample times, since the start and on the user's clock, (k,) s."""
+"""Requested sample times, measured from the start and on the user's clock, (k,) s."""
 
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """Quantities that runs of a program with these settings keep, and their sink (None for the result itself), or measures of
-    these quantities by name."""
+    """Quantities that a run with these settings keeps, with their sink (None for the result itself), or named measures of these
+    quantities."""
 
     program: Program
     choice: Selection
@@ -77,7 +77,7 @@ class KeptRuns:
     measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
-        """Run with the numbers in the settings, and check the result; wall time counts from `begun` (`time.perf_counter`)."""
+        """Run with the values in the settings, and check the result; wall time is measured from `begun` (`time.perf_counter`)."""
         sink: Sink = Memory(len(self.wanted[0])) if self.sink is None else sink_for(self.sink)
         try:
             sink.begin(self.program.name, self.chosen.quantities)
@@ -164,7 +164,6 @@ class KeptRuns:
 
 
 def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: Progress) -> Hybrid:
-    """Start a run whose samples are consumed page by page."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
@@ -177,9 +176,8 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
 def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
     """Return the quantities or measures that runs keep; None for everything.
 
-    Raises `RunError` E346 for invalid names, E348 for an invalid sink or one without quantities; `FileError` E415 for an unknown
-    file
-    type.
+    Raises `RunError` E346 for invalid names, E348 for an invalid sink or a sink without quantities; `FileError` E415 for an
+    unknown file type.
     """
     if asked.sink is not None:
         sink_for(asked.sink)
@@ -199,5 +197,4 @@ def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOp
 
 
 def _quantities(measures: Mapping[str, Measure]) -> list[str]:
-    """Return the quantities that are measured."""
     return [measure.of for measure in measures.values() if not measure.kind.of_event]

@@ -1,1 +1,1 @@
-"""Validation of a finished run: trust in its solution, and places where constraints lose rank."""
+"""Validation of a finished run: trust in its solution, and positions at which constraints lose rank."""

@@ -3,7 +3,7 @@
 However short the steps, they cross the surface back and forth, while a smooth law is nearly constant over short enough steps. No
 step size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
 
-Two other kinds of run oscillate in this way: runs whose rates are only rounding, and runs in which the solution of an algebraic
+Two other kinds of run oscillate in this way: runs whose rates are rounding error, and runs in which the solution of an algebraic
 loop ends.
 """
 
@@ -27,17 +27,17 @@ _JUMP, _ALIKE = 0.1, 0.5
 """Minimum relative change of a rate in a step that counts as a jump; minimum ratio of the smallest to the largest of similar
 jumps."""
 _LEAST_SHARE = 1e-6
-"""Minimum rate that counts, relative to the largest rate, with rates relative to the sizes of the states."""
+"""Minimum rate that is considered, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0
 """Number of rounding errors by which at least one state must change in a step."""
 _LEAP = 1e-3
-"""Minimum relative Newton step of an unknown that leads to another solution."""
+"""Relative Newton step of an unknown above which the step leads to another solution."""
 
 
 @dataclass(frozen=True)
 class Endless:
-    """Reason why a run would take steps forever: kind of failure, text, suspect, and remedies (by default the usual ones of the
-    kind)."""
+    """Reason why a run would take steps forever: kind of failure, message, suspected element, and remedies (by default the
+    remedies for the kind)."""
 
     kind: str
     reason: str
@@ -54,10 +54,12 @@ class SlidingMode:
     after: np.ndarray
 
     def explained(self, bound: Bound, t: float, m: np.ndarray) -> Endless:
-        """Explain the jump; the suspect is the element whose law jumps, or else the state whose rate jumps."""
+        """Explain the jump; the suspect is the element whose law jumps or, failing that, the state whose rate jumps."""
         label = bound.program.layout.label("x", self.state)
         if _is_rounding(bound, t, m, self):
-            reason = f'the rate of "{label}" is only rounding: the state is at rest, and the steps follow its last digits'
+            reason = (
+                f'the rate of "{label}" is rounding error: the state is at rest, and the steps follow the last digits of the rate'
+            )
             return Endless("too many steps", reason, label, (f'a start that is not at rest: initial={{"{label}": ...}}',))
         loop = _lost_loop(bound, t, m, self)
         if loop is not None:
@@ -71,7 +73,7 @@ class SlidingMode:
 
 
 def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> bool:
-    """Return True if rounding of states and parameters changes the rate as much as the jump does."""
+    """Return True if rounding errors of states and parameters change the rate as much as the jump does."""
     now, jumped = (bound.rates(t, x, m)[sides.state] for x in (sides.before, sides.after))
     states, numbers = (values * (1.0 + perturbations(len(values))) for values in (sides.before, bound.p))
     near = bound.program.rates.many(np.full(len(states), bound.clock(t)), states, numbers, m)
@@ -79,7 +81,7 @@ def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> b
 
 
 def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
-    """Return the algebraic loop whose solution leaps across the surface: its next Newton step is not small."""
+    """Return the algebraic loop whose solution jumps across the surface: its next Newton step is not small."""
     for loop in bound.program.loops:
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
@@ -108,8 +110,9 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
-    """Walk from (t, x) in ever shorter Euler steps, starting with a fraction of `pace`, s; return the last crossing of a surface
-    that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes of the states."""
+    """Walk from (t, x) several times, in shorter Euler steps each time, starting with a fraction of `pace`, s; return the last
+    crossing of a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes of
+    the states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):
@@ -128,8 +131,8 @@ def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.
 def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
-    """Walk until one rate has jumped back and forth with similar heights; return the last crossing, the time of the walk, s, and
-    the height; None if no rate does."""
+    """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
+    steps, s, and the mean jump; None if no rate does."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None

@@ -19,7 +19,7 @@ MAX_CHECKED = 5000
 """Maximum number of times at which constraints are checked; longer results are checked with a stride."""
 
 SAME_TIME = 1e-3
-"""Fraction of the distance between checked times below which a checked time counts as equal to a requested one."""
+"""Fraction of the distance between checked times below which a checked time counts as equal to a requested time."""
 
 
 def has_constraints(program: Program) -> bool:
@@ -28,8 +28,8 @@ def has_constraints(program: Program) -> bool:
 
 
 def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
-    """Return the sample times of a run since its start: the requested ones, and more if constraints or contacts are `checked` in
-    between."""
+    """Return the sample times of a run since its start: the requested times, and further times if constraints or contacts are
+    `checked` in between."""
     if not checked or len(since) >= MIN_CHECKED:
         return since
     grid = np.linspace(0.0, span, MIN_CHECKED)
@@ -48,7 +48,7 @@ def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.n
 
     Parameters
     ----------
-    wanted : requested sample times since the start, and on the user's clock; the result may have more.
+    wanted : requested sample times, as in `PreparedProgram`; the result may have more samples.
     """
     if lost is not None:
         result = _truncated(result, origin, lost)
@@ -61,8 +61,8 @@ def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.n
 
 
 def rank_loss(result: Result, origin: float, t: float, x: np.ndarray, arrival: bool = False) -> RankLoss | None:
-    """Return the first loss of rank, or None, of a run that began at `origin` and ended t s later, in states x (n,). On
-    `arrival`, the motion after a singular position does not count."""
+    """Return the first loss of rank, or None, of a run that began at `origin` and ended t s later, in states x (n,). With
+    `arrival`, the motion after a singular position is ignored."""
     program = result.program
     if not has_constraints(program) or len(result.since) < 3:
         return None

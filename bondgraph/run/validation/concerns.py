@@ -17,18 +17,18 @@ from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
 
 FAR, MOST = 1e3, 0.1
-"""Multiple of rtol, and fraction of the energy in play, above either of which a residual raises doubt."""
+"""Multiple of rtol, and fraction of the energy scale: a residual above either is reported."""
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 
 _ROUNDINGS = 64.0
-"""Number of rounding errors of powers, over the whole run, up to which the energy in play is only rounding."""
+"""Number of rounding errors of powers, over the whole run, up to which the energy scale is rounding error."""
 
 _LISTED = 3
 """Maximum number of elements of an island that a message lists."""
 
 _AT_ONCE = 2**20
-"""Maximum number of state values that are perturbed at once (8 MB)."""
+"""Maximum number of state values that are perturbed together (8 MB)."""
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
@@ -61,13 +61,13 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
     residual = balance.relative_residual
     in_play = f"{balance.in_play:.3g} {balance.unit}"
     reason = (
-        f"{_owner(balance)} energy account is off by {residual:.2g} of the energy in play ({in_play}), far beyond rtol = {rtol:g}"
+        f"{_owner(balance)} energy account is off by {residual:.2g} of the energy scale ({in_play}), far beyond rtol = {rtol:g}"
     )
     return (ValidityConcern(reason, float(ledger.t[at]), suspect, residual, rtol),)
 
 
 def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> bool:
-    """Return True if the energy in play is only rounding errors of the powers, because nothing happens."""
+    """Return True if the energy scale is within the rounding errors of the powers, because the model is at rest."""
     program, chosen = result.program, _probed(result)
     t, x, m = result.t[chosen], result.x[chosen], result.m[chosen]
     if program.powers is None:
@@ -92,7 +92,7 @@ def _owner(balance: IslandBalance) -> str:
 
 def _turned_over(result: Result) -> np.ndarray:
     """Return the sum of the magnitudes of the energies of single states in each storage, at some samples (samples, storages), J:
-    energy that changes form within one storage, such as a falling `IC`, is in play although its sum stays zero."""
+    energy that changes form within one storage, such as a falling `IC`, counts although its sum stays zero."""
     program, n = result.program, result.program.states
     step = max(1, _AT_ONCE // max(n, 1))
     probed = _probed(result)
@@ -113,13 +113,12 @@ def _turned_over(result: Result) -> np.ndarray:
 
 
 def _probed(result: Result) -> np.ndarray:
-    """Return the indices of some samples spread over a run."""
     return np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
 
 
 def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
-    """Return the energy account of a result, the elements, and the index at which the residual of their island, or of everything
-    without elements, grows most."""
+    """Return the energy account of a result, the elements, and the index at which the residual of their island, or of the whole
+    model if there are no elements, grows most."""
     ledger = result.account()
     residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
     return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
@@ -137,8 +136,8 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
-    """Return the storage, among these elements or all if none are given, whose energy changes by something other than the power
-    into it, at states of the run; "" if all agree."""
+    """Return a storage, among these elements or all if none are given, whose energy, at states of the run, changes by something
+    other than the power into it; "" if there is no such storage."""
     program = result.program
     if program.energies is None:
         return ""

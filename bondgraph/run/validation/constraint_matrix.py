@@ -18,7 +18,7 @@ from bondgraph.run.program import Program
 @dataclass(frozen=True, eq=False)
 class MatrixBlock:
     """Diagonal block of rows and columns that are coupled only to each other: their indices in the matrix (n,); the indices of
-    its entries among the entries of the matrix (e,), and the rows and columns of these in the block (e,); all ascending."""
+    its entries among the entries of the matrix (e,), and their rows and columns in the block (e,); all in ascending order."""
 
     indices: np.ndarray
     entries: np.ndarray
@@ -60,7 +60,7 @@ SHARE = 0.3
 """Fraction of the largest component of a null vector above which a constraint counts as involved."""
 
 MAX_NUMBERS = 4_000_000
-"""Maximum count of matrix entries in memory at a time."""
+"""Maximum number of matrix entries in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +71,14 @@ class RowScaling:
     signs: np.ndarray
 
     def scaled(self, matrices: np.ndarray, indices: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Make matrices (k, n, n), whose rows have these indices, symmetric and dimensionless."""
+        """Scale matrices (k, n, n), whose rows have these indices, to symmetric, dimensionless form."""
         scale, signs = self.scale[indices], self.signs[indices]
         scaled = (signs * scale)[:, None] * matrices * scale
         return (scaled + scaled.transpose(0, 2, 1)) / 2.0
 
 
 class ConstraintMatrix:
-    """Constraint matrix of a program at fixed parameters, along a run; times count from the `origin`, s."""
+    """Constraint matrix of a program at fixed parameters, along a run; times are measured from the `origin`, s."""
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
         assert program.closing is not None and program.closures is not None
@@ -133,6 +133,6 @@ class ConstraintMatrix:
         return np.linalg.norm(residual, axis=1) / np.maximum(np.linalg.norm(right_side, axis=1), floor), residual
 
     def owners(self, rows: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
-        """Return the elements of those rows that are involved."""
+        """Return the elements that own the `rows` with large shares."""
         large = shares > SHARE * shares.max(initial=0.0)
         return tuple(dict.fromkeys(self.closing.owners[k] for k, is_large in zip(rows, large, strict=True) if is_large))

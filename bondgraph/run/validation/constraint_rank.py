@@ -3,9 +3,9 @@
 Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from there,
 and the equations on both sides do not determine which: a step across it may continue on either branch. The smallest eigenvalue of
 the matrix of the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run, then vanishes like
-the square of the time to that instant; its root has two straight sides that meet there. The search covers the intervals between
-samples, with states interpolated by their rates, and, because a run may leave on a branch other than the one on which it arrived,
-extrapolations from both sides. The search does not affect the integration.
+the square of the time to that instant; its square root consists of two straight lines that meet there. The search covers the
+intervals between samples, with states interpolated by their rates, and, because a run may leave on a branch other than the one on
+which it arrived, extrapolations from both sides. The search does not affect the integration.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ RANK_TOLERANCE = 1e-9
 redundant."""
 
 TOUCH_RATIO = 1e-3
-"""Ratio of the root of an eigenvalue to its value at the neighbouring samples below which the root touches zero."""
+"""Ratio of the square root of an eigenvalue to its largest neighbouring sample, below which it touches zero."""
 
 MAX_CONTRADICTION = 1e-4
-"""Largest residual acceleration of redundant constraints, relative to their accelerations, that is not a contradiction."""
+"""Largest residual acceleration of redundant constraints, relative to their accelerations, that does not count as a
+contradiction."""
 
 EXTRAPOLATION = 0.5
-"""Fraction of an interval, beyond its ends, within which straight lines that meet zero make it suspect."""
+"""Fraction of an interval, beyond its ends: a line extrapolated to zero within this range makes the interval suspect."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ class RankLoss:
 def find_rank_loss(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool = False
 ) -> RankLoss | None:
-    """Find the first place of a run, with times t (k,), states x (k, n) and modes m (k, modes), at which constraints contradict
-    each other, or else lose rank; `jumps` (s) are the times of events. On `arrival`, the motion after such a place does not
-    count."""
+    """Find the first position of a run, with times t (k,), states x (k, n) and modes m (k, modes), at which constraints
+    contradict each other or, failing that, lose rank; `jumps` (s) are the times of events. With `arrival`, the motion after such
+    a position is ignored."""
     return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
 
 
@@ -65,8 +66,8 @@ def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, 
 def _singular_position(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool
 ) -> RankLoss | None:
-    """Find where the root touches zero: between two samples, or where extrapolations from both sides meet; on `arrival`, only
-    extrapolate from the side of arrival."""
+    """Find where the square root touches zero: between two samples, or where extrapolations from both sides meet; with `arrival`,
+    extrapolate only from the side of arrival."""
     measure = _ScaledRoots(constraints, constraints.entries(t, x, m))
     roots = measure.at_samples
     for k in _suspects(t.tolist(), roots.tolist(), arrival):
@@ -92,13 +93,13 @@ def _singular_position(
 
 
 def roots_along(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return the root, along a run (k,), of the smallest eigenvalue that is not zero throughout."""
+    """Return the square root, along a run (k,), of the smallest eigenvalue that is not zero throughout."""
     return _ScaledRoots(constraints, constraints.entries(t, x, m)).at_samples
 
 
 class _ScaledRoots:
-    """Scaling of the rows by their largest diagonal entries in a run, maximum rank of the scaled constraints, and roots along the
-    run (k,)."""
+    """Scaling of the rows by their largest diagonal entries in a run, maximum rank of the scaled constraints, and square roots
+    along the run (k,)."""
 
     def __init__(self, constraints: ConstraintMatrix, entries: np.ndarray):
         diagonals = constraints.diagonals(entries)
@@ -111,7 +112,7 @@ class _ScaledRoots:
         self.at_samples = self._roots(values)
 
     def roots(self, entries: np.ndarray) -> np.ndarray:
-        """Return the root of the smallest eigenvalue that is not zero throughout, (k,)."""
+        """Return the square root of the smallest eigenvalue that is not zero throughout, (k,)."""
         return self._roots(self._constraints.eigenvalues(entries, self.scaling))
 
     def _roots(self, values: np.ndarray) -> np.ndarray:
@@ -119,8 +120,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in which straight lines through the root meet zero: from both sides, or on `arrival`
-    from before."""
+    """Return the intervals between samples in which linear extrapolations of the square root reach zero: from both sides, or from
+    the earlier side if `arrival`."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None
@@ -150,7 +151,7 @@ class _StateCurve:
 
 
 class _ClosestPoint(NamedTuple):
-    """Time (s) and states (n,) on a curve at which the root is smallest, and this root."""
+    """Time (s) and states (n,) on a curve at which the square root is smallest, and this square root."""
 
     time: float
     state: np.ndarray

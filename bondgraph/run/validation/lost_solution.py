@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 NEWTON_ROUNDING = 1e-6
-"""Relative error that rounding leaves in an unknown of Newton's method where a curve is flat."""
+"""Relative rounding error that remains in an unknown of Newton's method where a curve is flat."""
 
 ZERO_RATIO = 1e-9
-"""Fraction of the natural size of an unknown below which it counts as zero, up to rounding of the formulas."""
+"""Fraction of the natural size of an unknown below which it counts as zero, within the rounding error of the formulas."""
 
 ROUNDING = 1e-12
-"""Step that rounding leaves in an unknown, relative to the largest unknown of the loop, both in natural sizes: a current that
-symmetry holds at zero is a sum of other currents."""
+"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes: a current
+that symmetry holds at zero is a sum of other currents."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class SolutionCheck:
 
 class _LoopCheck:
     """Check for samples at which, after the Newton steps of an evaluation, the next step of a loop exceeds the `tolerance`
-    relative to the largest unknown; unknowns that are zero do not count."""
+    relative to the largest unknown; unknowns that are zero are ignored."""
 
     def __init__(self, loop: NewtonLoop, tolerance: float):
         self._loop, self._tolerance = loop, tolerance
@@ -123,8 +123,8 @@ class _LoopCheck:
         return np.fmax(self._tolerance * self._sizes, zero * natural)
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-        """Check samples, starting at number `first`. Unknowns may grow, which clears samples that are suspect now; a sample that
-        is not further off in any unknown than earlier ones needs no record, because it is cleared with them."""
+        """Check samples, starting at number `first`. Later growth of the unknowns may clear samples that are suspect now; a
+        sample that deviates more than earlier samples in no unknown needs no record, because it is cleared with them."""
         loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):
@@ -138,7 +138,7 @@ class _LoopCheck:
         self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
 
     def result(self) -> LostSolution | None:
-        """Return the first sample that is suspect for the final sizes of the unknowns, or None."""
+        """Return the first sample that is suspect relative to the final sizes of the unknowns, or None."""
         allowed, named = self._allowed(), ", ".join(self._loop.elements)
         reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
         lost = ((sample, x) for sample, further, x in self._suspects if np.any(further > allowed))

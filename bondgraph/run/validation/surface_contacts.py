@@ -1,5 +1,5 @@
 """Check the contacts of surfaces in a finished run: each must follow the closest points, with the force of its own gap, and
-bodies must not overlap at a place that no contact follows."""
+bodies must not overlap at a point that no contact follows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SAMPLES, MAX_SEARCHES = 100, 3
 MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
 """Tolerances of the closest points: angle between their normals, rad; fraction of the largest gap in contact; fraction of the
 size of the smaller body."""
-APART = "a start or a shape for which the bodies touch in only one place"
+APART = "a start or a shape for which the bodies touch at only one point"
 FOCAL = (
     "a body smaller than the radius of curvature of every hollow that it reaches",
     "a contact for each side of a hollow that it touches on both sides, with near=(x, y, z)",
@@ -34,8 +34,8 @@ LOST = (
 
 @dataclass(frozen=True)
 class SurfaceContacts:
-    """Contacts between the same two surfaces: signals of the poses of their bodies, surfaces as designed, paths of their
-    parameters, and contacts, each with the side, 0 or 1, of the first body."""
+    """Contacts between the same two surfaces: pose signals of the two bodies, surfaces as designed, paths of the surfaces'
+    parameters, and contacts, each with the index in `poses`, 0 or 1, of its body 1."""
 
     poses: tuple[str, str]
     surfaces: tuple[Surface, Surface]
@@ -62,7 +62,7 @@ class SurfaceContacts:
 
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
-    """Return the contacts of a program that are checked after a run: all except those of convex surfaces without a user's
+    """Return the contacts of a program that are checked after a run: all except contacts of convex surfaces without a user's
     formula."""
     if program.model is None or not program.contacts:
         return ()
@@ -88,7 +88,7 @@ def _has_surfaces(shape: object) -> bool:
 
 
 def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about each contact that has lost the closest points, and about each place of overlap without a contact."""
+    """Return a concern about each contact that has lost the closest points, and about overlap at a point without a contact."""
     concerns = _focal_distances(result)
     for group in watched_contacts(result.program):
         surfaces = group.actual_surfaces(result)
@@ -110,7 +110,7 @@ def _focal_distances(result: Result) -> list[ValidityConcern]:
     paths = (contact.point.path for contact in result.program.contacts if contact.point.frames)
     return [
         ValidityConcern(
-            f'the closest points of "{path}" turn without bound, as at a focal distance', failure.time, path, cures=FOCAL
+            f'the closest points of "{path}" move at an unbounded rate, as at a focal distance', failure.time, path, cures=FOCAL
         )
         for path in paths
         if failure.suspect.startswith(f"{path}.")
@@ -118,12 +118,11 @@ def _focal_distances(result: Result) -> list[ValidityConcern]:
 
 
 def _bodies(group: SurfaceContacts, side: int) -> tuple[str, str]:
-    """Return the signals of the poses of bodies 1 and 2 of a contact in which the first body of the group is on this side."""
+    """Return the pose signals of a contact's bodies 1 and 2; `side` is the index of its body 1 in the group."""
     return group.poses if side == 0 else (group.poses[1], group.poses[0])
 
 
 def _poses(result: Result, name: str, rows: np.ndarray) -> np.ndarray:
-    """Return poses (k, 4, 4) of a body at some samples of a run."""
     values, shape = result[name], result.program.layout[name].shape
     if values.shape == shape:  # a parameter: the body never moves
         values = np.broadcast_to(values, (len(result.t), *shape))
@@ -135,8 +134,8 @@ def _poses(result: Result, name: str, rows: np.ndarray) -> np.ndarray:
 def _lost_contact(
     result: Result, contact: RunContact, poses: tuple[str, str], size: float, rtol: float
 ) -> ValidityConcern | None:
-    """Return a concern about a contact whose coordinates are not at the closest points, or whose law uses a depth other than its
-    gap: its force then does not follow its law."""
+    """Return a concern about a contact whose coordinates are not at the closest points, or whose law uses a depth other than the
+    gap: the force then does not follow the law at the gap."""
     rows, point = np.arange(0, len(result.t), check_stride(len(result.t))), contact.point
     touching = np.asarray(contact.touching(result.m[rows]), dtype=bool)
     rows = rows[touching]
@@ -156,12 +155,13 @@ def _lost_contact(
     if not len(wrong):
         return None
     k = int(wrong[np.argmax(off[wrong])])
-    reason = f'"{point.path}" lost the closest points of its bodies: its force does not follow its law at its gap, {gap[k]:.3g} m'
+    gap_text = f"the force does not follow the contact law at the gap, {gap[k]:.3g} m"
+    reason = f'"{point.path}" lost the closest points of its bodies: {gap_text}'
     return ValidityConcern(reason, float(result.t[rows[int(wrong[0])]]), point.path, cures=LOST)
 
 
 def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Surface]) -> ValidityConcern | None:
-    """Return a concern about the deepest overlap of two bodies in a run at a place without a contact."""
+    """Return a concern about the deepest overlap of two bodies in a run at a point without a contact."""
     rows = np.unique(np.linspace(0, len(result.t) - 1, MAX_SAMPLES).astype(int))
     H1, H2 = (_poses(result, pose, rows) for pose in group.poses)
     H_1_2 = np.array([np.asarray(inverse(first), dtype=float) @ second for first, second in zip(H1, H2, strict=True)])
@@ -176,9 +176,9 @@ def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Su
             names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
             least = 1e-9 * min(surface.size for surface in surfaces)
             where = ", ".join(f"{x if abs(x) > least else 0.0:.4g}" for x in overlap.point)
-            reason = f"the bodies of {names} overlap by {overlap.depth:.3g} m elsewhere, at ({where}) m of body 1, and no contact"
-            reason += " is there: each contact follows one place"
+            reason = f"the bodies of {names} overlap by {overlap.depth:.3g} m elsewhere, at ({where}) m of body 1, where no"
+            reason += " contact acts: each contact follows one pair of closest points"
             further = f"a further contact between the same bodies, with near=({where}), in addition to near= of this one"
-            cures = (further, f"one contact for all places: contact(..., places={len(group.contacts) + 1})", APART)
+            cures = (further, f"one contact for all points: contact(..., places={len(group.contacts) + 1})", APART)
             return ValidityConcern(reason, float(result.t[rows[k]]), group.contacts[0][0].point.path, cures=cures)
     return None

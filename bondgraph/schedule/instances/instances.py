@@ -26,12 +26,12 @@ MIN_ELEMENTS, MIN_PATTERN_ELEMENTS = 300, 8
 
 @dataclass(frozen=True, eq=False)
 class PatternInstances:
-    """A pattern and its elements: their numbers (n,), and their values (n, positions) at the positions of the pattern."""
+    """A pattern and its elements: the elements' numbers (n,), and values (n, positions) at the positions of the pattern."""
 
     pattern: Pattern
     elements: np.ndarray
     bonds: np.ndarray
-    """Numbers of their bonds (n, bonds)."""
+    """Numbers of the elements' bonds (n, bonds)."""
     rows: np.ndarray
     first: np.ndarray
     """Number of the first statement of each element (n,)."""
@@ -39,7 +39,7 @@ class PatternInstances:
 
 @dataclass(frozen=True, eq=False)
 class StatementInstances:
-    """A statement with all its instances: their numbers (n,), results (n, results) and arguments (n, arguments)."""
+    """A statement with all its instances: numbers (n,), results (n, results) and arguments (n, arguments)."""
 
     op: Op
     numbers: np.ndarray
@@ -51,7 +51,7 @@ class StatementInstances:
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """A model as patterns of elements; its values are time, the variables of bonds, and those declared by elements."""
+    """A model as patterns of elements; its values are time, the variables of bonds, and values declared by elements."""
 
     model: Model
     kinds: tuple[PatternInstances, ...]
@@ -99,7 +99,7 @@ class Instances:
         return kind.pattern.texts[position] % self.model.bonds[bond].name
 
     def at(self, positions: Callable[[Pattern], Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values (k,) at these positions of the patterns, in the order of their elements; and these elements (k,)."""
+        """Return the values (k,) at these positions of the patterns, sorted by element, and the element of each value (k,)."""
         rows = [kind.rows[:, [*positions(kind.pattern)]] for kind in self.kinds]
         elements = np.concatenate([np.repeat(kind.elements, row.shape[1]) for kind, row in zip(self.kinds, rows, strict=True)])
         order = np.argsort(elements, kind="stable")
@@ -124,7 +124,7 @@ class Instances:
         return statements
 
     def same(self) -> np.ndarray:
-        """Return pairs (k, 2) of values that are the same."""
+        """Return pairs (k, 2) of equal values."""
         pairs = [kind.rows[:, list(pair)] for kind in self.kinds for pair in kind.pattern.equal]
         return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=int)
 

@@ -41,7 +41,7 @@ class SortedInstances:
     roots: np.ndarray
     """Value that replaces each value."""
     negatives: Mapping[int, int]
-    """Value that each negative negates."""
+    """Operand of each negation."""
     columns: tuple[StatementInstances, ...]
     """All statements without duplicates; `numbers` are their positions in the order."""
 
@@ -66,7 +66,7 @@ def sorted_instances(patterns: Instances) -> SortedInstances | None:
 
 
 def _merge(patterns: Instances) -> np.ndarray:
-    """Return, for each value, the value whose name stays."""
+    """Return, for each value, the value whose name replaces it."""
     one, other = patterns.same().T
     group = np.arange(patterns.values)
     while True:
@@ -122,7 +122,7 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
     """Return pairs (k, 2) of a value named as a negative and the value that it negates, in the order of writing; None if two of
-    these negatives are one value."""
+    these negatives are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
@@ -143,7 +143,7 @@ def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
 
 
 def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> StatementInstances:
-    """Drop the instances whose results another statement already gives."""
+    """Drop the instances whose results another statement already computes."""
     unchanged = (column.outs == outs).all(axis=1)
     if unchanged.all():
         return column
@@ -151,7 +151,7 @@ def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> Stateme
 
 
 def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
-    """Return the statement that computes each value, -1 for none; None if two compute one value, or an argument has no
+    """Return the statement that computes each value, or -1; None if two statements compute one value, or an argument has no
     producer."""
     producer = np.full(patterns.values, -1)
     for column in columns:
@@ -164,7 +164,7 @@ def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np
 
 
 def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tuple[StatementInstances, ...]:
-    """Renumber statements by their positions in the order, leaving out dropped ones."""
+    """Renumber statements by their positions in the order, without dropped statements."""
     written = np.zeros(len(order), dtype=bool)
     for column in columns:
         written[column.numbers] = True
@@ -219,7 +219,7 @@ def statement_table(patterns: Instances, ordered: SortedInstances) -> tuple[np.n
 
 
 def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
-    """Return the depth in statements of each value that depends on parameters only; -1 for all others."""
+    """Return the depth in statements of each value that depends on parameters only; -1 for all other values."""
     level = np.full(len(ordered.roots), -1)
     level[parameters] = 0
     changed = True
@@ -237,7 +237,7 @@ def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
 def system_of_instances(model: Model, causality: Causality) -> tuple[System, StatementTable] | None:
     """Return the system and numbered statements of a large model of identical parts; None for other models.
 
-    Raises `ModelError` E155; returns None on any other problem, which the stages that work by name report.
+    Raises `ModelError` E155; returns None on any other problem; the stages that work by name then report it.
     """
     patterns = instances(model, causality)
     ordered = None if patterns is None else sorted_instances(patterns)
@@ -255,7 +255,7 @@ def system_of_instances(model: Model, causality: Causality) -> tuple[System, Sta
 
 
 def _is_scalar(case: tuple[Op, int]) -> bool:
-    """Return True if an operation maps this number of scalars to one scalar, the same in every call."""
+    """Return True if an operation maps this number of scalars to one scalar, and always to the same scalar."""
     op, arguments = case
     try:
         with np.errstate(all="ignore"):
@@ -278,7 +278,7 @@ def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:
 def _system(
     patterns: Instances, ordered: SortedInstances, unsorted_system: Callable[[], System], sorted_system: Callable[[], System]
 ) -> tuple[System, dict[str, int]]:
-    """Return the system with lazy statements, values and aliases; and the values that already have a name, by name."""
+    """Return the system with lazy statements, values and aliases, and the values that already have a name, by name."""
     model, roots, by_name = patterns.model, ordered.roots.tolist(), dict[str, int]()
 
     def name(value: int) -> str:

@@ -1,1 +1,1 @@
-"""Machine code of loops: loop blocking (tiling), loop fusion, LLVM text, and a library of compiled kernels."""
+"""Machine code of loops: loop blocking (tiling), loop fusion, LLVM IR, and a library of compiled kernels."""

@@ -3,7 +3,7 @@
 Schedules that differ only in addresses share machine code: each calls it with its own row of a table of addresses. Example: the
 resets of contacts, each of which changes a few states of its own bodies by the same formulas.
 
-This module writes the LLVM text of kernels, of loops over their instances, and of groups of loops that are tiled or fused.
+This module writes the LLVM IR of kernels, of loops over their instances, and of groups of loops that are tiled or fused.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def loop_function(
 
 @dataclass(frozen=True)
 class Strides:
-    """Lines that compute an index times each stride of a loop: before the loop, phi nodes at its head, after these, and at its
+    """Lines that compute an index times each stride: before the loop, as phi nodes at its head, after the phi nodes, and at its
     end."""
 
     starts: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
 
     With optimisation the products are counters, so that an address is a register and a constant: LLVM would compute products and
     their sums with a constant for vectors of instances, and extract lanes that are written one by one. With `quick`, without
-    optimisation, they are products, because each counter would be kept in memory, which takes longer.
+    optimisation, the lines compute products, because each counter would be kept in memory, which takes longer.
     """
     used = sorted({access.stride for access in (*loop.ins, *loop.outs) if access.table < 0} - {0, 1})
     if quick:
@@ -175,7 +175,8 @@ declare i64 @llvm.smin.i64(i64, i64)"""
 def fused_text(
     function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
-    """Return the text of fused loops: a function for a range of instances of each loop, used at both ends, and the fused loop."""
+    """Return the LLVM IR of fused loops: a function over a range of instances of each loop, called before and after the fused
+    loop, and the fused loop."""
     loops = fusion.group.loops
     texts: list[str] = []
     before: list[str] = []
@@ -217,8 +218,8 @@ def fused_text(
 
 
 def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tuple[list[str], list[str], list[str]]:
-    """Return lines for `values` (loop, column, component) that are carried from round to round: at the head of the loop, before
-    it, and after it, where dropped results are stored."""
+    """Return lines for `values` (loop, column, component) that are carried from one round to the next: at the head of the loop,
+    before the loop, and after it, where dropped results are stored."""
     heads: list[str] = []
     starts: list[str] = []
     ends: list[str] = []
@@ -245,7 +246,7 @@ def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tupl
 def tiled_text(
     function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
-    """Return the text of tiled loops: a function for a range of instances of each loop, and a function that calls these in
+    """Return the LLVM IR of tiled loops: a function for a range of instances of each loop, and a function that calls these in
     rounds."""
     texts = []
     last = len(group.loops) - 1
@@ -276,12 +277,12 @@ MAX_FUNCTION_STEPS = 400
 
 
 MAX_OPTIMISED_LENGTH = 60_000
-"""Maximum length, in characters, of a text to optimise, which takes about 60 ms."""
+"""Maximum length, in characters, of LLVM IR that is optimised; optimising this much takes about 60 ms."""
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:
-    """Compile a Jacobian, which stiff runs call often and other runs a dozen times; it is optimised only if its text is short, as
-    for identical parts. Products and sums are not fused, so that results match the reference bit by bit."""
+    """Compile a Jacobian, which stiff runs call often and other runs a dozen times; it is optimised only if its LLVM IR is short,
+    as for identical parts. Products and sums are not fused, so that results are bitwise equal to the reference."""
     text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
     text = text if quick else kernels_text([schedule], fused=False)
@@ -289,12 +290,12 @@ def jacobian_kernel(schedule: Schedule) -> Kernel:
 
 
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
-    """Compile routines, `quick` without optimisation; return them by name."""
+    """Compile routines, without optimisation if `quick`; return them by name."""
     return _compiled(schedules, kernels_text(schedules, quick), quick)
 
 
 def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str, Kernel]:
-    """Compile a text; index tables and constants stay NumPy arrays that the code refers to, outside its text."""
+    """Compile LLVM IR; index tables and constants stay NumPy arrays, to which the code refers."""
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     tables |= {f"{s.name}.{NUMBERS}": s.numbers for s in schedules if len(s.numbers)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
@@ -304,7 +305,7 @@ def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str
 
 
 def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool = True) -> str:
-    """Return the text of the LLVM module that `machine_kernels` compiles."""
+    """Return the LLVM IR of the module that `machine_kernels` compiles."""
     style = Style(quick, fused)
     texts = [DECLARATIONS, BOUNDS, NOT_VECTORISED]
     for schedule in schedules:
@@ -314,7 +315,7 @@ def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool
 
 
 def _text(schedule: Schedule, style: Style) -> str:
-    """Return the text of the functions of one routine."""
+    """Return the LLVM IR of one routine's functions."""
     name = schedule.name
     names = [block for block, _ in schedule.blocks]
     texts = [f"@{name}.tables = external global i32"] if len(schedule.tables) else []
@@ -383,13 +384,13 @@ class _Single(NamedTuple):
 
     @property
     def form(self) -> Hashable:
-        """Key that is equal for calls with the same text."""
+        """Key that is equal for calls with the same LLVM IR."""
         return self.kind, tuple(block for block, _ in self.ins), tuple(block for block, _ in self.outs)
 
 
 def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
     """Compile routines with the same blocks and the same number of results; return them by name. Products and sums are not fused,
-    so that results match the reference bit by bit."""
+    so that results are bitwise equal to the reference."""
     if not schedules:
         return {}
     text, tables, numbers = shared_text(schedules)
@@ -402,7 +403,7 @@ def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
 
 
 def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return the text shared by all schedules, their table of addresses, and their constants."""
+    """Return the LLVM IR shared by all schedules, the table of addresses, and the constants."""
     tables, first, style = Tables(), schedules[0], Style(quick=True, fused=False)
     names = [block for block, _ in first.blocks]
     inputs, passed = [f"ptr %{block}" for block in names], ", ".join(f"ptr %{block}" for block in (*names, "out"))

@@ -1,7 +1,7 @@
 """Loop blocking (tiling): run a group of loops in rounds of a few hundred instances, so that the results of one loop are still in
 the processor's cache when the next loop reads them.
 
-In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind an earlier one if it reads or overwrites
+In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind an earlier loop if it reads or overwrites
 values that later instances of the earlier loop write or read, so that dependent accesses keep their order.
 
 Loop fusion: merge a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of a
@@ -20,7 +20,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import leaf_length
 
 TILE = 256
-"""Number of instances per round: with about ten numbers each they fit into the nearest cache."""
+"""Number of instances per round: with about ten scalars each, the instances fit into the nearest cache."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Tiled:
 
 @dataclass(frozen=True)
 class Reach:
-    """Addresses of one argument or result: for instance i, `size` numbers from `start` + `stride` i; unknown (from a table) if
+    """Addresses of one argument or result: the instance i has `size` scalars from `start` + `stride` i; unknown (from a table) if
     `anywhere`."""
 
     block: str
@@ -49,7 +49,7 @@ class Reach:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The lowest address, and the one after the highest."""
+        """The lowest address, and the address after the highest."""
         last = self.start + self.stride * (self.count - 1)
         return min(self.start, last), max(self.start, last) + self.size
 
@@ -92,7 +92,7 @@ def _independent(one: KernelLoop, other: KernelLoop) -> bool:
 
 
 def _dependent_accesses(before: KernelLoop, after: KernelLoop) -> Iterator[tuple[Reach, Reach]]:
-    """Yield pairs of accesses whose order matters: at least one of the two writes."""
+    """Yield pairs of accesses whose order matters, because at least one access is a write."""
     for earlier, later in ((writes, reads), (writes, writes), (reads, writes)):
         for first, second in itertools.product(earlier(before), later(after)):
             if first.block == second.block and first.block in ("w", "out"):
@@ -118,7 +118,7 @@ def _reach(access: Access, size: int, count: int) -> Reach:
 
 
 def overlap(one: Reach, other: Reach) -> bool:
-    """Return True if the two may have an address in common."""
+    """Return True if both may access a common address."""
     if one.anywhere or other.anywhere:
         return True
     (low, high), (first, last) = one.ends, other.ends
@@ -126,7 +126,7 @@ def overlap(one: Reach, other: Reach) -> bool:
 
 
 def _ahead(earlier: Reach, later: Reach) -> int | None:
-    """Return how many instances an earlier access may be ahead of a later one to the same address; None if unbounded."""
+    """Return how many instances an earlier access may be ahead of a later access to the same address; None if unbounded."""
     if not overlap(earlier, later):
         return -max(earlier.count, later.count)
     if earlier.anywhere or later.anywhere or earlier.stride != later.stride or earlier.stride <= 0:
@@ -135,7 +135,7 @@ def _ahead(earlier: Reach, later: Reach) -> int | None:
 
 
 MAX_CARRIED_ROUNDS = 4
-"""Maximum number of rounds that a value is carried."""
+"""Maximum number of rounds over which a value is carried."""
 
 MAX_FUSED_STEPS = 120
 """Maximum number of steps of a round: more would run out of registers."""
@@ -158,8 +158,8 @@ class Fusion:
     """A group in one loop.
 
     `first` and `last` bound the rounds in which all loops have an instance; `sources` are, for each loop, the sources of its
-    inputs (argument, component) from this group; `dropped` results (loop, column) need not be stored in these rounds, except
-    those carried at the end.
+    inputs (argument, component) from this group; `dropped` results (loop, column) need not be stored in these rounds, except for
+    results that are carried at the end.
     """
 
     group: Tiled
@@ -170,7 +170,7 @@ class Fusion:
 
     @property
     def carried(self) -> dict[tuple[int, int, int], int]:
-        """Number of rounds that each result (loop, column, component) is carried."""
+        """Number of rounds over which each result (loop, column, component) is carried."""
         rounds: dict[tuple[int, int, int], int] = {}
         for of_loop in self.sources:
             for source in of_loop.values():
@@ -179,7 +179,7 @@ class Fusion:
         return rounds
 
     def stretch(self, number: int, first: int, last: int) -> tuple[int, int]:
-        """Return the instances of a loop in the rounds from `first` up to `last`."""
+        """Return a loop's instances in the rounds from `first` up to `last`."""
         lag, count = self.group.lags[number], self.group.loops[number].count
         return max(first + lag, 0), min(max(last + lag, 0), count)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Bodies:
-    """Bodies that may collide, by number; the first `free` of them are free."""
+    """Bodies that may collide, by index; the first `free` bodies are free."""
 
     colliders: tuple[Collider, ...]
     free: int
@@ -60,7 +60,7 @@ def matrices_of(q: np.ndarray) -> np.ndarray:
 
 
 def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Bodies:
-    """Return the bodies of all collisions of a model, the free ones first.
+    """Return the bodies of all collisions of a model, free bodies first.
 
     Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or with bodies moved by states other
     than their own momentum."""
@@ -100,7 +100,7 @@ def _refuse(model: Model) -> None:
 
 
 def _refuse_others(M: np.ndarray, mass: np.ndarray, centre: np.ndarray, free: list[Collider], name: str) -> None:
-    """Raise E485 if an inertia does not belong to a mass with a centre."""
+    """Raise E485 if an inertia is not the inertia of a rigid body."""
     corner = mass[:, None, None] * cross_matrices(centre)
     rest = M - M * np.pad(np.ones((3, 3)), ((0, 3), (0, 3)))
     rest[:, :3, 3:] -= corner

@@ -1,4 +1,4 @@
-"""Runs of free bodies with shapes in time steps, with result and energy account."""
+"""Time-stepping runs of free bodies with shapes, with a result and an energy account."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 MAX_OVERLAP = 0.1
 """Largest overlap at the start, as a fraction of the smaller shape."""
 CONTACTS, STEP = "contacts", "step"
-"""Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with their length."""
+"""Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with the step size."""
 LOOSE, DOUBT_CODE = 10.0, "E550"
-"""Error of impulses, in tolerances, above which a run is in doubt, and code of this doubt."""
+"""Ratio of the impulses' error to the tolerance above which a run is in doubt, and code of the warning."""
 
 
 @answer_old_names
@@ -56,18 +56,18 @@ class FreeBodyResult(Result):
     """Result of a run of free bodies, with data of contacts at each sample; the first sample has no contacts."""
 
     contact_count: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Number of pressing contacts, (k,)."""
+    """Number of contacts with a force, (k,)."""
     penetration: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Deepest penetration, (k,), m."""
     slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Largest sliding velocity of a pressing contact, (k,), m/s."""
+    """Largest sliding velocity of a contact with a force, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Number of sweeps over contacts in the step, (k,)."""
     residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Largest change of a relative velocity in the last sweep of the step, in tolerances, (k,): above 1, the step is not solved
-    to its tolerance."""
+    """Largest change of a relative velocity in the last sweep of the step, divided by the tolerance, (k,); above 1, the step is
+    not solved to the tolerance."""
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Number of sleeping bodies, (k,); their contacts are not counted, and are not candidates."""
+    """Number of sleeping bodies, (k,); their contacts are neither counted nor candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
     themselves."""
@@ -79,8 +79,8 @@ class FreeBodyResult(Result):
     def account(self) -> Ledger:
         """Return the energy account, with contacts, moved bodies, and the loss or gain of the steps themselves.
 
-        All three are computed from impulses, forces and velocities. The residual is only rounding if forces are constant, as
-        weights are, and shrinks with the step if springs or sources act."""
+        All three are computed from impulses, forces and velocities. The residual is only rounding error if forces are constant,
+        as weights are, and shrinks with the step size if springs or sources act."""
         ledger = super().account()
         supplied, lost, step = self.work.T
         more = {"moved bodies": supplied, CONTACTS: lost, STEP: step}
@@ -113,7 +113,9 @@ class FreeBodyStepper:
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
-            raise refusal("E551", f"{end!r} s cannot be divided into steps of {h!r} s", "a positive end and step", about=name)
+            raise refusal(
+                "E551", f"{end!r} s cannot be divided into steps of {h!r} s", "a positive end and step size", about=name
+            )
         begin = time.perf_counter()
         (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
         run = new_run(compiled, self.accuracy, p, x, m)
@@ -144,8 +146,8 @@ def free_body_stepper(
     Parameters
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
-    tolerance : tolerance of relative velocities at contacts, relative to the largest in the step.
-    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if they are far too few, the result is in
+    tolerance : tolerance of relative velocities at contacts, relative to the largest relative velocity in the step.
+    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if far more are needed, the result is in
         doubt.
     sleep : speed, m/s; bodies that press on each other fall asleep if all have been slower for 20 steps, and stay where they are
         until another body may touch them or their forces change. With 0, no body falls asleep.
@@ -162,10 +164,10 @@ def free_body_stepper(
         raise no_model(graph, "free_body_stepper", "graph")
     share = number(tolerance, "E551", "tolerance")
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
-        title = f"impulses cannot be computed to {tolerance!r} in {max_sweeps!r} sweeps"
-        raise refusal("E551", title, "a tolerance between 0 and 1, a whole number of sweeps", about=graph.name)
+        title = f"impulses cannot be computed to a tolerance of {tolerance!r} in {max_sweeps!r} sweeps"
+        raise refusal("E551", title, "a tolerance between 0 and 1, and a whole number of sweeps", about=graph.name)
     if not 0.0 <= (speed := number(sleep, "E551", "sleep")) < math.inf:
-        raise refusal("E551", f"bodies cannot sleep below {sleep!r} m/s", "a speed of zero or more", about=graph.name)
+        raise refusal("E551", f"bodies cannot sleep below {sleep!r} m/s", "a non-negative speed", about=graph.name)
     compiled = compile_model(graph, backend=backend)
     compiled_stepper = FreeBodyStepper(compiled, Accuracy(share, max_sweeps, speed))
     (x, m), p = compiled.initial(), compiled.parameters()
@@ -187,7 +189,7 @@ def _moved_bodies(
     compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray
 ) -> tuple[Callable[[float, np.ndarray], np.ndarray], np.ndarray]:
     """Return a function of time and state that returns poses and twists (n, 13) of the bodies that are not free, and the sources
-    of these numbers, (2, 13 n), empty if all are fixed."""
+    of these values, (2, 13 n), empty if all values are fixed."""
     others = bodies.colliders[bodies.free :]
     slots = [compiled.program.layout[name] for body in others for name in (body.pose, body.twist)]
     sources = np.array([(BLOCKS[slot.block], k) for slot in slots for k in range(slot.start, slot.stop)]).reshape(-1, 2).T
@@ -270,7 +272,7 @@ def _result(
 
 def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
     change = f"the last sweep changed a velocity by {record[CHANGE]:.2g} m/s"
-    reason = f"{DOUBT_CODE} impulses were not found in {int(record[SWEEPS])} sweeps, in {count} steps: {change}"
+    reason = f"{DOUBT_CODE} impulses did not converge within {int(record[SWEEPS])} sweeps in {count} steps: {change}"
     return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
 
 
@@ -280,4 +282,4 @@ def _too_many(run: FreeBodyRun, t: float) -> Failure:
     count = int(run.table["candidates"])
     title = f"{count} candidates for contact, more than max_contacts={run.sets[k].collisions.max_contacts}"
     more = f"collisions(..., max_contacts={2 * count})"
-    return Failure(f"E514 {title}", "E514", t, {}, "", (more, "a shorter step: fast bodies may reach many others"))
+    return Failure(f"E514 {title}", "E514", t, {}, "", (more, "a shorter step: fast bodies may reach many other bodies"))

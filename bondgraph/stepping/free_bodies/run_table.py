@@ -1,4 +1,4 @@
-"""Run of free bodies: the table for the machine code of its steps, with room that grows, and steps in pages.
+"""Run of free bodies: the table for the machine code of its steps, with growing capacity, and steps in pages.
 
 Contacts of capsules and hulls are found in Python, between the parts of a step; formulas without machine code are also evaluated
 there.
@@ -25,17 +25,17 @@ KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
 """Kinds of the shapes that machine code supports."""
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 ROOM = 8
-"""Initial room for contacts and pairs, per shape."""
+"""Initial capacity for contacts and pairs, per shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse", "earlier_torque")
-"""Fields, by contact, that a step leaves for the next."""
+"""Fields per contact that a step passes on to the next."""
 BODY_FIELDS = ("asleep", "quiet", "island", "held")
-"""Fields, by body, that a step leaves for the next."""
+"""Fields per body that a step passes on to the next."""
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy of impulses: no relative velocity changes by more than `tolerance` times the largest in a sweep; and the speed,
-    m/s, below which islands fall asleep."""
+    """Accuracy of impulses: in the last sweep, no relative velocity changes by more than `tolerance` times the largest relative
+    velocity. Also the speed, m/s, below which islands fall asleep."""
 
     tolerance: float = 1e-4
     sweeps: int = 1000
@@ -44,14 +44,14 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class CollisionGroup:
-    """Set of collisions, with the numbers of its bodies among all bodies."""
+    """Set of collisions, with the indices of its bodies among all bodies."""
 
     collisions: CollisionSet
     arranged: Arrangement
 
 
 def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]:
-    """Return the sets of collisions of a model, with bodies by number."""
+    """Return the sets of collisions of a model, with bodies by index."""
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
     return tuple(CollisionGroup(each, each.arranged([number[body.path] for body in each.bodies])) for each in model.collisions)
 
@@ -71,7 +71,7 @@ class FreeBodyRun:
     moved: Callable[[float, np.ndarray], np.ndarray]
     """Function of time and state that returns poses and twists (n, 13) of the bodies that are not free."""
     sources: np.ndarray
-    """Block and index of each number that `moved` returns, (2, 13 n), if they change; else empty."""
+    """Block and index of each value that `moved` returns, (2, 13 n); empty if the values are constant."""
     table: FieldTable = field(init=False)
 
     def __post_init__(self) -> None:
@@ -165,7 +165,7 @@ class FreeBodyRun:
         table.point("listed", np.concatenate([*lists, [0]]).astype(np.int64))
 
     def _grow(self, status: int) -> None:
-        """Make more room for contacts or for pairs."""
+        """Enlarge the arrays of contacts or of pairs."""
         last = self.table
         room, pair_room = int(last["room"]), int(last["pair_room"])
         self._make(2 * room if status == tables.FULL else room, 2 * pair_room if status == tables.PAIRS_FULL else pair_room)
@@ -197,7 +197,7 @@ class FreeBodyRun:
     # Steps.
 
     def advance(self, t: float, h: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Take steps of h seconds from time t; return the states after each (taken, n) and its record (taken, RECORD).
+        """Take steps of h seconds from time t; return the states after each step (taken, n) and its record (taken, RECORD).
 
         Raises `ModelError` E514 for more candidates than a set may have; previous steps (`taken`) are kept.
         """
@@ -223,7 +223,7 @@ class FreeBodyRun:
         return tables.DONE
 
     def _step(self) -> int:
-        """Take a step of which some parts run in Python."""
+        """Take a step, some parts of which run in Python."""
         table, bound, t = self.table, self.bound, float(self.table["t"])
         address, rate = table.address, table.arrays["rate"]
         rate[:] = bound.rates(t, self.x, self.m)

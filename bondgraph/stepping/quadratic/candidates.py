@@ -1,17 +1,18 @@
-"""Contact candidates: points where bodies may touch, found from their poses at every step, and their rows in the program.
+"""Contact candidates: points where bodies may touch, found from their poses at every step, and their rows in the quadratic
+program.
 
 The contacts of a graph (`Model.contacts`) have coordinates that are states. Boxes, meshes and piles touch at different points in
 every step; a `Candidates` object finds these points from the poses. A stepper accepts any object with this protocol.
 
-Friction cones: rows of a contact's cone in the program of a step, with facets or exact.
+Friction cones: rows of a contact's cone, faceted or exact, in the quadratic program of a step.
 
 A contact with gap d, normal row n, slip rows D and coefficient mu allows a step dq where, for every facet e_j of its cone,
 
     d + (n + mu e_j . D) dq >= -mu s
 
-with s = 0 for the convex law (Anitescu 2006) and s = |D dq| for Coulomb's. The multiplier of a facet is a force along its edge:
-normal force = sum of the multipliers, friction = mu times their sum with weights e_j. The exact cone is d + n dq + mu s >= mu |D
-dq|.
+with s = 0 for the convex law (Anitescu 2006) and s = |D dq| for Coulomb's law. The multiplier of a facet is a force along its
+edge: normal force = sum of the multipliers, friction = mu times their sum with weights e_j. The exact cone is d + n dq + mu s >=
+mu |D dq|.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from screws.shapes import candidates
 
 CONE = "cone"
 FACETS = (4, 8, 16, 32)
-"""Allowed counts of facets for a plane of slip; for one direction of slip there are two."""
+"""Allowed numbers of facets if slip has two directions; for one direction there are two facets."""
 
 
 def check_facets(facets: int | str, name: str) -> int | str:
@@ -55,7 +56,7 @@ def directions(slips: int, facets: int | str) -> np.ndarray:
     if facets == CONE:
         return np.eye(2)
     count = int(facets)
-    # only sines in the first quadrant, so that opposite facets cancel to the last bit
+    # only sines in the first quadrant, so that opposite facets cancel exactly
     first = [(math.cos(angle), math.sin(angle)) for angle in (2.0 * math.pi * k / count for k in range(count // 4))]
     half = [*first, *((-y, x) for x, y in first)]
     return np.array([*half, *((-x, -y) for x, y in half)])
@@ -63,7 +64,7 @@ def directions(slips: int, facets: int | str) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """Rows of one contact in the program of a step."""
+    """Rows of one contact in the quadratic program of a step."""
 
     path: str
     first: int
@@ -165,7 +166,7 @@ class Candidates(Protocol):
         ...
 
     def __call__(self, poses: np.ndarray, /) -> Pairs:
-        """Return points where bodies may touch; `poses` (bodies, 4, 4), H_0_b, are those at the end of a step in which only
+        """Return points where bodies may touch; `poses` (bodies, 4, 4), H_0_b, are taken at the end of a step in which only
         sources move bodies."""
         ...
 
@@ -200,7 +201,7 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """Rows of pairs in a program: for each pair its facets, or, with exact cones, the normal and two slips."""
+    """Rows of pairs in a quadratic program: for each pair its facets, or, with exact cones, the normal and two slips."""
 
     pairs: Pairs
     A: np.ndarray
@@ -301,7 +302,7 @@ def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def poses_from(numbers: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """Return poses (bodies, 4, 4) from their concatenated signals, of 7 or 16 numbers each."""
+    """Return poses (bodies, 4, 4) from concatenated signals with 7 or 16 entries each."""
     poses = np.zeros((len(sizes), 4, 4))
     poses[:, 3, 3] = 1.0
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)

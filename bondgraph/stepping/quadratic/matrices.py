@@ -37,7 +37,7 @@ from screws.scalars import maximum, minimum, where
 
 @dataclass(frozen=True)
 class StepOptions:
-    """Options of a step's program."""
+    """Options of a step's quadratic program."""
 
     inertia: str
     facets: int | str
@@ -56,7 +56,7 @@ class StepOptions:
 
 @dataclass(frozen=True, eq=False)
 class StepLayout:
-    """Layout of the numbers of a step: fields of one buffer, by name, with shape and meaning."""
+    """Layout of the data of a step: fields of one buffer, by name, with shape and meaning."""
 
     unknowns: tuple[str, ...]
     """Label of each velocity."""
@@ -69,7 +69,7 @@ class StepLayout:
     contacts: tuple[ContactPoint, ...]
     cones: tuple[Cone, ...]
     constraints: tuple[str, ...]
-    """Element of each equality; the rows of equalities come after those of the contacts."""
+    """Element of each equality; the rows of equalities come after the rows of contacts."""
     fields: Mapping[str, tuple[int, tuple[int, ...]]]
     """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and, for the
     bodies of candidates, poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
@@ -77,13 +77,13 @@ class StepLayout:
     index: np.ndarray | None
     """Index in the buffer of each output of the routine; None for a routine that writes the whole buffer."""
     poses: tuple[int, ...]
-    """Size of the pose of each body of candidates: 7 or 16."""
+    """Number of entries in the pose of each candidate body: 7 or 16."""
     still: bool
     """True if nothing moves when all velocities vanish."""
     remembers: bool
-    """True if a step depends on the velocities of the previous one."""
+    """True if a step depends on the velocities of the previous step."""
     moving: tuple[str, ...]
-    """All inertias, including dependent ones."""
+    """All inertias, including dependent inertias."""
 
     def view(self, buffer: np.ndarray, name: str) -> np.ndarray:
         """Return a field of a buffer."""
@@ -93,7 +93,7 @@ class StepLayout:
 
 @dataclass
 class ContactRows:
-    """Rows of the contacts in the program of a step."""
+    """Rows of the contacts in the quadratic program of a step."""
 
     cones: list[Cone] = field(default_factory=list)
     """Cone of each contact, with the range of its rows."""
@@ -105,7 +105,7 @@ class ContactRows:
     gaps: list[Any] = field(default_factory=list)
     """Gap of each contact."""
     slips: Sparse = field(default_factory=dict)
-    """Entries (slip, velocity) of the slips."""
+    """Entries (slip, velocity) of the matrix from velocities to slips."""
     drift: list[Any] = field(default_factory=list)
     """Drift of each slip over the step, with all velocities zero."""
 
@@ -293,7 +293,7 @@ class StepValues:
     """Values of a traced system, and their inputs.
 
     `v` are the scalars of the velocities, `places` their indices in x, `labels` and `owners` their names and inertias, `turns`
-    True for rates of angles; `h` is the length of the step."""
+    True for rates of angles; `h` is the step size."""
 
     def __init__(self, traced: Traced, model: Model):
         self.context, self.model = traced.context, model
@@ -378,7 +378,7 @@ def step_routine(traced: Traced, model: Model, options: StepOptions) -> tuple[Ro
 
 
 def _with_constraints(values: StepValues, contacts: ContactRows) -> tuple[dict[tuple[int, int], Any], list[Any], list[str]]:
-    """Return rows and lower bounds of contacts, then those of equalities, and the element of each equality."""
+    """Return rows and lower bounds of contacts, then of equalities, and the element of each equality."""
     rows, lower, held = dict(contacts.rows), list(contacts.lower), list[str]()
     for path, element in values.model.elements.items():
         if isinstance(element.law, laws.IdealConstraint) and element.law.automaton is None:
@@ -392,7 +392,7 @@ def _with_constraints(values: StepValues, contacts: ContactRows) -> tuple[dict[t
 
 
 class _Buffer:
-    """Buffer of successive fields of numbers, without zeros."""
+    """Buffer of successive fields, of which only nonzero entries are stored."""
 
     def __init__(self, values: StepValues):
         self._tape = values.tape

@@ -1,8 +1,8 @@
 """Solvers of the quadratic program min 1/2 y'H y + f'y with A y >= lower (equalities last).
 
-daqp (Arnstrom, Bemporad, Axehill 2022) is a dual active set method, exact to rounding, with proximal steps for a singular H;
-clarabel (Goulart, Chen 2024) is an interior-point method for second-order cones. Both get dimensionless programs, because their
-tolerances are absolute.
+daqp (Arnstrom, Bemporad, Axehill 2022) is a dual active set method, exact up to rounding errors, with proximal steps for a
+singular H; clarabel (Goulart, Chen 2024) is an interior-point method for second-order cones. Both solvers get dimensionless
+programs, because their tolerances are absolute.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from bondgraph.output.extras import require_package
 from bondgraph.stepping.quadratic.candidates import Cone
 
 SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "failed"
-"""Outcomes of a program: a minimum; infeasible rows; an unbounded minimum; failure of the solver."""
+"""Outcomes of a quadratic program: a minimum; infeasible rows; an unbounded minimum; failure of the solver."""
 
 PRIMAL = 1e-12
-"""Tolerance of a row, in lengths of the step (`Units`): daqp's default of 1e-6 is a visible gap."""
+"""Tolerance of a row, in the step's unit of length (`Units`): daqp's default of 1e-6 would leave a visible gap."""
 
 BALANCE = 1e-14
-"""Tolerance of forces, in units in which 1e-3 moves a stiff unknown by the length of the step: with a coarser tolerance, proximal
-steps end before a body has fallen."""
+"""Tolerance of forces, scaled so that a force of 1e-3 moves the stiffest unknown by the step's unit of length: with a coarser
+tolerance, proximal steps end before a body has fallen."""
 
 _SIZE = 1e-3
-"""Largest entry of the scaled H: proximal steps of a singular H are then exact to rounding."""
+"""Largest entry of the scaled H; with this value, proximal steps are exact up to rounding errors even if H is singular."""
 _MAX_WAY, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
-"""Displacements in lengths of the step: the largest before the length is chosen again; smallest fraction of the previous length
-that is kept; rounding."""
+"""Limits on the step's unit of length: largest displacement in this unit; smallest ratio to former units; ratio below which a
+displacement is rounding error."""
 _HELD, _TINY = 1e-6, 1e-6
-"""Fraction of the largest stiffness above which an unknown is held, because a slightly misaligned spring holds nothing; fraction
-of a radius of gyration below which a lever is rounding."""
+"""Fraction of the largest stiffness above which an unknown counts as held, so that a slightly misaligned spring does not hold it;
+fraction of a radius of gyration below which a lever arm is rounding error."""
 
 _INFINITE = 1e30
 _EMPTY = np.zeros(0)
@@ -50,7 +50,7 @@ class ProgramSolution(NamedTuple):
 
 
 class Units:
-    """Scaling of a program to numbers of order one, whatever the user's units: y = length * arms * z.
+    """Scaling of a quadratic program to values of order one, whatever the user's units: y = length * arms * z.
 
     The arm is 1 for a translation and 1 / lever for a turn. The length is the displacement that springs, inertia and moved bodies
     cause in a step; if a body can fall freely, it also covers the gaps.
@@ -59,7 +59,7 @@ class Units:
     ----------
     turns : True for unknowns that are angles, (n,).
     A, lower : rows and bounds of contacts only, (rows, n) and (rows,).
-    former : longest length of earlier programs.
+    former : largest length of earlier programs.
     """
 
     def __init__(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, turns: np.ndarray, former: float):
@@ -80,9 +80,9 @@ class Units:
         ways = np.divide(load, stiff, out=load / largest if np.any(stiff) else 0.0 * load, where=held)
         way = max(_largest(ways), gaps if np.any(load[~held]) else float(np.max(near)))
         self.is_known = way > _ROUNDING * former
-        """True if more than rounding determines the length."""
+        """True if the length is larger than its rounding error."""
         self.length = (max(way, _MIN_LENGTH * former) if self.is_known else former or gaps) or 1.0
-        """Length of the step, in the unit of the contacts' gaps."""
+        """Unit of length of the step, in the unit of the contacts' gaps."""
         self.longest = max(self.length, former)
         energy = _SIZE / (largest if np.any(stiff) else largest / self.length)
         self.stiffness, self.load = np.outer(self.arms, self.arms) * energy, self.arms * energy / self.length
@@ -96,36 +96,36 @@ def _largest(values: np.ndarray) -> float:
 
 
 def _units(solver: ActiveSet | InteriorPoint, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> Units:
-    """Return the units of the next program."""
+    """Return the units of the next quadratic program."""
     contacts = slice(len(lower) - solver.equalities)
     return Units(H, f, A[contacts], lower[contacts], solver.turns, 0.0 if solver.units is None else solver.units.longest)
 
 
 @dataclass
 class ActiveSet:
-    """Active-set solver daqp, warm-started from one program to the next of the same size."""
+    """Active-set solver daqp, warm-started from one quadratic program to the next of the same size."""
 
     coarseness: ClassVar[float] = 1.0
-    """Accuracy of its solutions, in units of `step.SLIP_TOLERANCE`."""
+    """Error of the solutions, in units of `step.SLIP_TOLERANCE`."""
     equalities: int
     turns: np.ndarray
     """True for unknowns that are angles, (n,)."""
     units: Units | None = None
-    """Units of the last program."""
+    """Units of the last quadratic program."""
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)
     _program: tuple[np.ndarray, np.ndarray, np.ndarray] = (_EMPTY, _EMPTY, _EMPTY)
     _bounds: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _fresh: bool = False
-    """True while the units are suitable for another program."""
+    """True while the units are suitable for another quadratic program."""
 
     def __post_init__(self) -> None:
         require_package("a step with contacts", "daqp")
         self._outcomes = {1: SOLVED, 2: SOLVED, -1: EXCLUDED, -3: UNSUPPORTED}
 
     def solve(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> ProgramSolution:
-        """Solve a new program."""
+        """Solve a new quadratic program."""
         if not len(lower):
             return _without_rows(H, f)
         self._program, self._bounds = (H, f, A), lower
@@ -147,7 +147,7 @@ class ActiveSet:
         return solution
 
     def solve_again(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve the last program with other bounds."""
+        """Solve the last quadratic program with other bounds."""
         if not len(self._program[1]):
             return self.solve(*self._program, lower)
         assert self.units is not None
@@ -157,7 +157,7 @@ class ActiveSet:
         return solution if solution.outcome == SOLVED else self._cold_start(lower)
 
     def _cold_start(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve in new units from a cold start, because earlier programs may have misled the solver."""
+        """Solve in new units from a cold start, because earlier quadratic programs may have misled the solver."""
         H, f, A = self._program
         units = self.units = _units(self, H, f, A, self._bounds)  # omit the bounds of diverging slips
         self._fresh = units.is_known
@@ -194,7 +194,7 @@ class ActiveSet:
 
 
 def _without_rows(H: np.ndarray, f: np.ndarray) -> ProgramSolution:
-    """Return the minimum of a program without rows."""
+    """Return the minimum of a quadratic program without constraints."""
     stiff = np.diagonal(H)
     arms = 1.0 / np.sqrt(np.where(stiff > 0.0, stiff, 1.0))  # make turns and translations comparable, in any units
     H, load = H * np.outer(arms, arms), arms * f
@@ -206,14 +206,14 @@ def _without_rows(H: np.ndarray, f: np.ndarray) -> ProgramSolution:
 
 @dataclass
 class InteriorPoint:
-    """Interior-point solver clarabel, with exact cones of some contacts."""
+    """Interior-point solver clarabel, with exact cones for some contacts."""
 
     coarseness: ClassVar[float] = 1e3
     equalities: int
     turns: np.ndarray
     cones: tuple[Cone, ...]
     units: Units | None = None
-    """Units of the last program."""
+    """Units of the last quadratic program."""
     _program: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
@@ -222,7 +222,7 @@ class InteriorPoint:
     def solve(
         self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, units: Units | None = None
     ) -> ProgramSolution:
-        """Solve a new program, in its own units."""
+        """Solve a new quadratic program, in its own units."""
         import clarabel
         from scipy.sparse import csc_matrix, triu
 
@@ -258,6 +258,6 @@ class InteriorPoint:
         return ProgramSolution(np.array(result.x) * units.ways, multipliers, outcome, int(result.iterations))
 
     def solve_again(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve the last program with other bounds."""
+        """Solve the last quadratic program with other bounds."""
         assert self._program is not None
         return self.solve(*self._program, lower, self.units)

@@ -1,7 +1,7 @@
 """Simultaneous impacts: the effect of a unit impulse of each collision on the states and on the other collisions.
 
-The matrix is the same as for the impulse of one event (`impulses`), but the impulses of the colliding constraints and of all
-dry friction are prescribed; all other constraints still hold. The run solves for the impulses, a linear complementarity problem
+The matrix is the same as for the impulse of one event (`impulses`), but the impulses of the colliding constraints and of all dry
+friction are prescribed; all other constraints remain satisfied. The run solves for the impulses, a linear complementarity problem
 (LCP) with friction (`bondgraph.run.events.impacts.simultaneous`).
 """
 
@@ -34,9 +34,9 @@ class Colliding:
 
 
 def colliding(system: System) -> Colliding | None:
-    """Return the constraints that bounce: events with an impact of one scalar constraint that keep the state of the automaton
-    and reset nothing else; with dry friction also events at which a constraint begins to hold by an impulse. None unless there
-    are two such constraints, or friction."""
+    """Return the constraints that bounce: events with an impact of one scalar constraint that keep the state of the automaton and
+    reset nothing else; with dry friction also events at which an impulse activates a constraint. None unless there are two of
+    these constraints, or friction."""
     unknowns = [u for u in system.unknowns if not u.algebraic]
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
     scalar = {u.element: u for u in unknowns if system.values[u.value].shape == () and u.element not in frictions}
@@ -51,7 +51,7 @@ def colliding(system: System) -> Colliding | None:
 
 
 def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]:
-    """Return, for each mode signal, the unknowns that hold only in some of its states, and these states."""
+    """Return, for each mode signal, the unknowns whose equations apply only in some of its states, and those states."""
     gates = {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
     switched: dict[str, list[tuple[Unknown, frozenset[int]]]] = {}
     for u in system.unknowns:
@@ -78,10 +78,10 @@ def _impact_constraints(
 
 
 def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
-    """Return the effects of unit impulses of c scalars of colliding constraints and frictions, the last f of which are those of
-    frictions, on n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of
-    guards per impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows (c,) and
-    restitutions (c,), 0 for friction. Empty if the equations of the other constraints are singular.
+    """Return the effects of unit impulses of c scalars of colliding constraints and friction elements (the last f belong to
+    friction elements) on n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c),
+    changes of guards per impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows
+    (c,) and restitutions (c,), 0 for friction. Empty if the equations of the other constraints are singular.
     """
     system, values, w = context.system, acting.values, list(acting.w)
     names = (*collisions.constraints, *collisions.frictions)

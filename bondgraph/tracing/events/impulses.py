@@ -1,11 +1,11 @@
-"""Impulses at events: states jump when constraints begin to hold, bodies collide, or a mode couples parts that move
+"""Impulses at events: states jump when constraints become active, bodies collide, or a mode couples parts that move
 differently.
 
-Along the motion, unknowns w (efforts of constraints, flows of dependent storages ...) act on the rates as x' = F + B w and on
-the vanishing quantities f of constraints as A w. During an impulse the unknowns are so large, and the time so short, that other
-terms do not count: with their integrals W, states jump by B W and f by A W. So A W = -f brings f to rest (A W = -(1 + e) f
-reverses it), with the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (storages
-with curves), a Newton iteration finds W.
+Along the motion, unknowns w (efforts of constraints, flows of dependent storages ...) act on the rates as x' = F + B w and on the
+vanishing quantities f of constraints as A w. During an impulse the unknowns are so large, and the time so short, that other terms
+are negligible: with their integrals W, states jump by B W and f by A W. So A W = -f brings f to rest (A W = -(1 + e) f reverses
+it), with the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (storages with curves),
+a Newton iteration finds W.
 
 Events that only change modes have the same equations, in the modes after the event. If there are many such events, as in a
 ladder of diodes, they share one impulse whose modes are inputs, so that the work does not grow with their number.
@@ -44,7 +44,7 @@ class JumpEquations:
     context: TracingContext
     acting: ActingUnknowns
     event: LoweredTransition | None
-    """None for all events that only change modes: the modes are then those after the event."""
+    """None if the equations apply to all events that only change modes, in the modes after the event."""
     before: Sequence[Any]
     equations: SparseEquations
     """A, in terms of states and modes."""
@@ -57,7 +57,7 @@ class JumpEquations:
         return () if self.event is None else self.event.impact
 
     def at(self, state: Sequence[Any], scalars: Sequence[Any], mode: int | None = None) -> list[Any]:
-        """Return scalars at w = 0, at these states, in the modes after the event, or with its automaton in `mode`."""
+        """Return scalars at w = 0, at these states, in the modes after the event, or with the event's automaton in `mode`."""
         context, tape, event = self.context, self.context.tape, self.event
         replaced = {a.index: tape.scalar(b).index for a, b in zip(context.inputs["x"], state, strict=True)}
         replaced |= {scalar.index: tape.constant(0.0) for scalar in self.acting.w}
@@ -103,7 +103,7 @@ class JumpEquations:
 def instant_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> JumpEquations:
-    """Return the jump equations of an event from the states before it. A colliding constraint holds in every mode."""
+    """Return the jump equations of an event from the states before it. A colliding constraint is active in every mode."""
     impact = () if event is None else event.impact
     rows = [u.held if u.element in impact else u.residual for u in context.system.unknowns]
     equations = equations_of(context, [scalar for row in rows for scalar in scalars_of(acting.values[row])], acting.w)
@@ -152,7 +152,7 @@ class Residual:
         return "" if unknown.algebraic and path not in self.instant.acting.decided else name
 
     def _acted(self, impulses: Sequence[Any], equations: SparseEquations | None) -> list[Any]:
-        """Return A W; zeros if A is None, which means W = 0."""
+        """Return A W, or zeros if there are no equations (A is None)."""
         totals: list[Any] = [0.0] * len(impulses)
         for (i, j), value in ({} if equations is None else equations.entries).items():
             totals[i] = totals[i] + value * impulses[j]
@@ -211,16 +211,17 @@ MAX_NEWTON_STEPS = 12
 """Number of Newton steps for an impulse if storages have curves."""
 
 NEWTON_RTOL = 1e-8
-"""Largest accepted residual after the Newton steps, as a fraction of the first; if it is larger, the states become NaN."""
+"""Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
+NaN."""
 
 MIN_SHARING_EVENTS = 16
-"""Events that only change modes share one impulse if there are at least this many; fewer events each have their own code, in
-which the mode is a number."""
+"""Events that only change modes share one impulse if there are at least this many; otherwise each event has its own code, in
+which the mode is a constant."""
 
 
 @dataclass(frozen=True)
 class Impulse:
-    """Effects of the impulse of an event: the states after it, its push on the guard of each event that can respond to it, and
+    """Effects of the impulse of an event: the states after it, the change of the guard of each event that can respond to it, and
     the energy supplied by each source, J (one number for each power of the system)."""
 
     after: list[Any]
@@ -229,7 +230,7 @@ class Impulse:
 
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
-    """Return the indices of the events with an impulse: those with a declared one, and those whose mode makes a dependent
+    """Return the indices of the events with an impulse: events with a declared impulse, and events whose mode makes a dependent
     storage or a held quantity jump."""
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]
@@ -245,7 +246,7 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
     """Return the events that share one impulse: those without resets and collisions whose mode changes no dependent storage.
-    Empty if they are fewer than `MIN_SHARING_EVENTS`."""
+    Empty if there are fewer than `MIN_SHARING_EVENTS`."""
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events
 
@@ -292,8 +293,8 @@ def impulse_of(
 
 
 def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any]:
-    """Return the impulses; zero if the equations of the mode after the event contradict each other, so that no impulse leads
-    there."""
+    """Return the impulses; zero if the equations of the mode after the event contradict each other, so that no impulse leads to
+    this mode."""
     values = solved.values
     for mode in solved.modes:
         conditions = [in_modes(context.inputs["m"], mode.slots)] if mode.slots else []

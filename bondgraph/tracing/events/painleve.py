@@ -1,10 +1,10 @@
-"""Dry friction on a tape: its dependence on normal forces, and guards that detect Painlevé's paradox (no or several solutions).
+"""Dry friction on a tape: its dependence on normal forces, and guards that detect Painlevé's paradox (no solution, or several).
 
 Slipping friction F = mu N changes the normal force N that a constraint needs: N = N0 + k mu N, so that (1 - k mu) N = N0. If 1
 - k mu is positive, there is one solution N. Otherwise the friction of a pressing constraint makes its bodies approach: either
 no N is a solution, or both N = 0 and a positive N are.
 
-Friction proportional to a load that it changes itself likewise has no or several solutions where the determinant changes sign
+Friction proportional to a load that it changes itself likewise has no solution, or several, where the determinant changes sign
 (`tracing.piecewise`).
 
 Source: Painleve 1895; Genot and Brogliato 1999.
@@ -41,11 +41,11 @@ class DryFriction:
     gate: Statement
     slopes: dict[tuple[int, int], Any]
     limit: Any
-    """Size of its slipping effort, without the viscous part."""
+    """Magnitude of the slipping effort, without the viscous part."""
 
     @property
     def normals(self) -> tuple[int, ...]:
-        """Indices of the efforts (normal forces) that it depends on."""
+        """Indices of the efforts (normal forces) on which the friction depends."""
         return tuple(dict.fromkeys(j for _, j in self.slopes))
 
 
@@ -75,7 +75,7 @@ def _limit(statement: Statement, acting: ActingUnknowns) -> Any:
 
 
 def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[LoweredTransition, Any]]:
-    """Return events that end a run when slipping friction has no or several solutions, with their guards k mu - 1."""
+    """Return events that end a run when slipping friction has no solution or several, with their guards k mu - 1."""
     ends = []
     for friction in dry_frictions(context, acting):
         reduction = _normal_force_reduction(context, acting, friction) if friction.normals else 0.0
@@ -89,14 +89,15 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
         for state in range(1, len(context.system.modes[mode][0])):  # friction sticks in state 0
             name = f":paradox {friction.unknown.element} {state}"
             event = LoweredTransition(
-                mode.removesuffix(".mode"), slot, state, state, name, (), "no or several solutions", False, None, paradox=elements
+                mode.removesuffix(".mode"), slot, state, state, name, (), "no solution, or several", False, None, paradox=elements
             )
             ends.append((event, reduction - 1.0))
     return ends
 
 
 def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
-    """Return k mu, the fraction of its normal force that friction takes away; 0.0 if equations do not determine it."""
+    """Return k mu, the fraction by which friction reduces the normal force of the contact; 0.0 if equations do not determine
+    it."""
     w = list(acting.w)
     entries = partials(residuals_of(acting.values, context.system.unknowns), w)
     entries = {key: value for key, value in entries.items() if key[0] not in friction.indices}

@@ -26,12 +26,12 @@ from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
 from screws import scalars as s
 
 MAX_PIECES = 32
-"""Maximum number of pieces (nested selections between lines) of a value whose roots are computed."""
+"""Maximum number of pieces (nested selections between linear functions) of a value whose roots are computed."""
 
 
 @dataclass(frozen=True)
 class Root:
-    """A time and the period of its repetition, as scalars of the tape."""
+    """Time of a root and the period of its repetition, as scalars of the tape."""
 
     time: TapeScalar
     period: TapeScalar
@@ -47,8 +47,9 @@ _TIME, _FOREIGN = 1, 2
 class Roots:
     """Root finding in time for values of a tape that depend only on time and parameters.
 
-    Exact for (piecewise) polynomials in time up to the second degree whose coefficients depend on parameters, for products and
-    monotone functions of them, and for the periodic sines, cosines and integer parts of straight lines in time.
+    The roots are exact for (piecewise) polynomials in time up to the second degree whose coefficients depend on parameters, for
+    products and monotone functions of these polynomials, and for the periodic sines, cosines and integer parts of linear
+    functions of time.
     """
 
     def __init__(self, tape: Tape):
@@ -77,11 +78,11 @@ class Roots:
         return not self._depends(position) & _FOREIGN
 
     def moving(self, position: int) -> bool:
-        """Return True if a value depends on time, and otherwise only on parameters."""
+        """Return True if a value depends on time, and on nothing else but parameters."""
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:
-        """Return a root without repetition."""
+        """Return a root that is not repeated."""
         return Root(self.tape.scalar(time), self._once)
 
     def switch_times(self, position: int) -> list[Root]:
@@ -103,7 +104,7 @@ class Roots:
         pieces, leaf = self.pieces(value.index) or (), self.tape.nodes[table]
         numbers = [c.value for piece in pieces for c in piece if c.value is not None]
         if leaf[0] == op.TABLE and len(pieces) == 1 and len(numbers) == len(pieces[0]) == 2:
-            c0, c1 = numbers  # a long table of measured values: all at once
+            c0, c1 = numbers  # a long table of measured values: all times together
             return [self.single(time) for time in ((table_values(leaf) - c0) / c1).tolist()]
         points = [self._at(point) for point in self.tape.entries_of(table)]
         return [root for point in points for root in self.solved(value, point)]
@@ -194,7 +195,7 @@ class Roots:
         return [self.single(far / c2), self.single(c0 / far)]
 
     def _line_and_steps(self, value: TapeScalar) -> tuple[Piece, TapeScalar] | None:
-        """Return (line, factor) if a value is a line plus the factor times the integer part of another line, else None."""
+        """Return (line, factor) if a value is a linear function plus the factor times the integer part of another, else None."""
         steps: dict[int, TapeScalar] = {}
         line: Piece = (self.tape.scalar(0.0),)
         pending = [(value, self.tape.scalar(1.0))]
@@ -218,7 +219,7 @@ class Roots:
         return (line, *steps.values()) if len(steps) == 1 else None  # type: ignore[return-value]
 
     def _stepped(self, line: Piece, factor: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which a line in time plus `factor` times an integer equals `goal`."""
+        """Return the times at which a linear function of time plus an integer multiple of `factor` equals `goal`."""
         if len(line) != 2:
             return []
         c0, c1 = line
@@ -229,7 +230,7 @@ class Roots:
         return [piece for piece in pieces if len(piece) == 2] if all(len(piece) < 3 for piece in pieces) else []
 
     def _periodic(self, code: int, angle: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which the sine, cosine or tangent of straight lines in time equals `goal`."""
+        """Return the times at which the sine, cosine or tangent of a linear function of time equals `goal`."""
         if code == op.TAN:
             angles, turn = [s.atan(goal)], math.pi
         elif code == op.SIN:
@@ -243,7 +244,7 @@ class Roots:
         ]
 
     def _integer_times(self, value: TapeScalar) -> list[Root]:
-        """Return the times at which straight lines in time pass integers."""
+        """Return the times at which linear functions of time pass integers."""
         if not self.moving(value.index):
             return []
         return [Root(self.tape.scalar(-(c0 / c1)), self.tape.scalar(1.0 / s.absolute(c1))) for c0, c1 in self._lines(value)]
@@ -362,7 +363,7 @@ class _ValuesOfTime:
                 yield statement, _needed(statement.args, fixed, done)
 
     def _value(self, name: str) -> Any:
-        """Return a value of time and parameters; new inputs for any other value."""
+        """Return a value that depends only on time and parameters; for any other value, return new inputs."""
         if name in self.of_time:
             return self.of_time[name]
         if name not in self.foreign:

@@ -1,13 +1,13 @@
 """Linear systems of many ideal elements: one elimination for any number of mode combinations; the modes switch its equations.
 
-The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which sets its
-unknown to a number. The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T
-with a sign for each. In any mode the equations that hold are a principal submatrix, eliminated with diagonal pivots in one
-order for all modes.
+The mode of an ideal element decides its equation: a row of A w = b while the element is active, else w_i = o_i, which sets its
+unknown to a number. The equations of active elements on masses or coils are symmetric and semidefinite, A = J M^-1 J^T up to a
+sign for each element. In any mode the active equations form a principal submatrix, eliminated with diagonal pivots in one order
+for all modes.
 
 A principal submatrix of such a matrix is singular exactly if it contains a null vector n of A, whatever the other modes are.
 All null vectors are combinations of circuits, null vectors with minimal sets of elements: a row of locks between two walls, two
-parallel clutches. While all elements of a circuit hold, their reactions are undetermined along n, and b does not depend on
+parallel clutches. While all elements of a circuit are active, their reactions are undetermined along n, and b does not depend on
 them. The reactions of least norm satisfy
 
     s(w) = sum_k W_k (r_k . n) (r_k . w + o_k) = 0
@@ -16,15 +16,16 @@ for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p >
 solutions, since n^T b = 0: one elimination gives the reactions of least norm without regularisation.
 
 A part may have vanishing quantities at two levels: unknowns act on some directly; others depend only on states, and their rates
-are the equations (diodes in series with a coil, or across a capacitor). An implicit step of a short length h has the matrix A0
-+ h A1 of both levels. The rate of a combination n of vanishing quantities counts only if no unknown acts on it, n^T A0 = 0. So
-each equation of a rate belongs to its own circuit of A0. All are solved together: solving one level after the other would be
-wrong, because rates determine what a circuit of A0 does not. Reactions are undetermined along common null vectors of A0 and A1,
-where rates are redundant. There the terms p of rates have n^T p = 0, so rates and reactions keep their own equations.
+are the equations (diodes in series with a coil, or across a capacitor). An implicit step of a short length h has the matrix A0 +
+h A1 of both levels. The rate of a combination n of vanishing quantities counts only if no unknown acts on it, n^T A0 = 0. So each
+equation of a rate belongs to its own circuit of A0. Both levels are solved together: solving one level after the other would be
+wrong, because the rates determine unknowns that a circuit of A0 leaves open. Reactions are undetermined along common null vectors
+of A0 and A1, where rates are redundant. There the terms p of rates have n^T p = 0, so rates and reactions keep their own
+equations.
 
 The matrix of diodes and switches between floating potentials is monotone but partly skew, so that diagonal pivots may cancel: a
 run chooses the pivot of each column, with a small compliance and iterative refinement. If n^T b is not zero, either its rate
-along the motion is the equation of the circuit, or the elements contradict each other and push as stiff elements would.
+along the motion is the equation of the circuit, or the elements contradict each other and react like stiff elements.
 
 Source: Rockafellar 1969, The elementary vectors of a subspace; Cottle, Pang and Stone 1992, The Linear Complementarity Problem.
 """
@@ -67,7 +68,7 @@ RESIDUAL_TOLERANCE = 1e-7
 
 COMPLIANCE = 2.0**-42
 """Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes. Even at the least dissipation,
-the refinements reduce its effect to 1e-6; a smaller value would magnify rounding."""
+the refinements reduce its effect to 1e-6; a smaller value would magnify rounding errors."""
 
 MAX_CIRCUITS = 128
 """Maximum number of circuits to list for one part."""
@@ -76,7 +77,7 @@ FEW_CIRCUITS = 16
 """Maximum number of circuits of a symmetric part for which one term per circuit costs less than refinement (`self_stresses`)."""
 
 RUIZ_ROUNDS = 8
-"""Rounds of scaling; each halves the logarithms of the largest entries."""
+"""Number of rounds of scaling; each round halves the logarithms of the largest entries."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class OpenShares:
     circuit: Circuit
     elements: tuple[str, ...]
     contradiction: Any = None
-    """None if the equations always fit; else a scalar that is positive where they do not."""
+    """None if the equations are always consistent; else a scalar that is positive where they are not."""
     always: bool = False
     """True if time and parameters alone determine the misfit."""
 
@@ -104,7 +105,7 @@ class ActiveSetSolution:
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; None if its holding equations are not monotone."""
+    """Solve A w = b in all modes by one elimination; None if the equations of the active elements are not monotone."""
     held = holding_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
@@ -172,8 +173,8 @@ def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, 
 
 
 def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, float]) -> list[Any]:
-    """Return factors of equations that make the diagonal positive and couplings symmetric or skew; for a part without a
-    diagonal, `senses` are the signs with which the equations of ideal elements absorb power."""
+    """Return a factor for each equation that makes the diagonal positive and the couplings symmetric or skew; for a part without
+    a diagonal, `senses` are the signs with which the equations of ideal elements absorb power."""
     n = matrices.shape[1]
     top = np.abs(matrices).max(axis=0)
     coupled = top > SUM_ROUNDING * np.maximum(top.max(axis=0), top.max(axis=1, keepdims=True))
@@ -220,7 +221,7 @@ LinearForm = tuple[Mapping[int, Any], Any, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class _CircuitEquation:
-    """Equation slopes . w + offset = 0 of a circuit while it holds: its rate along the motion, or the condition of least norm."""
+    """Equation slopes . w + offset = 0 of an active circuit: its rate along the motion, or the condition of least norm."""
 
     circuit: Circuit
     vector: Mapping[int, Any]
@@ -228,17 +229,17 @@ class _CircuitEquation:
     slopes: Mapping[int, Any]
     offset: Any
     elements: tuple[str, ...]
-    """Elements that share a reaction in this equation; none if it is a rate."""
+    """Elements that share a reaction in this equation; none if the equation is that of a rate."""
     misfit: Any
-    """Contradiction of the right sides along the circuit; None if they always fit."""
+    """Inconsistency of the right-hand sides along the circuit; None if they are always consistent."""
     alone: bool = False
     """True if the circuit has no element in common with other circuits."""
     of_rates: bool = False
-    """True if only the right sides of rates may contradict each other, not those of vanishing quantities."""
+    """True if only the right-hand sides of rates may contradict each other, not those of vanishing quantities."""
 
     @property
     def contradicts(self) -> bool:
-        """True if the right sides may contradict each other and no unknown acts on their rate."""
+        """True if the right-hand sides may contradict each other and no unknown acts on their rate."""
         return self.misfit is not None and bool(self.elements)
 
     @property
@@ -247,7 +248,7 @@ class _CircuitEquation:
         return _along(self.slopes, self.vector)
 
     def term(self, sizes: Sequence[Any], misfit: Mapping[int, Any]) -> CircuitTerm:
-        """Return the term of the circuit; if `alone`, it goes into one equation, which keeps all others sparse."""
+        """Return the term of the circuit; if `alone`, it goes into one equation, which keeps all other equations sparse."""
         if self.alone:
             first = self.circuit.rows[0]
             factors = {first: sizes[first] / self.along}
@@ -260,7 +261,7 @@ class _CircuitEquation:
 def _circuit_equations(
     context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations of circuits of vanishing quantities; None if a circuit has no equation."""
+    """Return the equations that form circuits among vanishing quantities; None if a circuit has no equation."""
     held, n = levels.values, len(right)
     vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
@@ -313,7 +314,7 @@ def _repeated_rates(
 
 
 def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
-    """Return the sum of the right sides of rates around a circuit, which must be zero."""
+    """Return the sum of the right-hand sides of rates around a circuit, which must be zero."""
     held = levels.every
     parts = {i: n / (absolute(held.factors[i]) * ideal.decays.get(i, 1.0)) for i, n in vector.items()}
     values = {i: part for i, part in parts.items() if i not in levels.rated}
@@ -332,8 +333,8 @@ def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
 
 
 def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
-    """Return the contradiction of each circuit as fractions of right sides. Circuits that hold at the same time and have
-    elements in common may contradict each other: cuts in series with one coil, closed diodes in parallel."""
+    """Return the contradiction of each circuit as fractions of the right-hand sides. Circuits that are active at the same time
+    and have elements in common may contradict each other: cuts in series with one coil, closed diodes in parallel."""
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
     couplings = {
         (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)
@@ -356,7 +357,8 @@ def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -
 
 
 def _open_shares(context: TracingContext, held: Holding, equation: _CircuitEquation) -> OpenShares:
-    """Return the undetermined reactions of a circuit, and the condition under which its right sides contradict each other."""
+    """Return the undetermined reactions of a circuit, and the condition under which its right-hand sides contradict each
+    other."""
     circuit, misfit, tape = equation.circuit, equation.misfit, context.tape
     if not equation.contradicts:
         return OpenShares(circuit, equation.elements)
@@ -379,7 +381,7 @@ def _pushed(
     sizes: Sequence[Any],
     w: Sequence[Any],
 ) -> list[Any]:
-    """Return right sides that make contradicting elements push as stiff ones would; w is the solution without them."""
+    """Return right-hand sides that make contradicting elements react like stiff elements; w is the solution without them."""
     right: list[Any] = [0.0] * len(w)
     for e, share, term in zip(equations, shares, terms, strict=True):
         if share.contradiction is None:
@@ -425,7 +427,7 @@ def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int
 
 
 def _condition(held: Holding, circuit: Circuit) -> Any:
-    """Return the condition that a circuit holds, None if it always does."""
+    """Return the condition under which a circuit is active; None if it always is."""
     conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
     conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
     return functools.reduce(operator.and_, conditions) if conditions else None
@@ -438,14 +440,14 @@ def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
 
 
 def _misfit(context: TracingContext, held: Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
-    """Return the sum of the right sides around a circuit, which must be zero."""
+    """Return the sum of the right-hand sides around a circuit, which must be zero."""
     return context.tape.scalar(sum((n * held.right_without(i, circuit.released) for i, n in vector.items()), 0.0))
 
 
 def _fits(
     context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], excluded: Sequence[Any]
 ) -> bool:
-    """Return True if the values solve the equations at all samples at which they are finite and no `excluded` circuit holds,
+    """Return True if the values solve the equations at all samples at which they are finite and no `excluded` circuit is active,
     since the states of the samples need not be consistent with such a circuit."""
     rows = rows_of(entries, len(right))
     residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]

@@ -1,10 +1,10 @@
 """Circuits of ideal elements: elementary vectors of the space in which a part of a network absorbs no power.
 
-A circuit is a minimal set of elements that hold against each other: a loop of closed switches, a cut of open switches, locks in
-a row. The vectors of a space with minimal sets of nonzero entries are its elementary vectors (Rockafellar 1969). The vectors of
-a reduced basis, each with its own pivot, are elementary. If two elementary vectors share an entry, their combination without
-that entry contains another one. The set is complete when this yields no new vector (Boros, Elbassioni, Gurvich and Khachiyan
-2003, on the circuits of matroids).
+A circuit is a minimal set of active elements that oppose each other: a loop of closed switches, a cut of open switches, locks in
+a row. The vectors of a space with minimal sets of nonzero entries are its elementary vectors (Rockafellar 1969). The vectors of a
+reduced basis, each with its own pivot, are elementary. If two elementary vectors share an entry, their combination without that
+entry contains another elementary vector. The set is complete when this yields no new vector (Boros, Elbassioni, Gurvich and
+Khachiyan 2003, on the circuits of matroids).
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import numpy as np
 from bondgraph.assembly.indeterminate import NULL_TOLERANCE
 
 LEAST_LOSS, LOSSLESS = 1e-11, 1e-14
-"""Dissipation of a direction, in natural sizes: the least that one elimination for all modes resolves, and the largest that
-counts as rounding. Null directions of networks have less than 1e-15."""
+"""Dissipation along a direction, in natural sizes: the smallest that one elimination for all modes resolves, and the largest that
+counts as rounding error. Null directions of networks dissipate less than 1e-15."""
 
 SCALING_ROUNDS = 4
-"""Rounds in which rows and columns are scaled by their largest entries."""
+"""Number of rounds in which rows and columns are scaled by their largest entries."""
 
 
 @dataclass(frozen=True)
 class Circuit:
-    """Elements that hold against each other: a null vector of the equations in all modes in which the elements of `rows` hold
-    and those of `released` do not."""
+    """Active elements that oppose each other: a null vector of the equations in all modes in which the elements of `rows` are
+    active and those of `released` are not."""
 
     rows: tuple[int, ...]
-    """Equations of the elements that hold."""
+    """Equations of the active elements."""
     released: tuple[int, ...]
-    """Equations of elements whose vanishing quantity the circuit changes, and which must therefore not hold."""
+    """Equations of elements whose vanishing quantity the circuit changes, and which must therefore be inactive."""
 
 
 def lossless(matrix: np.ndarray) -> np.ndarray | None:
@@ -72,8 +72,8 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) 
 
     Parameters
     ----------
-    gated : equations that modes can release; y of all others is zero.
-    never : equations that never hold; their x is zero.
+    gated : equations that modes can release; y of all other equations is zero.
+    never : equations that are never active; their x is zero.
     """
     n = len(basis) // 2
     allowed = {k for k in range(n) if k not in never} | {n + k for k in gated | never}
@@ -92,7 +92,7 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) 
 
 
 def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
-    """Return circuits whose vectors are a basis of the vectors x with y = 0 in a space (2 n, r); arguments as in
+    """Return circuits whose vectors form a basis of the vectors x with y = 0 in a space (2 n, r); arguments as in
     `circuits_of`."""
     space = _within(basis, set(range(len(basis) // 2)) - never)
     blocks = [(rows, _fundamental(_full_rank(space[rows]))) for rows in _blocks(space)]
@@ -100,12 +100,12 @@ def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
 
 
 def _fundamental(block: np.ndarray) -> list[frozenset[int]]:
-    """Return the sets of nonzero entries of elementary vectors that are a basis of a space (m, r)."""
+    """Return the supports of elementary vectors that form a basis of a space (m, r)."""
     return [_support(vector) for vector in (block @ np.linalg.inv(block[independent_rows(block)])).T]
 
 
 def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
-    """Return the sets of nonzero entries of all elementary vectors of a space (m, r); None if there are more than `most`."""
+    """Return the supports of all elementary vectors of a space (m, r); None if there are more than `most`."""
     supports = _fundamental(block)
     last = 0
     while last < len(supports):

@@ -1,9 +1,9 @@
 """Box complementarity problem of the dry friction of a part: its matrix, offsets and bounds on the tape, for the event
 iteration.
 
-While all elements of a part hold, their equations are w = A y - b, which give the rate of each flow from the efforts y.
+While all friction elements of a part stick, their equations are w = A y - b, which give the rate of each flow from the efforts y.
 Friction along a line keeps its effort between two limits, and its flow leaves zero only if the effort is at a limit. If the
-limit of sticking differs from the limit of slipping, the numbers are not finite, and transitions fire one by one.
+limit of sticking differs from the limit of slipping, the entries are not finite, and transitions fire one by one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from screws.scalars import equal, where
 
 @dataclass(frozen=True)
 class BoxPart:
-    """Problem of a part: the layout of its numbers, and the numbers: entries, offsets, lower bounds, upper bounds, and 1 for
-    each row that holds, else 0."""
+    """Problem of a part: the layout of its values, and the values: entries, offsets, lower bounds, upper bounds, and 1 for each
+    active row, else 0."""
 
     layout: BoxLayout
     scalars: tuple[Any, ...]
@@ -38,7 +38,7 @@ def box_parts(
 ) -> tuple[BoxPart, ...]:
     """Return the problem of a part with these equations, if it has friction along a line.
 
-    `holding` contains the equations while all elements hold; their matrix is positive semidefinite.
+    `holding` contains the equations while all elements stick; their matrix is positive semidefinite.
     """
     tape, n, held, b, released = context.tape, len(right), holding.entries, holding.right, holding.released
     slots, sticks, lows, highs = ([-1] * n for _ in range(4))
@@ -81,8 +81,8 @@ def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int
 
 
 def _equal_limits(system: System, values: Mapping[str, Any], slot: int) -> Any:
-    """Return the condition that the limits of sticking and slipping are equal, without which the problem is not monotone; None
-    if they are not parameters."""
+    """Return the condition under which the limits of sticking and slipping are equal, without which the problem is not monotone;
+    None if the limits are not parameters."""
     owner = list(system.modes)[slot].removesuffix(".mode")
     limits = [values.get(f"{owner}.{name}") for name in ("limit", "stick_limit")]
     return None if any(limit is None for limit in limits) else equal(*limits)

@@ -2,7 +2,7 @@
 
 A planar loop of hinges in space constrains three motions twice: its constraints are redundant, so its motion is unique, but its
 forces are not. The matrix is then singular wherever the loop closes, but not at other states. The least-norm solution is used;
-each multiplier is measured by its own diagonal entry (`linear.indeterminate`).
+each multiplier is scaled by its own diagonal entry (`linear.indeterminate`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bondgraph.tracing.on_tape.values import Values, owners_of, scalars_of
 
 @dataclass(frozen=True)
 class Closures:
-    """The constraints of a system, and the scalars of their routine: flows, entries of A, the right sides of redundant rows,
-    and the residuals of these rows."""
+    """The constraints of a system, and the scalars of their routine: flows, entries of A, and the right-hand sides and residuals
+    of redundant rows."""
 
     closing: Closing
     scalars: tuple[Any, ...]
@@ -57,7 +57,8 @@ def closures_of(
 
 
 def positions_held(system: System) -> frozenset[int]:
-    """Return the indices, among the scalars of all unknowns, of those that hold a position that is a function of the states."""
+    """Return the indices, among the scalars of all unknowns, of the unknowns that constrain a position that is a function of the
+    states."""
     states = {state.name for state in system.states}
     makes = {out for s in system.statements for out in s.outs if s.op is STABILISED and s.args[2] not in states}
     return frozenset(k for k, unknown in enumerate(owners_of(system, system.unknowns)) if unknown.held in makes)

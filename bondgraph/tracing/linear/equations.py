@@ -3,10 +3,10 @@
 Masses on levers share one acceleration, so the matrix of their forces is full, although the tape needs few operations per mass.
 In such cases the steps between unknowns and residuals remain separate unknowns:
 
-    v - sum_a c_a v_a = k        for a step v that depends on others with the slopes c_a and the offset k.
+    v - sum_a c_a v_a = k        for a step v that depends on other steps with the slopes c_a and the offset k.
 
-Solved in an order of little fill, the system of a tree of levers then costs a number of operations proportional to the number
-of levers, as when inertias are reflected from lever to lever.
+Solved in an order that causes little fill-in, the system of a tree of levers then costs a number of operations proportional to
+the number of levers, as when inertias are reflected from lever to lever.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ MIN_WORK_RATIO = 4
 class SparseEquations:
     """A w = b for `count` unknowns w.
 
-    `steps` is the larger matrix with `size` rows, whose first `count` rows and columns are those of w; None if it is no better.
-    `offsets` is its right side from the tape, so that b, in which large terms may cancel, is never formed.
+    `steps` is the larger matrix with `size` rows, whose first `count` rows and columns belong to w; None if A is as good.
+    `offsets` is the right-hand side from the tape, so that b, in which large terms may cancel, is never formed.
     """
 
     count: int
@@ -48,7 +48,7 @@ class SparseEquations:
         return self.matrix()
 
     def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> SparseEquations:
-        """Pass all entries through a function and drop zeros; the result has no right side."""
+        """Apply a function to all entries and drop zeros; the result has no right-hand side."""
         steps = None if self.steps is None else nonzero(through(function, self.steps))
         return SparseEquations(self.count, lambda: nonzero(through(function, self.entries)), steps, self.size)
 
@@ -78,7 +78,7 @@ def equations_of(context: TracingContext, residuals: Sequence[Any], w: Sequence[
 def _steps(
     tape: Tape, residuals: Sequence[Any], w: Sequence[TapeScalar]
 ) -> tuple[dict[tuple[int, int], Any], tuple[TapeScalar, ...]]:
-    """Return a matrix with residuals and steps as rows and unknowns and steps as columns, and the right side of each row."""
+    """Return a matrix with residuals and steps as rows and unknowns and steps as columns, and the right-hand side of each row."""
     roots = [tape.scalar(residual).index for residual in residuals]
     seeds = {scalar.index: column for column, scalar in enumerate(w)}
     order = [position for position in active_nodes(tape, roots, seeds) if position not in seeds]

@@ -1,8 +1,7 @@
-"""Equations of ideal elements that hold: a part of a linear system while all elements hold, and masks for those that are
-released.
+"""Equations of active ideal elements: a part of a linear system while all elements are active, and masks for released elements.
 
-The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which sets its
-unknown to a number. So in any mode the equations that hold are a principal submatrix of A: rows and columns of released elements
+The mode of an ideal element decides its equation: a row of A w = b while the element is active, else w_i = o_i, which sets its
+unknown to a number. So in any mode the active equations form a principal submatrix of A: rows and columns of released elements
 are masked.
 """
 
@@ -26,34 +25,35 @@ from screws.scalars import where
 
 @dataclass(frozen=True)
 class CircuitTerm:
-    """Equation slopes . w + offset = 0 of a circuit, while it `holds`, and the factors by which other equations contain it."""
+    """Equation slopes . w + offset = 0 of a circuit while the circuit `holds`, and the factor of this equation in each other
+    equation."""
 
     holds: Any
     slopes: Mapping[int, Any]
     offset: Any
     factors: Mapping[int, Any]
     misfit: Mapping[int, Any]
-    """Equation -> its contradiction, which is subtracted from its right side."""
+    """Equation -> its contradiction, which is subtracted from its right-hand side."""
 
 
 @dataclass(frozen=True)
 class Holding:
-    """Equations of a part while all its elements hold, and the equations that replace them for released elements."""
+    """Equations of a part while all its elements are active, and the equations that replace them for released elements."""
 
     entries: Entries
     right: Sequence[Any]
     holds: Mapping[int, Any]
-    """Equation -> condition that it holds; without an entry it always does."""
+    """Equation -> condition under which it is active; without an entry it always is."""
     released: Mapping[int, Any]
-    """Equation -> value of its unknown while it does not hold; zero while it holds."""
+    """Equation -> value of its unknown while the equation is inactive; zero while it is active."""
     never: frozenset[int]
-    """Equations that never hold, in the mode that an event sets."""
+    """Equations that are never active in the mode that an event sets."""
     factors: Sequence[Any]
     """Factor by which each equation has been multiplied."""
 
     @property
     def coupled(self) -> Entries:
-        """Entries without the couplings of equations that never hold."""
+        """Entries without the couplings of equations that are never active."""
         return {(i, j): value for (i, j), value in self.entries.items() if i == j or i not in self.never}
 
     def multiplied(self, factors: Sequence[Any]) -> Holding:
@@ -63,7 +63,7 @@ class Holding:
         return replace(self, entries=entries, right=right, factors=[a * b for a, b in zip(self.factors, factors, strict=True)])
 
     def right_without(self, i: int, released: Iterable[int]) -> Any:
-        """Return the right side of an equation minus the terms of released unknowns."""
+        """Return the right-hand side of an equation minus the terms of released unknowns."""
         value = self.right[i]
         for j in released:
             if (i, j) in self.entries and not _is_zero(self.released[j]):
@@ -71,13 +71,13 @@ class Holding:
         return value
 
     def masked(self, sizes: Sequence[Any], terms: Sequence[CircuitTerm] = ()) -> tuple[Entries, list[Any]]:
-        """Return entries and right sides in all modes, with the terms of circuits; an equation that does not hold sets its
-        unknown, scaled by its size in `sizes` (n,)."""
+        """Return entries and right-hand sides in all modes, with the terms of circuits; an inactive equation sets its unknown
+        instead, scaled by the unknown's size in `sizes` (n,)."""
         entries: dict[tuple[int, int], Any] = {(i, i): 0.0 for i in range(len(self.right))}
         right = list(self.right)
 
         def add(i: int, j: int, value: Any, *conditions: Any) -> None:
-            """Add a term to equation i; the term of a released unknown goes to the right side."""
+            """Add a term to equation i; the term of a released unknown goes to the right-hand side."""
             conditions = (*conditions, self.holds.get(i))
             if j in self.released and i != j and not _is_zero(self.released[j]):
                 right[i] = right[i] - masked(value, *conditions) * self.released[j]
@@ -101,8 +101,8 @@ class Holding:
 def holding_equations(
     context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
 ) -> Holding | None:
-    """Return the equations of A w = b while all elements hold; None if a released equation contains other unknowns or a holding
-    equation depends on modes."""
+    """Return the equations of A w = b while all elements are active; None if a released equation contains other unknowns or an
+    active equation depends on modes."""
     tape = context.tape
     rows = rows_of(entries, len(right))
     varying = {i: gate for i, gate in gates.items() if tape.scalar(gate.holds).value != 1.0}
@@ -136,16 +136,16 @@ def holding_equations(
 
 @dataclass(frozen=True)
 class Levels:
-    """Equations of a part while all its elements hold, at two levels: an implicit step of a short length h has the matrix A0 +
-    h A1, where A0 are the derivatives of vanishing quantities with respect to the unknowns, and A1 those of their rates."""
+    """Equations of a part while all its elements are active, at two levels: an implicit step of a short length h has the matrix
+    A0 + h A1, where A0 are the derivatives of vanishing quantities with respect to the unknowns, and A1 the derivatives of their
+    rates."""
 
     every: Holding
-    """All equations: those of vanishing quantities on which unknowns act, and those of the rates of the other vanishing
-    quantities."""
+    """Equations of vanishing quantities on which unknowns act, and of the rates of the other vanishing quantities."""
     values: Holding
     """Equations of vanishing quantities, A0; the equations of rates are empty."""
     rated: frozenset[int]
-    """Equations of rates; empty if no unknown of the other level acts on them, so that all count as one level."""
+    """Equations of the rates; empty if no unknown of level A0 acts on the rates, because both levels are then solved as one."""
     rates: Entries
     """A1 up to factors of its rows, which start at row n; empty if `rated` is empty."""
 
@@ -156,7 +156,7 @@ class Levels:
 
 
 def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
-    """Separate holding equations by their levels. All count as one level if no unknown of the other level acts on the rates, or
+    """Separate active equations by their levels. All count as one level if no unknown of level A0 acts on the rates, or
     if a vanishing quantity jumps with time or depends on an unknown whose own equation is a rate."""
     rated, n = ideal.rated, len(held.right)
     acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()
@@ -176,7 +176,7 @@ def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
 
 
 def masked(value: Any, *conditions: Any) -> Any:
-    """Return a value if all conditions hold, else zero; the condition None always holds."""
+    """Return a value if all conditions are true, else zero; the condition None is always true."""
     distinct = list(dict.fromkeys(condition for condition in conditions if condition is not None))
     return where(functools.reduce(operator.and_, distinct), value, 0.0) if distinct else value
 

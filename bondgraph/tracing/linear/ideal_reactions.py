@@ -18,14 +18,14 @@ from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials,
 from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
-"""(combinations of equations, their right sides) -> for each, the equation of its rate (entries, right side); no entries if it
-has no rate, or no unknown acts on the rate."""
+"""(combinations of equations, their right-hand sides) -> for each, the equation of its rate (entries, right-hand side); no
+entries if it has no rate, or no unknown acts on the rate."""
 
 
 @dataclass(frozen=True)
 class IdealReaction:
     """An effort or flow with which an ideal element keeps its vanishing quantity at zero: slope for each unknown, value at zero
-    unknowns, and the limit of its size, if any."""
+    unknowns, and the limit of its magnitude, if any."""
 
     element: str
     slopes: Mapping[int, Any]
@@ -43,10 +43,10 @@ class RowGate:
 
     slot: int
     active: tuple[int, ...]
-    """States in which the element holds."""
+    """States in which the element is active."""
     others: tuple[int, ...]
     holds: Any
-    """Condition that the element holds, a scalar of the tape; a constant for the mode that an event sets."""
+    """Condition under which the element is active: a scalar of the tape, or a constant in a mode that an event sets."""
     sense: int
     """+1 if the element absorbs the power (reaction times vanishing quantity), else -1."""
 
@@ -57,23 +57,23 @@ class Ideal:
 
     reactions: tuple[IdealReaction, ...]
     senses: Mapping[int, Any]
-    """Equation of a holding element -> +1 if it absorbs the power (reaction times vanishing quantity), else -1."""
+    """Equation of an active element -> +1 if it absorbs the power (reaction times vanishing quantity), else -1."""
     moves: Entries
     """(state, unknown) -> derivative of the state's rate with respect to the unknown."""
     derived: Derived
     demanded: Callable[[Sequence[Any]], Sequence[Any]]
-    """Function that sets positions in right sides to zero, so that their stabilisation does not count."""
+    """Function that sets positions in right-hand sides to zero, so that their stabilisation is ignored."""
     motion: bool = True
     """True along the motion, False in an impulse."""
     gates: Mapping[int, RowGate] = field(default_factory=dict)
     """Equation of an element that a mode switches -> its two forms."""
     decays: Mapping[int, Any] = field(default_factory=dict)
-    """Equation of a vanishing quantity on which unknowns act -> the rate of decay that multiplies it, 1/s."""
+    """Equation of a vanishing quantity that depends on unknowns -> the rate of decay that multiplies it, 1/s."""
     rated: frozenset[int] = frozenset()
     """Equations of the rates of vanishing quantities that depend only on states."""
 
     def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
-        """Restrict to some equations and unknowns; the other unknowns have their values in `solution`."""
+        """Return the problem restricted to some equations and unknowns; `solution` has the values of the other unknowns."""
         row, column = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
         reactions = []
         for r in self.reactions:
@@ -97,7 +97,7 @@ class Ideal:
         return replace(restricted, decays=decays, rated=frozenset(rated))
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """Pass all scalars through `fold`, such as specialisation to one mode."""
+        """Apply the function `fold` to all scalars, for example to specialise them to one mode."""
         reactions = []
         for r in self.reactions:
             bound = {} if r.limit is None else {"limit": r.limit}
@@ -201,7 +201,7 @@ def _ideal(
 
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
-    """Return the two forms of the equation between which a statement selects by mode."""
+    """Return the two forms of an equation, from which a statement selects one by mode."""
     assert isinstance(gate.op, Choice)
     slot = list(context.system.modes).index(gate.args[0])
     states = range(len(context.system.modes[gate.args[0]][0]))
@@ -211,7 +211,7 @@ def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: in
 
 
 def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:
-    """Return the reactions of an unknown: its value while the element holds, or the vanishing quantity of an open switch."""
+    """Return the reactions of an unknown: its value while the element is active, or the vanishing quantity of an open switch."""
     values = acting.values
     value, limits = values[u.value], None
     if gate is not None and gate.args[2] == u.value:

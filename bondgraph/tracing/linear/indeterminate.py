@@ -3,22 +3,22 @@
 Two parallel clutches that stick hold one speed with two torques; two diodes that block in series stop one current with two
 voltages. The equations A w = b are then dependent, and changes w = N y have no effect. Of all solutions, the one whose
 reactions (torques of sticking clutches, voltages of open switches, currents of closed switches) have the least norm is used.
-Each reaction is measured by its natural size, so that units, order and causality do not matter and equal parts have equal
+Each reaction is scaled by its natural size, so that units, order and causality do not matter and equal parts have equal
 shares.
 
-If b does not fit, the states alone must make the residual (g = L^T b, L^T A = 0) vanish: it is differentiated along the motion
-(index reduction), and its rate replaces the equation. If no unknown acts on the rate either, the equations of the mode
-contradict each other while g is not zero. The ideal elements then push as stiff elements would, so that a diode among them can
-give way.
+If the equations are inconsistent, the states alone must make the residual (g = L^T b, L^T A = 0) vanish: it is differentiated
+along the motion (index reduction), and its rate replaces the equation. If no unknown acts on the rate either, the equations of
+the mode contradict each other while g is not zero. The ideal elements then react like stiff elements, so that a diode among them
+can switch.
 
-Symmetric, positive semidefinite systems A w = b on a tape are solved with least norm, to rounding. Redundant constraints have
-such a matrix, A = J M^-1 J^T with dependent rows of J. Elimination would divide by the rounding error of a pivot; instead each
-pivot is raised by a small fraction of its diagonal entry, and iterative refinement removes the error:
+Symmetric, positive semidefinite systems A w = b on a tape are solved with least norm, up to rounding errors. Redundant
+constraints have such a matrix, A = J M^-1 J^T with dependent rows of J. Elimination would divide by the rounding error of a
+pivot; instead each pivot is raised by a small fraction of its diagonal entry, and iterative refinement removes the error:
 
     w_0 = 0,   w_{k+1} = w_k + (A + eps D)^-1 (b - A w_k),   D = diag A.
 
-Components in the range of A converge by the factor eps / (eps + s) per step, where s is the eigenvalue of D^-1 A; those in its
-null space stay zero, so that the limit is the solution of least w^T D w. Any order of pivots is stable, no choice depends on
+Components in the range of A converge by the factor eps / (eps + s) per step, where s is the eigenvalue of D^-1 A; components in
+its null space stay zero, so that the limit is the solution of least w^T D w. Any order of pivots is stable, no choice depends on
 values, and units cancel. The entries of D are natural sizes, which do not vanish where a row of A does.
 
 Source: Riley 1955; Bayo and Ledesma 1996 (constraints of multibody systems in singular positions).
@@ -53,16 +53,16 @@ REGULARISATION = 1e-9
 """Relative increase of each diagonal entry (eps)."""
 
 REFINEMENTS = 3
-"""Corrections after the first solution."""
+"""Number of corrections after the first solution."""
 
 SYMMETRY_TOLERANCE = 1e-6
-"""Largest deviation of a matrix, up to a sign of each row, from a symmetric and semidefinite one, as a fraction of its
+"""Largest deviation of a matrix, up to a sign of each row, from a symmetric and semidefinite matrix, as a fraction of its
 entries."""
 
 
 @dataclass(frozen=True)
 class RedundantPart:
-    """A part of a system with redundant equations: its rows, their right sides, and the residuals of the solution."""
+    """A part of a system with redundant equations: its rows, their right-hand sides, and the residuals of the solution."""
 
     rows: tuple[int, ...]
     right: Sequence[Any]
@@ -138,8 +138,8 @@ def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequen
 
 
 def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots in an order of
-    least fill."""
+    """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots in a fill-reducing
+    order."""
     remaining, order, below = set(range(len(rows))), list[int](), list[tuple[int, int, Any]]()
     while remaining:
         i = min(remaining, key=lambda k: (sum(j in remaining for j in rows[k]), k))
@@ -173,20 +173,20 @@ RANK_GAP = 1e3
 """Minimum ratio of the smallest pivot to the remaining entries for which a system counts as singular."""
 
 SUM_ROUNDING = 1e-9
-"""Fraction of the terms of a sum below which it counts as zero, at sample states."""
+"""Fraction of a sum's terms below which the sum counts as zero, at sample states."""
 
 CONTRADICTION_RTOL = 1e-6
-"""Fraction of its terms above which the right side of an equation without unknowns is a contradiction in a run; `SUM_ROUNDING`
-if it depends only on time, which has no integration error."""
+"""An equation without unknowns is a contradiction in a run if its right-hand side exceeds this fraction of its terms; the
+fraction is `SUM_ROUNDING` for a right-hand side that depends only on time, which has no integration error."""
 
 MAX_REDUCTIONS = 3
 """Maximum number of times that equations without unknowns are differentiated."""
 
 PREFERENCE = 1e4
-"""Weight of a reaction with a limit (friction) relative to one without (a stop)."""
+"""Weight of a limited reaction (friction) relative to an unlimited one (a stop)."""
 
 STIFFNESS = 1e6
-"""Stiffness with which contradicting ideal elements push, in natural sizes."""
+"""Stiffness of ideal elements that contradict each other, in natural sizes."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class LeastNormSolution:
     elements: tuple[str, ...] = ()
     """Elements whose reactions the equations do not determine: these reactions are the least-norm choice."""
     contradiction: Any = None
-    """None if the equations always fit; else a scalar that is positive where they do not."""
+    """None if the equations are always consistent; else a scalar that is positive where they are not."""
     always: bool = False
     """True if time and parameters alone determine the misfit."""
     decided: bool = True
@@ -251,7 +251,7 @@ def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any])
 
 
 def is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
-    """Return for each value True if it is only the rounding of its terms at all samples."""
+    """Return for each value True if it is within the rounding error of its terms at all samples."""
     if not values:
         return []
     numbers = context.sampled.row([*values, *magnitudes(context.tape, values)])
@@ -265,7 +265,8 @@ Misfit = tuple[Any, Any]
 
 
 def _misfits(context: TracingContext, eliminated: Eliminated, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
-    """Return the right side of each equation without unknowns, if it exceeds rounding, and the size of its terms."""
+    """Return, for each equation without unknowns, the right-hand side, if that exceeds rounding error, and the size of its
+    terms."""
     if not eliminated.equations:
         return {}
     tape = context.tape
@@ -289,8 +290,9 @@ def _depends_on_states(context: TracingContext, value: Any) -> bool:
 def _rates(
     context: TracingContext, eliminated: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
-    """Return the rates along the motion of misfits, by equation, if unknowns act on the rates (index reduction)."""
-    equations = list(misfits) if ideal.motion else list(eliminated.equations)  # for an impulse, right sides do not show misfits
+    """Return, for each equation with a misfit, the misfit's rate along the motion, if unknowns act on the rates (index
+    reduction)."""
+    equations = list(misfits) if ideal.motion else list(eliminated.equations)  # in an impulse, right-hand sides show no misfits
     if not equations:
         return {}
     combinations = [_without_zeros(context, eliminated.combination(i)) for i in equations]
@@ -304,7 +306,7 @@ def _rates(
 
 
 def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int, Any]:
-    """Return a row without entries that are only the rounding of their terms."""
+    """Return a row without entries that are only rounding errors of their terms."""
     return {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
 
 
@@ -352,7 +354,7 @@ def _least_norm(
 
 
 def reaction_weights(reactions: Sequence[IdealReaction], sizes: Sequence[float]) -> list[Any]:
-    """Return the weights W of the norm of reactions r, the sum of W r^2, with each reaction measured by its size.
+    """Return the weights W of the norm of reactions r, the sum of W r^2, with each reaction scaled by its size.
 
     Reactions with limits have shares in proportion to these limits, and almost none if there are reactions without limits.
     """
@@ -381,7 +383,7 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
 def _pushes(
     context: TracingContext, eliminated: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
 ) -> list[Any]:
-    """Return the direction of y while the equations contradict each other, as for elements with a small compliance D.
+    """Return the direction of y for contradictory equations: the limit for elements with a small compliance D.
 
     (A - eps D) w = b gives w = N y / eps with L^T D N y = -L^T b.
     """

@@ -1,6 +1,6 @@
 """Linear systems whose entries depend on modes: one elimination for all modes, one for each mode, or pivots chosen at run time.
 
-Independent parts are solved separately, so that the modes of one part need not be combined with those of another.
+Independent parts are solved separately, so that the modes of one part need not be combined with the modes of another.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from screws.scalars import equal, where
 
 
 class SolutionCache:
-    """Solutions of a system in its modes; modes with equal matrices and right sides are solved once."""
+    """Solutions of a system in its modes; modes with equal equations are solved once."""
 
     def __init__(self, context: TracingContext, ideal: Ideal | None):
         self._context, self._ideal = context, ideal
@@ -41,7 +41,7 @@ class SolutionCache:
         self._shared: dict[tuple[Any, ...], list[tuple[list[Any], list[Any], LeastNormSolution | SingularSystem]]] = {}
 
     def regular(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
-        """Return the solution in a mode, or None if the matrix is singular there."""
+        """Return the solution in a mode, or None if the matrix is singular in this mode."""
         key = (self._entries_key(matrix), self._indices(right))
         if key not in self._regular:
             self._regular[key] = regular(self._context, matrix, right)
@@ -113,10 +113,10 @@ MAX_CASES = 16
 """Maximum number of mode combinations of a part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Maximum number of mode combinations of a part for which an elimination for each is preferred to one for all."""
+"""Maximum number of mode combinations of a part that are eliminated separately."""
 
 MAX_SINGULAR_CASES = 256
-"""Maximum number of mode combinations of a part that are searched for singular ones."""
+"""Maximum number of mode combinations of a part that are searched for singular modes."""
 
 
 class SingularMode(Exception):
@@ -146,7 +146,7 @@ class SharedMode:
 
     @property
     def holds(self) -> bool:
-        """True if the equations fit at some states and the motion is unique."""
+        """True if the equations are consistent at some states and the motion is unique."""
         return self.shared.decided and not self.shared.always
 
 
@@ -173,10 +173,10 @@ def solve_in_modes(
     all.
 
     In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
-    may be redundant. At most `cases` mode combinations of a part are searched for singular ones.
+    may be redundant. At most `cases` mode combinations of a part are searched for singular modes.
 
-    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if only some have none. Avoidable modes do not
-    count: a state of an automaton is refused only if it has no solution whatever the states of the other automata.
+    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if other modes have one. Avoidable modes are
+    ignored: a state of an automaton is refused only if it has no solution whatever the states of the other automata.
     """
     solution: list[Any] = [0.0] * len(right)
     refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
@@ -228,12 +228,12 @@ def solve_in_modes(
 
 
 Part = tuple[list[int], list[int], Entries]
-"""Equations and unknowns of a part of a system, and entries that include those of the part."""
+"""Equations and unknowns of a part of a system, and entries that include the part's."""
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
-    """Yield the parts with as many equations as unknowns, and all other parts as one if `shared`: a mode may leave some
-    unknowns with too few equations and some with too many. Raises `SingularSystem` if the numbers do not match."""
+    """Yield the parts with as many equations as unknowns, and if `shared` all other parts as one: a mode may leave unknowns with
+    too few or too many equations. Raises `SingularSystem` if the numbers of equations and unknowns do not match."""
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):
@@ -252,7 +252,7 @@ def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
 def _unsolved_parts(
     context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[Part]:
-    """Yield (equations, unknowns) of the parts of a system, with entries that include those of the part.
+    """Yield (equations, unknowns) of the parts of a system, with entries that include the part's.
 
     In a system with steps, parts with one order of pivots for all modes are solved into `solution` and not yielded.
     """
@@ -375,7 +375,7 @@ def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) ->
 
 
 def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:
-    """Return the condition that all automata are in these `states` (slot -> state, not empty)."""
+    """Return the condition under which all automata are in these `states` (slot -> state, not empty)."""
     return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in states.items()))
 
 
@@ -386,8 +386,8 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton. States of diodes
-    do not count: a run enters them only by the diode's reaction."""
+    """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton. States of diodes are
+    ignored: a run enters them only by the diode's reaction."""
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
     for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:

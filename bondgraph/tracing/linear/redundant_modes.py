@@ -1,8 +1,8 @@
 """Least-norm solutions of redundant constraints together with elements that switch: dry friction, stops and locks in a loop.
 
-The equation of an element that holds is a row of A = J M^-1 J^T, like that of a constraint. In each mode, the equations that
-hold are a principal submatrix of A (`holding`), again symmetric and positive semidefinite, with dependent rows. So one
-elimination with a raised diagonal suits all modes (`indeterminate`).
+An active element adds a row to A = J M^-1 J^T, as a constraint does. In each mode, the active equations form a principal
+submatrix of A (`holding`), again symmetric and positive semidefinite, with dependent rows. So one elimination with a raised
+diagonal suits all modes (`indeterminate`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, where
 
 LIMITED_WEIGHT = 1e3
-"""Weight of a reaction with a limit (friction) relative to one without (a constraint)."""
+"""Weight of a limited reaction (friction) relative to an unlimited one (a constraint)."""
 
 SMALLEST_PART = 1e-2
 """Fraction of the sum of all limits that is added to each limit, so that a limit of zero has a finite weight."""
@@ -31,11 +31,11 @@ SMALLEST_PART = 1e-2
 def solve_redundant_modes(
     context: TracingContext, entries: Entries, right: Sequence[Any], positions: Sequence[int], ideal: Ideal
 ) -> tuple[list[Any], RedundantPart] | None:
-    """Return the least-norm solution in all modes, with the residuals of the rows that hold a position in every mode.
+    """Return the least-norm solution in all modes, with the residuals of the rows that constrain a position in every mode.
 
-    None unless these rows are redundant at the start, and the rows that hold are symmetric and semidefinite. Also None if a row
-    that always holds, but holds no position, depends on rows without limits: a commanded motion may contradict them. Reactions
-    with limits take the remaining load, in proportion to their limits.
+    Return None unless these rows are redundant at the start and the matrix of the active rows is symmetric and semidefinite. Also
+    return None if a row that is always active, but constrains no position, depends on rows without limits: a commanded motion may
+    contradict them. Reactions with limits take the remaining load, in proportion to their limits.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _depend(matrix: np.ndarray, rows: Sequence[int]) -> bool:
 
 
 def _weights(limits: Mapping[int, Any], sizes: np.ndarray) -> dict[int, Any]:
-    """Return the weights of unknowns with limits, by their fractions of the sum of all limits in natural sizes."""
+    """Return the weights of unknowns with limits, each from its limit's share of the sum of all limits in natural sizes."""
     scaled = {j: absolute(limit) * math.sqrt(abs(float(sizes[j]))) for j, limit in limits.items()}
     total: Any = sum(scaled.values(), 0.0)
     parts = {j: where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0) for j, limit in scaled.items()}

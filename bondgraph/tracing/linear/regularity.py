@@ -14,11 +14,11 @@ from bondgraph.tracing.on_tape.values import Entries
 
 
 def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
-    """Solve by one elimination, with pivots of the matrix as it is or, failing that, scaled to natural sizes; None if both
-    fail.
+    """Solve by one elimination, with pivots chosen in the unscaled matrix or, failing that, in the matrix scaled to natural
+    sizes; None if both fail.
 
-    With `one_mode`, singular samples do not count if the start is regular: a curve may be so steep there, in the units of its
-    state, that other terms vanish in rounding.
+    With `one_mode`, singular samples are ignored if the start is regular: at a sample, a curve may be so steep, in the units of
+    its state, that other terms are lost to rounding.
     """
     numbers, n = context.sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]

@@ -1,8 +1,8 @@
 """Reactions of least norm in symmetric parts with too many circuits to list: rows and trees of masses with much dry friction.
 
-Let A be symmetric and positive semidefinite, and b orthogonal to its null vectors (states of self-stress). Then the equations
-of any elements that hold, a principal submatrix, have solutions. With Q = sum_k W_k r_k r_k^T of the reactions r_k . w + o_k
-and q = -sum_k W_k o_k r_k, the solution of least norm is the limit of
+Let A be symmetric and positive semidefinite, and b orthogonal to its null vectors (states of self-stress). Then the equations of
+any set of active elements, a principal submatrix, have solutions. With Q = sum_k W_k r_k r_k^T of the reactions r_k . w + o_k and
+q = -sum_k W_k o_k r_k, the solution of least norm is the limit of
 
     R = (A + eps Q)^-1,   w_0 = (1 - eps R Q) R b + eps R q,   w_{k+1} = w_k + (1 - eps R Q) R (b - A w_k).
 
@@ -33,7 +33,7 @@ NORM_PART = 1e-7
 """Mean increase of the diagonal by eps Q, as a fraction of the diagonal; it determines eps."""
 
 SHARE_REFINEMENTS = 5
-"""Corrections after the first solution; with three, the runs of some random trees of 40 masses ended early."""
+"""Number of corrections after the first solution; with three, the runs of some random trees of 40 masses ended early."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class SelfStresses:
 def shared_without_circuits(
     context: TracingContext, held: Holding, ideal: Ideal, circuits: Sequence[Circuit], scale: np.ndarray
 ) -> tuple[list[Any], SelfStresses] | None:
-    """Return the solution of least norm in all modes and its self-stresses; None if right sides contradict each other, or no
-    reaction changes along a null vector.
+    """Return the solution of least norm in all modes and its self-stresses; None if the right-hand sides contradict each other,
+    or no reaction changes along a null vector.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def reaction_steps(
 def _least_norm(
     context: TracingContext, held: Holding, reactions: Sequence[IdealReaction], weights: Sequence[Any], scale: np.ndarray
 ) -> list[Any]:
-    """Return the solution of least norm in all modes, of equations that have one.
+    """Return the solution of least norm in all modes for equations that have a solution.
 
     Parameters
     ----------

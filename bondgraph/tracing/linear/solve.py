@@ -1,7 +1,7 @@
 """Gaussian elimination of linear systems A w = b on a tape, with pivots chosen before the run, from sample values, or at run
 time.
 
-Natural sizes make the numbers independent of units: factors of rows and columns bring the entries of a matrix close to one, and
+Natural sizes make the results independent of units: factors of rows and columns bring the entries of a matrix close to one, and
 the rounding error of a value is measured against the magnitudes of its terms.
 """
 
@@ -24,14 +24,14 @@ PIVOT_THRESHOLD = 1e-2
 """Minimum size of a pivot as a fraction of the largest entry of its row, at every sample."""
 
 SINGULAR = 1e-10
-"""Fraction of the largest original entry of its equation below which, at any sample, a pivot counts as zero."""
+"""A pivot counts as zero if, at any sample, it is below this fraction of the largest original entry of its equation."""
 
 MAX_CANDIDATES = 64
 """Maximum number of equations, shortest first, among which a pivot is selected."""
 
 
 class SingularSystem(Exception):
-    """Raised if there is no further pivot: the remaining equations depend on the eliminated ones, or no equation
+    """Raised if there is no further pivot: the remaining equations depend on the eliminated equations, or no equation
     contains the remaining unknowns."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
@@ -49,22 +49,22 @@ class Eliminated:
     rows: Sequence[Mapping[int, Any]]
     right: Sequence[Any]
     steps: tuple[tuple[int, int, Any], ...]
-    """(equation, pivot's equation, factor): subtractions from equations, in order."""
+    """Row operations (equation, pivot's equation, factor), in order: the pivot's equation times the factor is subtracted."""
     equations: tuple[int, ...]
-    """Equations that depend on those with a pivot."""
+    """Equations that depend on the equations with a pivot."""
     unknowns: tuple[int, ...]
     """Free unknowns, which no equation determines."""
     least: float
     """Size of the smallest pivot, as a fraction of the largest original entry of its equation, at the worst sample."""
     remaining: float
-    """Size of the largest entry without a pivot, measured in the same way."""
+    """Size of the largest entry left without a pivot, measured like the smallest pivot."""
 
     def solution(self, free: Mapping[int, Any]) -> list[Any]:
         """Return all unknowns for these values of the free unknowns."""
         return self._back(self.right, free)
 
     def null_vector(self, unknown: int) -> list[Any]:
-        """Return the null vector with this free unknown at 1 and the other free ones at 0."""
+        """Return the null vector with this free unknown at 1 and the other free unknowns at 0."""
         return self._back([0.0] * len(self.rows), {unknown: 1.0})
 
     def combination(self, equation: int) -> dict[int, Any]:
@@ -102,8 +102,8 @@ def solve(
 ) -> list[Any]:
     """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if there is no solution.
 
-    Of the pivots that are large enough at all samples, the one with the least fill (Markowitz) is chosen; structural zeros cost
-    nothing. The order is part of the code: if a pivot vanishes elsewhere, the result there is not finite.
+    Of the pivots that are large enough at all samples, the pivot with the least fill-in (Markowitz) is chosen; structural zeros
+    cost nothing. The order of pivots is fixed in the code: where a pivot vanishes at run time, the result is not finite.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class _RowQueue:
         heapq.heapify(self._heap)
 
     def first(self, count: int) -> list[int]:
-        """Return the first `count` rows at most."""
+        """Return at most the first `count` rows."""
         rows: dict[int, None] = {}
         while self._heap and len(rows) < count:
             length, i = heapq.heappop(self._heap)
@@ -246,9 +246,10 @@ def factorised_in_run(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix A (n, n) with partial pivoting at run time, and return its solver.
 
-    It suits an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries
-    come first; in each, `where` selects the largest entry as the pivot. A singular A gives no finite result, unless missing
-    pivots are `filled` with 1: an undetermined unknown is then the residual of its equation, zero if the equation fits.
+    This suits a matrix whose zeros change with modes. Rows are scaled by their largest entries. Columns with the fewest entries
+    come first; in each column, `where` selects the largest entry as the pivot. A singular A gives no finite result, unless
+    missing pivots are `filled` with 1: an undetermined unknown is then the residual of its equation, zero if the equation is
+    satisfied.
     """
     rows, largest = rows_of(matrix, n), list[Any]()
     for row in rows:
@@ -302,7 +303,7 @@ def factorised_in_run(
 
 
 NEGLIGIBLE = 1e-13
-"""Entries below this fraction of the product of their row and column sizes are rounding and are ignored."""
+"""Entries below this fraction of the product of their row and column sizes count as rounding error and are ignored."""
 
 _ROUNDS = 3
 
@@ -313,7 +314,8 @@ MAX_DENSE_ENTRIES = 2**18
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Return factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one on average, in logarithms.
 
-    A change of the unit of an equation or unknown changes its factor inversely and no other factor; order does not matter.
+    A change of the unit of an equation or unknown changes its factor inversely and no other factor; the order of rows and columns
+    does not matter.
 
     Parameters
     ----------
@@ -391,7 +393,7 @@ def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
     It is |a| + |b| for a + b and a - b, |a| |b| for a b, and the absolute value of anything else. A sum that is zero except for
-    rounding is about 1e-16 of this magnitude, whatever the units.
+    rounding errors is about 1e-16 of this magnitude, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}

@@ -48,7 +48,7 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
     """Return all combinations of modes; if they exceed `MAX_COMBINATIONS`, those that differ from the start in one mode, and
-    random ones."""
+    random combinations."""
     counts = [len(states) for states, _ in system.modes.values()]
     start = tuple(states.index(first) for states, first in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
@@ -60,11 +60,11 @@ def _mode_combinations(system: System) -> list[tuple[int, ...]]:
 
 
 MAX_CACHED_BYTES = 2**27
-"""Maximum number of bytes of values that are cached from one matrix to the next."""
+"""Maximum size, in bytes, of the values cached from one matrix to the next."""
 
 
 SUSPECT = 1e-8
-"""Fraction of the largest entry of a matrix below which an entry may be rounding of its terms and is examined."""
+"""Fraction of the largest entry of a matrix below which an entry may be only the rounding error of its terms and is examined."""
 
 
 class Samples:
@@ -106,12 +106,13 @@ class Samples:
         self._marked.clear()
 
     def row(self, scalars: Sequence[Any]) -> list[np.ndarray]:
-        """Return values (samples,) of each scalar at the samples where all are finite; at all samples if there is no such
-        sample."""
+        """Return values (samples,) of each scalar at the samples where all scalars are finite; at all samples if there are
+        none."""
         return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, like `row`; zero where an entry is only rounding of its terms."""
+        """Return values (samples,) of each entry of a matrix, like `row`; zero where an entry is only the rounding error of its
+        terms."""
         scalars = list(entries.values())
         table = self.table(scalars)
         sizes = np.abs(table)
@@ -173,8 +174,8 @@ class TracingContext:
         return list(substitute(self.tape, scalars, zeros))
 
     def rates(self, values: Values) -> list[Any]:
-        """Return the rates of all states in a row; zero for guesses and for rates that are still unknown, as no differentiated
-        value depends on these states."""
+        """Return the rates of all states, concatenated; zero for guesses and for rates that are still unknown, as no
+        differentiated value depends on these states."""
         guesses, rates = self.system.guesses, list[Any]()
         for state in self.system.states:
             is_ready = state.name not in guesses and state.rate in values
@@ -219,11 +220,12 @@ class ActingUnknowns:
     """The unknown of each scalar in w."""
     values: Values
     decided: Mapping[str, Sequence[Any]]
-    """Element with an algebraic unknown -> conditions under which an impulse, but no unknown, acts on its vanishing quantity."""
+    """Element with an algebraic unknown -> conditions under which its vanishing quantity depends on an impulse, but on no
+    unknown."""
     sides: tuple[TapeScalar, ...] = ()
-    """Side of each bend of piecewise linear equations on which the values lie."""
+    """Side on which the values lie, for each kink of piecewise linear equations."""
     folds: tuple[tuple[frozenset[int], Any], ...] = ()
-    """Equations that bend together, with the ratio of the determinant beyond the bend to the determinant before it."""
+    """Equations with a common kink, with the ratio of the determinants beyond and before the kink."""
 
 
 def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:
@@ -237,9 +239,9 @@ def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condit
     """Return True if values depend on a state that a clock changes, or on a sign, a comparison used as a number, or a selection
     between two different numbers (a step) that changes with states or time.
 
-    A selection between formulas may be continuous and does not count; a value that a mode selects jumps at an event, which
-    accounts for it. With `any_condition`, a comparison that selects one value also counts if another value uses it: False is
-    then certain, but True is not.
+    A selection between formulas may be continuous and is ignored; so is a value selected by a mode, which jumps only at an event.
+    With `any_condition`, a comparison that selects one value also counts if another value uses it: False is then certain, but
+    True is not.
     """
     tape, selected = context.tape, context.reached(scalars)
     if selected & context.ticking:

@@ -47,7 +47,7 @@ def shaped(scalars: Sequence[Any] | np.ndarray, shape: tuple[int, ...]) -> Any:
 
 
 def flat(values: Any) -> np.ndarray:
-    """Return all numbers of several arrays in one row."""
+    """Return the numbers of several arrays, concatenated."""
     pieces = [np.asarray(value, dtype=float).ravel() for value in values]
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
@@ -58,12 +58,12 @@ def shapes_of(system: System, unknowns: Sequence[Unknown]) -> list[tuple[int, ..
 
 
 def owners_of(system: System, unknowns: Sequence[Unknown]) -> list[Unknown]:
-    """Return the unknown of each scalar, for the scalars of all unknowns in a row."""
+    """Return the unknown of each scalar, for the concatenated scalars of all unknowns."""
     return [u for u, shape in zip(unknowns, shapes_of(system, unknowns), strict=True) for _ in range(int(np.prod(shape)))]
 
 
 def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scalars: Sequence[Any]) -> Values:
-    """Return unknowns by name from their scalars in a row."""
+    """Return unknowns by name from their concatenated scalars."""
     out, start = {}, 0
     for unknown, shape in zip(unknowns, shapes, strict=True):
         size = int(np.prod(shape))
@@ -73,7 +73,7 @@ def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scala
 
 
 def residuals_of(env: Values, unknowns: Sequence[Unknown]) -> list[Any]:
-    """Return the scalars of the residuals of unknowns in a row."""
+    """Return the concatenated scalars of the residuals of unknowns."""
     return [scalar for unknown in unknowns for scalar in scalars_of(env[unknown.residual])]
 
 

@@ -59,7 +59,7 @@ def test_two_contacts_hold_a_bar_across_a_trough():
 
 def test_an_end_that_no_contact_holds_is_said():
     """With one contact the other end falls through the trough, and the run says where."""
-    with pytest.warns(UnreliableRunWarning, match="no contact is there"):
+    with pytest.warns(UnreliableRunWarning, match="where no contact acts"):
         run = dropped(LEFT, t_end=0.08)
         notes = run.summary()["notes"]
     assert not run.result.ok and any("without a contact" in note for note in notes)
@@ -92,7 +92,7 @@ def test_every_run_notices_a_second_place(name):
     floor, skin, height, start = TWICE[name]
     compiled = resting(floor, skin, height, None, **start).compile()
     assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok
-    words = "overlap by .* m elsewhere, at .* and no contact is there"
+    words = "overlap by .* m elsewhere, at .* where no contact acts"
     for options in ({"samples": [0.0, 0.12]}, {"samples": 1e-3, "keep": ["contact 0.gap"]}):
         with pytest.warns((UnreliableRunWarning, RunEndedWarning), match=words):
             run = compiled.simulate(0.12, progress=False, **options)

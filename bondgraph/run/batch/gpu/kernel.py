@@ -41,10 +41,10 @@ class GPUKernel:
 
     Parameters
     ----------
-    ptx : text of the module.
+    ptx : source code of the module.
     entry : name of the kernel.
-    call_words : word of each field of the block; call_size : count of its words.
-    state_words, scratch_words : counts of words that a slot keeps between launches, zero before the first launch of a block.
+    call_words : word of each field of the block; call_size : number of words of the block. state_words, scratch_words : numbers
+        of words that a slot keeps between launches, zero before the first launch of a block.
     memory : initial memory of a thread.
     clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the
         parameters (parameters,) whose clocks the kernel has.
@@ -77,15 +77,15 @@ def gpu_kernel(
     outputs: Kernel | None = None,
     check_rank: bool = False,
 ) -> GPUKernel:
-    """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, numbers), with the clocks of the first run.
+    """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, values), and the clocks of the first run.
 
     Parameters
     ----------
     kept, outputs : measures, as `kept_of` returns them.
     check_rank : True to check the constraints along the runs.
 
-    Raises `RunError` E283 for runs that cannot use a GPU, E284 for runs whose memory does not fit a thread, E330 for a clock that
-    cannot run; `CompileError` E282, E285.
+    Raises `RunError` E283 for runs that cannot use a GPU, E284 for runs that need more memory than a thread has, E330 for a clock
+    that cannot run; `CompileError` E282, E285.
     """
     if (refused := gpu_refusal(prepared)) is not None:
         raise RunError(refused)
@@ -127,7 +127,7 @@ def gpu_kernel(
 
 
 def _symbol(name: str, has_events: bool) -> str:
-    """Return the name of a function of the image in the LLVM texts."""
+    """Return the name that a function of the image has in the LLVM IR."""
     if name in CALLED_BY_BATCHES:
         return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
     return with_letter(name, "")
@@ -149,12 +149,11 @@ _Signature = tuple[str, tuple[str, ...]]
 
 
 def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
-    """Return the types of the results and arguments of procedures."""
     return {each.name: (each.result, tuple(kind.split()[0] for kind in each.arguments.values())) for each in procedures}
 
 
 def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
-    """Return the types of the results and arguments of the functions that LLVM texts define."""
+    """Return the types of the results and arguments of the functions defined in modules of LLVM IR."""
     return {
         name: (gives, tuple(argument.split()[0] for argument in arguments.split(",")))
         for text in texts
@@ -163,7 +162,6 @@ def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
 
 
 def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
-    """Return the functions that are called through addresses."""
     fields = (
         (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
     )
@@ -172,7 +170,7 @@ def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
 
 
 def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatures: Mapping[str, _Signature]) -> str:
-    """Return procedures as LLVM text, external and without `noinline`, and the functions that call others `by_number`."""
+    """Return procedures as LLVM IR, external and without `noinline`, and the functions that call procedures `by_number`."""
     kinds = sorted(kinds_by_number(procedures), key=lambda kind: kind.name)
     switches = [
         kind.text([pair for pair in by_number.items() if signatures.get(pair[1]) == (kind.gives, kind.takes)]) for kind in kinds
@@ -198,12 +196,11 @@ _CALLED = re.compile(r"call (\w+) @([\w.]+)\(([^)]*)\)")
 
 
 def _rules_text() -> str:
-    """Return the rules of the interpreter of derivatives."""
     return "\n".join(interpreter.texts(1)).replace(" alwaysinline", "")
 
 
 def _entry_texts(memory: GPUMemory) -> list[str]:
-    """Return the texts of the kernel and of the counters in its argument."""
+    """Return the LLVM IR of the kernel and of the counters in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
     kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
     counters = {"taken_run": "next_run", "count_done": "done_runs"}
@@ -211,11 +208,10 @@ def _entry_texts(memory: GPUMemory) -> list[str]:
 
 
 def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
-    """Raise `RunError` E284 if the memory does not fit a GPU thread."""
     if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
     why = f"it needs {size / 1024:.0f} KB for tables and arrays, but a thread has at most {MOST_LOCAL // 1024} KB"
-    title = f'a run of "{prepared.program.name}" does not fit a thread of a GPU'
+    title = f'a run of "{prepared.program.name}" does not fit in the memory of a GPU thread'
     raise RunError(Problem("E284", title, (why,), cures=("device=None, which runs on the processor", "a smaller model")))
 
 

@@ -59,8 +59,8 @@ class GPULauncher:
     ) -> np.ndarray:
         """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that are left to the CPU.
 
-        Raises `RunError` E282 to E285 for code that cannot be made, E289 if most clocks differ, E290 to E293 for the GPU; if the
-        CPU may continue, a `DeviceWarning` replaces these errors.
+        Raises `RunError` E282 to E285 for code that cannot be compiled, E289 if most clocks differ, E290 to E293 for the GPU; if
+        the CPU may continue, a `DeviceWarning` replaces these errors.
         """
         batch.status[:] = UNFINISHED
         try:
@@ -133,13 +133,13 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
     kept, outputs = kept_of(program, keep)
     reasons = [f'"{item.name}": {item.measure!r} is computed in Python' for item in kept if item.measure.kind.machine is None]
     if outputs is not None and not outputs.is_machine_code:
-        reasons.append("the outputs among the kept quantities are not in machine code")
+        reasons.append("some kept quantities are outputs that are not compiled to machine code")
     for group in watched_contacts(program):
         names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
         why = "is your own formula" if group.may_lose_contact else "is not convex"
         reasons.append(f"{names}: a surface {why}, so Python checks the contact after each run")
     if check_rank and has_constraints(program) and not screens(program):
-        reasons.append("Python judges constraints that are redundant or change at events, unless check_rank=False")
+        reasons.append("Python checks constraints that are redundant or change at events, unless check_rank=False")
     return _refused(name, reasons).problem if reasons else None
 
 
@@ -148,7 +148,7 @@ def _refused(name: str, reasons: Sequence[str]) -> RunError:
 
 
 def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) -> int:
-    """Return the memory that the numbers and results of a run take on this machine, bytes."""
+    """Return the memory that the values and results of a run take on this machine, bytes."""
     program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6

@@ -1,4 +1,4 @@
-"""Chunks of runs on a GPU, as large as its memory allows, in launches of about .2 s that continue where they paused."""
+"""Chunks of runs on a GPU, as large as its memory allows, in launches of about 0.2 s that continue where they paused."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
 _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
 """Attempted steps of the first launch; maximum for any launch; bounds on the factor from one launch to the next."""
 _SHARE = 0.9
-"""Fraction of the free memory that is used; the driver needs some too."""
+"""Fraction of the free memory that is used; the driver needs the remainder."""
 _WAVES = 8
 """Minimum number of runs per GPU thread for which a first chunk measures the cost of runs."""
 _LINE = 256
 """Alignment of arrays, bytes."""
 
 Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Parameters, states and modes of runs, (runs or 1, numbers) each."""
+"""Parameters, states and modes of runs, (runs or 1, values) each."""
 
 
 class Launchable(Protocol):
@@ -48,11 +48,11 @@ class Launchable(Protocol):
 
     @property
     def state_words(self) -> int:
-        """Count of words that a thread keeps between launches."""
+        """Number of words that a thread keeps between launches."""
 
     @property
     def scratch_words(self) -> int:
-        """Count of scratch words of a thread, which are too many to move at each launch."""
+        """Number of scratch words of a thread, which are too many to move at each launch."""
 
     def shared_at(self, address: int) -> np.ndarray:
         """Return the words that all threads read, for this start address."""
@@ -82,7 +82,7 @@ class Room:
 @dataclass(frozen=True, eq=False)
 class GPUWork:
     """Execution of the runs in the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after
-    each launch, `report` gets the number of runs done."""
+    each launch, `report` is called with the number of finished runs."""
 
     device: Device
     loaded: LoadedKernel
@@ -144,7 +144,7 @@ class GPUWork:
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
         """Run the rows with these indices, in this order, and put their results into the batch; run them in halves if another
-        program has taken memory meanwhile. `done` runs were done before."""
+        program has taken memory meanwhile. `done` runs have ended before."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:
@@ -156,7 +156,7 @@ class GPUWork:
                 self._run_chunk(part, self.room(len(part)).slots, before)
 
     def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Copy the rows with these indices to the GPU, launch until they are done, and put their results into the batch."""
+        """Copy the rows with these indices to the GPU, launch until these runs are done, and put their results into the batch."""
         code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads
         slots = min(slots, -(-runs // threads) * threads)
         blocks = dict(zip("pxm", self.blocks, strict=True))
@@ -184,7 +184,6 @@ class GPUWork:
             array[chosen] = results[name]
 
     def _launch_until_done(self, call: np.ndarray, address: int, blocks: int, before: int) -> None:
-        """Launch until all runs of a chunk are done; each launch takes about `LAUNCH_SECONDS`."""
         words, device = self.code.call_words, self.device
         done, runs, budget = words["done_runs"], call[words["runs"]], words["budget"]
         device.copy_in(address, call)
@@ -204,8 +203,8 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield addresses, by name, of stretches of these sizes (bytes) in one block of GPU memory, freed at the end of the
-    context."""
+    """Yield the addresses, by name, of sections of these sizes (bytes) in one block of GPU memory, which is freed at the end of
+    the context."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at

@@ -17,23 +17,24 @@ from bondgraph.run.batch.gpu.threads import OWN_BASE, SCRATCH_BASE, SharedWords
 from bondgraph.run.batch.image import Image
 
 LARGE_ARRAY = 1_000
-"""Minimum number of words for which an array of the event handling, or of a loop over runs, lies in the scratch."""
+"""Minimum number of words for which an array of the event handling, or of a loop over runs, lies in scratch memory."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
-"""Tables whose arrays lie in the scratch if they are large, and tables whose arrays always do, because they are rarely used."""
+"""Tables whose large arrays lie in scratch memory, and rarely used tables whose arrays always do."""
 READERS = ("i_searchsorted", "i_take")
 """Functions that only read their last array."""
 
 
 @dataclass(frozen=True, eq=False)
 class GPUMemory:
-    """Words of three stretches of memory.
+    """Words of three memory regions.
 
     Parameters
     ----------
-    template, shared : initial own memory (own,), and words that all threads read (shared,), which begin with `SharedWords`.
+    template, shared : initial memory of a thread (own,), and words that all threads read (shared,), which begin with
+        `SharedWords`.
     shared_places : pairs of a shared word that is an address of shared memory, and the word to which it points.
-    scratch : count of words of the scratch, which is zero at first.
+    scratch : number of words of scratch memory, which is zero-initialised.
     batch : word of own memory at which the table of the loop over runs begins.
     offsets : for fields that point to own memory at the same distance in all tables, the bytes from the table to that memory.
     """
@@ -115,7 +116,7 @@ class Extents:
                     yield field_name(kind, name), first + kind.layout()[name][0]
 
     def stored(self, procedures: Iterable[Procedure], symbols: Mapping[str, str]) -> Objects:
-        """Return the stretches that are stored to, with all tables; `symbols` maps names in the image to functions."""
+        """Return the memory ranges that are written to, with all tables; `symbols` maps names in the image to functions."""
         fields = called_fields(self.image)
 
         def targets(call: Called, field: str) -> Iterable[str]:
@@ -130,7 +131,7 @@ class Extents:
 
 def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[str, str], numbers: Mapping[str, int]) -> GPUMemory:
     """Return the memory of a thread for these procedures; `symbols` maps names of functions in the image to procedures, and
-    `numbers` maps them to the numbers that serve as addresses."""
+    `numbers` maps the same names to integers that serve as addresses."""
     extents = Extents(image)
     stored = _with_addresses(extents, extents.stored(procedures, symbols))
     far = _in_scratch(extents, stored)
@@ -190,7 +191,7 @@ def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[st
 
 
 def _with_addresses(extents: Extents, stored: Objects) -> Objects:
-    """Return the stretches that are stored to, and those that hold addresses of such stretches."""
+    """Return the memory ranges that are written to, and the ranges that hold addresses of written ranges."""
     pairs = {(extents.number(word), extents.number(place)) for word, place in extents.image.places}
     while more := frozenset(one for one, other in pairs if other in stored and one not in stored):
         stored |= more
@@ -198,7 +199,7 @@ def _with_addresses(extents: Extents, stored: Objects) -> Objects:
 
 
 def _in_scratch(extents: Extents, stored: Objects) -> Objects:
-    """Return the stretches that lie in the scratch: arrays that are zero at first and either large or part of a sparsity
+    """Return the memory ranges that lie in scratch memory: arrays that are zero at first and either large or part of a sparsity
     pattern."""
     numbers = set[int]()
     for field, word in extents.fields():

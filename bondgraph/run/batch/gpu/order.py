@@ -10,14 +10,15 @@ _MOST_COLUMNS = 8
 
 
 class CostGuess:
-    """Estimate of the cost of runs from their numbers, rows of the `blocks` (runs, columns), by least squares over known runs."""
+    """Estimate of the cost of runs from their rows of the `blocks` (runs, columns), by least squares over known runs."""
 
     def __init__(self, *blocks: np.ndarray):
         self._blocks = blocks
         self._coefficients: np.ndarray | None = None
 
     def learn(self, runs: np.ndarray, costs: np.ndarray) -> None:
-        """Fit the estimate to the first of these runs, given by index, and their costs (runs,), such as counts of rates."""
+        """Fit the estimate to the costs (runs,) of at most `_MOST` of these runs, given by index, such as their rate
+        evaluations."""
         runs, costs = runs[:_MOST], costs[:_MOST]
         if self._coefficients is not None or not len(runs):
             return
@@ -42,10 +43,10 @@ class CostGuess:
         return runs[np.argsort(-np.nan_to_num(guess), kind="stable")]
 
     def _numbers(self, runs: np.ndarray) -> np.ndarray:
-        """Return the varying numbers of runs, (runs, columns)."""
+        """Return the varying values of runs, (runs, columns)."""
         return np.array([column[runs] for column in self._columns]).T.reshape(len(runs), -1)
 
     def _terms(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the terms of the estimate: 1, each number and its square, (runs, 1 + 2 columns)."""
+        """Return the terms of the estimate: 1, each value and its square, (runs, 1 + 2 columns)."""
         scaled = (numbers - self._middle) / np.where(self._size > 0.0, self._size, 1.0)
         return np.hstack([np.ones((len(scaled), 1)), scaled, scaled * scaled])

@@ -16,12 +16,12 @@ from bondgraph.run.batch.loop import begun, ended, hopeless
 from bondgraph.run.status import Status
 
 OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
-"""Placeholder addresses of own memory and scratch in a template; a thread replaces them when it first wakes."""
+"""Placeholders in a template for the addresses of a thread's own memory and scratch memory, until the thread first wakes."""
 
 
 class SharedWords(Table):
-    """Words that all threads read: the template of own memory (own_count,), the indices of its words that may be addresses of own
-    memory or scratch (pointer_count,), and the count of words of the scratch."""
+    """Words that all threads read: the template of a thread's own memory (own_count,), the indices of the words in it that may be
+    addresses of own or scratch memory (pointer_count,), and the size of scratch memory in words."""
 
     template: Ints
     pointers: Ints
@@ -34,9 +34,9 @@ class SharedWords(Table):
 class Launch(Table):
     """Call of a kernel: filled in by the host, except `next_run` and `done_runs`.
 
-    slots: count of threads; runs: count in this call; budget: attempted steps after which a thread goes to sleep; next_run: first
-    run not yet taken; done_runs: count of runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count);
-    other fields as in `BatchTable`.
+    slots: number of threads; runs: number of runs in this call; budget: attempted steps after which a thread goes to sleep;
+    next_run: first run not yet taken; done_runs: number of runs that have ended. states (own_count + 1, slots); scratch (slots,
+    scratch_count); other fields as in `BatchTable`.
     """
 
     states: Ints
@@ -74,7 +74,7 @@ def taken_run(call: Launch) -> int:
 
 @external
 def count_done(call: Launch) -> int:
-    """Count a run that has ended; return the previous count."""
+    """Increment the count of runs that have ended; return the previous count."""
     call.done_runs += 1
     return call.done_runs - 1
 
@@ -101,7 +101,7 @@ def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
 
 def wake(memory: Ints, call: Launch, slot: int) -> None:
     """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in this memory to its
-    place."""
+    location."""
     words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(memory)
     before = states[words.own_count * slots]
     if before == 0:
@@ -118,7 +118,7 @@ def wake(memory: Ints, call: Launch, slot: int) -> None:
 
 @inline
 def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
-    """Shift the addresses in own memory that point into a stretch of memory."""
+    """Shift the addresses in a thread's memory that point into a range of memory."""
     for k in range(words.pointer_count):
         address = memory[words.pointers[k]]
         if address >= first and address < first + length:
@@ -126,7 +126,7 @@ def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> 
 
 
 def sleep(memory: Ints, call: Launch, slot: int) -> None:
-    """Save own memory and its address in the slot."""
+    """Save the thread's memory and the address of this memory in the slot."""
     words, states, slots = call.shared, call.states[slot:], call.slots
     for i in range(words.own_count):
         states[i * slots] = memory[i]

@@ -1,1 +1,1 @@
-"""SIMD lanes: advance several runs at once in vector instructions, with results equal to single runs to the last bit."""
+"""SIMD lanes: advance several runs simultaneously by vector instructions, with results bitwise equal to single runs."""

@@ -11,7 +11,7 @@ from bondgraph.run.status import Status
 
 
 def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
-    """Update the weights of the due runs when they fill the lanes or a lane would idle."""
+    """Update the weights of the runs that are due if they fill the lanes or a lane would idle."""
     due, runs, statuses, count, others = v.due, v.runs, v.statuses, 0, 0
     for slot in range(UNDER_WAY * lanes):
         if runs[slot] >= 0:
@@ -35,7 +35,7 @@ def is_due(status: int) -> bool:
 
 
 def update_weights_of(v: LaneTable, slot: int) -> None:
-    """Refresh the weights of a run, or begin them, then prepare its next step."""
+    """Compute or update the weights of a run, then prepare its next step."""
     c, status = v.tables[slot], v.statuses[slot]
     if status == Status.LANE_STARTS:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)
@@ -49,7 +49,7 @@ def update_weights_of(v: LaneTable, slot: int) -> None:
 
 
 def look_ahead_together(v: LaneTable, count: int, lanes: Fixed) -> None:
-    """Compute couplings, rates and natural scales of the due runs at once, one run per lane."""
+    """Compute couplings, rates and natural scales of the due runs simultaneously, one run per lane."""
     due, t, now, y, p, m, k = v.due, v.due_t, v.due_now, v.due_y, v.due_p, v.due_m, v.due_k
     for lane in range(count):
         c = v.tables[due[lane]]

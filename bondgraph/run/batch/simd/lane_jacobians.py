@@ -26,7 +26,7 @@ class LaneJacobians(Table):
     numbers: Reals
     rows: Reals
     entries: Ints
-    # For each input: its place among the numbers, its block (t, y, p, m), and its index there.
+    # For each input: its index among all values, its block (t, y, p, m), and its index in this block.
     input_places: Ints
     input_blocks: Ints
     input_indices: Ints
@@ -62,8 +62,8 @@ def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldT
 
 
 def couple_ahead(a: LaneJacobians, t: Reals, y: Reals, p: Reals, m: Reals, due: Ints, count: int, lanes: Fixed) -> None:
-    """Evaluate the nonzeros of the Jacobian at (t, y, p, m), in all lanes, for the error control of the `count` runs that are
-    `due`, in the first lanes."""
+    """Evaluate the nonzeros of the Jacobian at (t, y, p, m) in all lanes; the first lanes hold the `count` runs whose error
+    control is `due`."""
     for i in range(a.input_count):
         block = input_block(a.input_blocks[i], t, y, p, m)
         source, target = block[a.input_indices[i] * lanes :], a.numbers[a.input_places[i] * lanes :]

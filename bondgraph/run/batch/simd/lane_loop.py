@@ -1,9 +1,9 @@
 """Loop over a batch of runs in machine code with SIMD: like `loop`, but with a run in each lane of the processor's vectors.
 
-Each run has the tables of a single run: its own time, step length, error control and counts. Vector instructions compute the step
-attempt, the dense output and the acceptance (`lane_steps`) for all lanes at once; everything else is computed lane by lane. More
-runs than lanes are under way: a run whose weights are due leaves its lane to another run until several runs are refreshed
-together.
+Each run has the tables of a single run: its own time, step size, error control and counts. Vector instructions compute the step
+attempt, the dense output and the acceptance (`lane_steps`) for all lanes simultaneously; everything else is computed lane by
+lane. More runs than lanes are under way: a run whose error weights need an update leaves its lane to another run until several
+runs can be updated together.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
 
 
 def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
-    """Begin runs in the slots of ended ones; return False if no run is under way and none is left."""
+    """Begin runs in the slots of runs that have ended; return False if no run is under way and none is left."""
     is_any = False
     for slot in range(UNDER_WAY * lanes):
         while v.runs[slot] < 0 and v.following < r.runs:
@@ -125,7 +125,7 @@ def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) ->
 
 
 def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
-    """Set the tables of the batch loop to those of the run in this slot."""
+    """Set the tables of the batch loop to the tables of the run in this slot."""
     c = v.tables[slot]
     r.table, r.rows, r.modes = c, v.row_blocks[slot], c.m
 
@@ -191,7 +191,7 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
 
 
 def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
-    """Finish an accepted step of a lane: write samples, test stiffness, count a noisy step."""
+    """Finish an accepted step of a lane: write samples, test for stiffness, and count a noisy step."""
     c, h = v.tables[v.seats[lane]], v.h[lane]
     if c.written < c.samples and c.times[c.written] <= c.target:
         gather(c.y, v.y, v.width, lane, lanes)

@@ -1,6 +1,6 @@
-"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each number becomes one number per lane.
+"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each value becomes one value per lane.
 
-A lane equals a single run to the last bit, because both come from the same functions.
+A lane is bitwise equal to a single run, because both come from the same functions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DRIVER = (
 
 PerState = Annotated[Reals, Length(lambda v: v.n * v.lanes)]
 PerNumber = Annotated[Reals, Length(lambda v: v.width * v.lanes)]
-"""Array with a number for each state and each integrated power, in each lane."""
+"""Array with a value for each state and each integrated power, in each lane."""
 LaneNumbers = Annotated[Reals, Length(lambda v: v.lanes)]
 LaneIndices = Annotated[Ints, Length(lambda v: v.lanes)]
 LaneArrays = Annotated[list[Any], Array(Array(float)), Length(lambda v: v.lanes)]
@@ -101,8 +101,8 @@ class LaneTable(Table):
     # Tables of `lane_jacobians`, or 0, and of `natural_scales`.
     couplings: LaneJacobians
     scales: LaneScales
-    # For the due runs, one per lane: times, since the start and on the clock of the formulas; numbers in lanes; slots; and the
-    # addresses of y and m.
+    # For the due runs, one per lane: times, since the start and on the clock of the formulas; run numbers in lanes; slots; and
+    # the addresses of y and m.
     due_t: LaneNumbers
     due_now: LaneNumbers
     due_y: PerNumber
@@ -137,7 +137,7 @@ class LaneTable(Table):
 
 
 class StepsTable(LaneTable):
-    """`LaneTable` for functions in which each number is a vector with one number per lane."""
+    """`LaneTable` for functions in which each value is a vector with one entry per lane."""
 
     t: PerLane  # type: ignore[assignment]
     h: PerLane  # type: ignore[assignment]

@@ -44,8 +44,7 @@ class LaneScales(Table):
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
-    """Return the table of `scale_ahead` for n states with at most `entries` couplings and runs with these error control
-    tables."""
+    """Return the table of `scale_ahead` for n states, at most `entries` couplings, and the error control tables of the runs."""
     library, table = error_weights.machine_code(), FieldTable(LaneScales)
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
     for name, length in lengths.items():
@@ -75,8 +74,8 @@ def scale_ahead(a: LaneScales, t: Reals, x: ArrayOfEach, m: ArrayOfEach, due: In
 
 
 def by_fours(a: LaneScales, due: Ints, count: int, level: int) -> None:
-    """Compute fastest rates, or then scales (`PROPAGATED`), of the due runs, in groups of four with the same structure; skip runs
-    with a structure of their own."""
+    """Compute the fastest rates, or afterwards the scales (`PROPAGATED`), of the runs that are due, in groups of four with the
+    same structure; skip runs with unique structures."""
     left, members = a.left, a.members
     for k in range(count):
         left[k] = 1
@@ -142,7 +141,7 @@ def array_of(a: LaneScales, member: int, name: Fixed) -> Reals:
 
 
 def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Load `count` numbers of an array, for each run in a group, into SIMD lanes."""
+    """Load `count` values of an array, for each run in a group, into SIMD lanes."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]
@@ -150,7 +149,7 @@ def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
 
 
 def store_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Store `count` numbers of SIMD lanes in an array, for each run in a group."""
+    """Store `count` values of SIMD lanes in an array, for each run in a group."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]

@@ -1,5 +1,5 @@
 """Table of the loop over runs in SIMD lanes: tables of single runs (more than there are lanes), the SIMD kernels, and procedures
-that move numbers between them."""
+that copy values between tables and lanes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
-"""Runs under way per lane: every lane still has a run while other runs wait for a joint refresh of their weights."""
+"""Runs under way per lane: every lane still has a run while other runs wait for a joint update of their weights."""
 
 
 NOBODY = -1
@@ -69,7 +69,7 @@ def emptied(table: FieldTable) -> FieldTable:
 
 
 def gather(out: Disjoint, values: Reals, count: int, lane: int, lanes: Fixed) -> None:
-    """Gather numbers of one lane into an array."""
+    """Gather the values of one lane into an array."""
     for i in range(count):
         out[i] = values[i * lanes + lane]
 

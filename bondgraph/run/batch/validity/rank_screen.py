@@ -1,10 +1,10 @@
 """Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
 If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
-that of A, and remains so after any congruence (Loewner order), such as the change of scale in `validation.constraint_rank`. Two
-attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if one fails.
-Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored, so independent bodies and chains cost
-no more than their own constraints.
+that eigenvalue of A, and remains so after any congruence (Loewner order), such as the change of scale in
+`validation.constraint_rank`. Two attempted factorisations thus exclude too fast a change in either direction (`bounds`);
+eigenvalues are needed only if a factorisation fails. Several samples are tested in SIMD lanes, and only the envelope of the
+matrices is factored, so independent bodies and chains cost no more than their own constraints.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _LEFT, _SMALLER = 1e-9, 1e-3
 
 def screens(program: Program) -> bool:
     """Return True if machine code can check the constraints. Redundant constraints always have zero eigenvalues, and modes change
-    which constraints hold."""
+    which constraints are active."""
     closing, kernel = program.closing, program.closing_matrix
     plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
 
 
 def definite(s: SampleCheck, work: Disjoint, bad: Disjoint, factor: Disjoint, lanes: Fixed) -> bool:
-    """Return True if the matrices in `work` are positive definite, by elimination; False if a number is NaN."""
+    """Return True if the matrices in `work` are positive definite, by elimination; False if an entry is NaN."""
     n, leftmost, lowest = s.n, s.leftmost, s.lowest
     for lane in range(lanes):
         bad[lane] = 0.0
@@ -67,8 +67,8 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
 
 
 def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
-    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, symmetric, with rows signed by
-    their first diagonals."""
+    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with positive
+    first diagonal entries."""
     n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes
@@ -126,7 +126,7 @@ def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fix
         if not exceeds(s, now, now[1:], work, lanes):
             return True
         first = first + lanes
-    # Rank is relative to the size over the whole run; if a diagonal has been much smaller, the test with `_LEFT` says little.
+    # Rank is relative to the size over the whole run; if a diagonal has been much smaller, the test with `_LEFT` is inconclusive.
     for i in range(n):
         low, high = s.low[i * lanes :], s.high[i * lanes :]
         smallest, largest = low[0], high[0]

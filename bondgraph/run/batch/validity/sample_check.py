@@ -65,10 +65,10 @@ class SampleCheck(Table):
     out: Annotated[Reals, Length(lambda s: (s.values + s.behind) * s.lanes)]
     spoilt: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
     bad: PerSample
-    # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: places of the entries of the constraint
-    # matrix; matrix, work: one such matrix per lane; now: the same after the previous matrix; first: matrix of the first sample;
-    # theta, bad, factor: numbers of each lane; signs, low, high: numbers of each diagonal, low and high in each lane; leftmost,
-    # lowest: envelope of the matrix.
+    # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: rows and columns of the entries of the
+    # constraint matrix; matrix, work: one such matrix per lane; now: the same after the previous matrix; first: matrix of the
+    # first sample; theta, bad, factor: values of each lane; signs, low, high: values of each diagonal, low and high in each lane;
+    # leftmost, lowest: envelope of the matrix.
     falls: Reals
     rises: Reals
     rows: Ints
@@ -161,14 +161,14 @@ def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lan
 
 
 def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy every `stride`-th row from `first` to `last`, with its time, into the lanes; repeat the last one in free lanes."""
+    """Copy every `stride`-th row from `first` to `last`, with its time, into the lanes; repeat the last row in free lanes."""
     for lane in range(lanes):
         s.t[lane] = s.dates[min(first + stride * lane, last)]
     put_side_by_side(s.x, rows, first, last, stride, width, lanes)
 
 
 def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy the numbers of these rows into the lanes, one index after the other."""
+    """Copy the values of these rows into the lanes, one index after the other."""
     for i in range(width):
         for lane in unrolled(range(lanes)):
             x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]
@@ -189,13 +189,14 @@ def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
 
 
 def spoil(spoilt: Disjoint, values: Reals, count: int) -> None:
-    """Mark the numbers that are not finite. Each has its own flag, so none waits for another."""
+    """Mark the values that are not finite. Each value has its own flag, so no value waits for another."""
     for i in range(count):
         spoilt[i] = spoilt[i] + values[i] * 0.0
 
 
 def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
-    """Evaluate the kernel at the rows in the lanes, `entries` included; with several lanes, mark values that are not finite."""
+    """Evaluate the kernel, which also writes `entries`, at the rows in the lanes; with several lanes, mark values that are not
+    finite."""
     s.kernel(s.t, s.x, s.p, s.m, s.out)
     if lanes > 1:
         spoil(s.spoilt, s.x, width * lanes)

@@ -1,4 +1,5 @@
-"""Fired transitions: one transition of a state machine, or several at once, with the states and modes before and after."""
+"""Fired transitions: one transition of a state machine, or several simultaneous ones, with the states and modes before and
+after."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
-# Relative size of a jump of a state below which it does not count.
+# Relative size of a state's jump below which it does not count.
 MIN_JUMP = 1e-9
 
 
 @dataclass(frozen=True)
 class EventLabel:
     """Label of a fired transition, if it differs from the transition's own: kind and name, and all transitions of simultaneous
-    collisions that are one problem."""
+    collisions that are solved as one problem."""
 
     kind: str
     name: str
@@ -30,7 +31,7 @@ def rest_label(edge: RunTransition) -> EventLabel:
 
 
 def pass_label(edge: RunTransition) -> EventLabel:
-    """Return the label of a transition that passes zero instead of stopping there."""
+    """Return the label of a transition whose flow passes zero instead of stopping there."""
     return EventLabel(f"{edge.name} changes direction", edge.name)
 
 
@@ -43,8 +44,8 @@ class FiredTransition:
     time : time since the start of the run, s; clock : the same time on the clock of the formulas.
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
-    supplied : energy that sources supply at this instant, J, one number per power.
-    limit : for a transition that replaces an infinite sequence of ever faster ones, the limit of their times, s.
+    supplied : energy that sources supply at this instant, J, one value per power.
+    limit : for a transition that replaces an infinite sequence of ever faster transitions, the limit of their times, s.
     """
 
     time: float
@@ -65,8 +66,8 @@ class FiredTransition:
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Return indices of transitions in an order that does not depend on how they are listed: `first` ones first, `last` ones
-    last."""
+    """Return indices of transitions in an order that does not depend on how they are listed: `first` transitions first, `last`
+    transitions last."""
 
     def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]

@@ -1,6 +1,6 @@
 """Impulses of collisions with friction, within friction cones (Signorini-Coulomb complementarity problem).
 
-With impulses z = (L, F) of constraints and frictions, and flows a = A z + q after the impact (constraint flows include
+With impulses z = (L, F) of constraints and friction elements, and flows a = A z + q after the impact (constraint flows include
 restitution):
 
     L >= 0,  a_L >= 0,  one of them zero;        |F| <= b,  F = -b a_F / |a_F| if a_F is not zero,    b = B z
@@ -24,8 +24,8 @@ _STEPS, _NEWTON_STEPS, _ROUNDS, _TOLERANCE, _HALVINGS = 100, 20, 12, 1e-13, 40
 
 @dataclass(frozen=True)
 class Cones:
-    """Problem of impulses: `response` A (n, n), with scalars of `count` constraints first, then of frictions, with `groups`
-    scalars each; `bounds` B (groups, n)."""
+    """Problem of impulses: `response` A (n, n), first for `count` scalars of constraints, then for friction elements with
+    `groups` scalars each; `bounds` B (groups, n)."""
 
     response: np.ndarray
     count: int
@@ -33,8 +33,8 @@ class Cones:
     bounds: np.ndarray
 
     def scaled(self) -> tuple[Cones, np.ndarray]:
-        """Return the problem scaled to a unit diagonal (averaged over the scalars of a friction), and the scale of each scalar
-        (n,)."""
+        """Return the problem scaled to a unit diagonal (averaged over the scalars of each friction element), and the scale of
+        each scalar (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
         for friction in self.slices():
             diagonal[friction] = diagonal[friction].mean()
@@ -44,7 +44,7 @@ class Cones:
         return Cones(self.response / np.outer(root, root), self.count, self.groups, bounds), root
 
     def slices(self) -> list[slice]:
-        """Return the slice of the scalars of each friction."""
+        """Return the slice of the scalars of each friction element."""
         ends = self.count + np.cumsum(self.groups, dtype=int)
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
@@ -62,7 +62,7 @@ class Cones:
         return size * impulses / root
 
     def _iterated(self, start: np.ndarray) -> np.ndarray | None:
-        """Alternate projected gradient steps with Newton's method; step all scalars at once, so that their order has no
+        """Alternate projected gradient steps with Newton's method; step all scalars simultaneously, so that their order has no
         effect."""
         step = 1.0 / max(float(np.linalg.norm(self.response, 2)), 1.0)
         z = np.zeros(len(start))
@@ -120,8 +120,8 @@ class Cones:
 def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
-    """Find the largest fraction of the restitutions for which impulses exist and the energy `gained` is at most `least`, which is
-    rounding; return these impulses and the fraction. `solve` finds the impulses for a fraction.
+    """Find the largest fraction of the restitutions for which impulses exist and the energy `gained` is at most the rounding
+    error `least`; return these impulses and the fraction. `solve` finds the impulses for a fraction.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution for redundant
     contacts. Without restitution a solution exists and never gains energy (Moreau 1988).
@@ -143,5 +143,5 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """Split the scalars of frictions, which follow `count` scalars of constraints, into one array (size,) per friction."""
+    """Split the scalars of friction elements, which follow `count` scalars of constraints, into one array (size,) per element."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

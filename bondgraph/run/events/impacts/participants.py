@@ -1,6 +1,6 @@
 """Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
 
-Contacts that touch and do not separate take part, and so do contacts that hold and could release.
+Contacts that touch and do not separate take part, and so do contacts that are closed and could release.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bondgraph.run.events.guard_history import PERTURBATION, GuardHistory
 from bondgraph.run.program import Collisions, Program
 
 SIMULTANEITY = 1e-3
-"""Largest difference in time, or in states, between collisions that are one event, as a multiple of rtol."""
+"""Largest difference in time, or in states, between collisions that count as one event, as a multiple of rtol."""
 
 # Largest speed that counts as zero, relative to the speed of collision; look-ahead time of guards, as a fraction of the run.
 NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
@@ -23,7 +23,7 @@ NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 @dataclass(frozen=True)
 class CollisionOptions:
     """Options of collisions: they are simultaneous if they differ in time by at most the fraction `within` of the run, or in
-    states by this fraction of their sizes; if `alone`, none are simultaneous."""
+    states by this fraction of the states' sizes; never if `alone`."""
 
     within: float
     alone: bool = False
@@ -31,8 +31,8 @@ class CollisionOptions:
 
 @dataclass(frozen=True)
 class UnitImpulses:
-    """Effects of unit impulses of the c scalars of constraints and of f frictions: states (n, c), flows (c, c), guards (k, c),
-    supplies (s, c), friction limits (f, c); flows (c,) and restitutions (c,) of the scalars."""
+    """Effects of unit impulses of the c scalars of constraints and of f friction elements: states (n, c), flows (c, c), guards
+    (k, c), supplies (s, c), friction limits (f, c); flows (c,) and restitutions (c,) of the scalars."""
 
     states: np.ndarray
     flows: np.ndarray
@@ -72,14 +72,14 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part in bounce `index`; None if it is alone."""
+    """Find the contacts that take part in bounce `index`; None if nothing else takes part."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.alone and not collisions.frictions):
         return None
     table = unit_impulses(bound, t, x, m)
     contacts = [*_bouncing_contacts(bound, history, t, x, m, table, first, options), *_held_contacts(bound, m, table)]
-    # The first contact takes part even if its flow is only rounding.
+    # The first contact takes part even if its flow is within rounding error.
     contacts = [c for c in contacts if c.held or c.index == first or _approaches(c, table, first)]
     if len(contacts) < (1 if collisions.frictions else 2) or all(c.index != first for c in contacts):
         return None
@@ -114,7 +114,7 @@ def _bouncing_contacts(
     options: CollisionOptions,
 ) -> list[Contact]:
     """Find the contacts whose bounce is active and whose guard is zero within `options.within` of states and times; if
-    `options.alone`, only the `first`."""
+    `options.alone`, only the `first` contact."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []
@@ -122,7 +122,7 @@ def _bouncing_contacts(
     near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
-    # If the first contact touches without speed, the largest speed of the other contacts counts.
+    # If the first contact touches without speed, the largest speed of the other contacts is used.
     meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not options.alone else ():
@@ -139,7 +139,7 @@ def _bouncing_contacts(
 
 
 def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Find the contacts that hold now and would release under tension: an impulse changes the guard that releases them."""
+    """Find the contacts that are closed now and would release under tension: an impulse changes the guard that releases them."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None
     for c, bounces in enumerate(collisions.bounces):
@@ -154,7 +154,7 @@ def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Con
 
 
 def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
-    """Return True if a touching contact does not separate, up to rounding relative to the speed of the `first`."""
+    """Return True if a touching contact does not separate, within rounding error of the speed of the `first`."""
     scale = table.scale
     apart = contact.apart * table.flow[contact.index] / scale[contact.index]
     return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])

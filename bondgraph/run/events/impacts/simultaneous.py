@@ -32,13 +32,14 @@ from bondgraph.run.events.impacts.participants import (
 from bondgraph.run.program import Collisions
 
 LAST_FRICTION_MODE = 2.0
-"""Last mode in which friction acts; a model may add modes in which it is off."""
+"""Last mode in which friction acts; a model may add modes in which friction is off."""
 
 
 def collide(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> tuple[FiredTransition, list[int]] | None:
-    """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in it.
+    """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in this
+    impact.
 
     Return None if the bounce is alone, or if the laws of storages make the problem nonlinear. Friction takes part: it sticks
     after the impact if the impulse has stopped its slip.
@@ -78,7 +79,7 @@ def _closes(bound: Bound, transition: int) -> bool:
 
 @dataclass(frozen=True)
 class Impact:
-    """Problem of an impact with its solution, for the scalars that take part: contacts first, then frictions.
+    """Problem of an impact with its solution, for the scalars that take part: contacts first, then friction elements.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: n
 
 def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
     """Set the modes of friction after a collision, in states x and modes m: friction sticks if its `flow` (c,) is at most `least`
-    (c,), else slips along its flow; it stays off if its model has switched it off."""
+    (c,), else slips along its flow; friction that the model has switched off stays off."""
     count = len(collisions.constraints)
     for rubs, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(slip))

@@ -1,8 +1,8 @@
-"""Modes of all dry friction of a part at an instant, as one complementarity problem, and log rows of the transitions that lead to
-these modes.
+"""Modes of all dry friction elements in a part at an instant, from one complementarity problem, and log rows of the transitions
+that lead to these modes.
 
-Friction that sticks, or whose flow is zero, takes part; friction with a flow keeps its mode and its effort. The problem is posed
-a moment later along the motion, so that an effort that is about to exceed its limit does exceed it. The guards then confirm or
+Friction that sticks, or whose flow is zero, takes part; friction that slips keeps its mode and its effort. The problem is posed a
+moment later along the motion, so that an effort that is about to exceed its limit does exceed it. The guards then confirm or
 reject the solution.
 """
 
@@ -19,12 +19,13 @@ from bondgraph.run.events.transitions import fire_into_row, go_on, row_of, watch
 from bondgraph.run.kernel_functions import all_finite, formula_time
 
 ABSENT = -1
-"""Place of a row that does not take part in a problem."""
+"""Index of a row that does not take part in a problem."""
 INFINITE = float("inf")
 
 
 def has_stopped(s: EventTable, slot: int, stick: float) -> bool:
-    """Return True if the flow of slipping friction is zero to rounding, or has just passed zero; call after `firing_guards`."""
+    """Return True if the flow of slipping friction is zero within rounding error, or has just passed zero; call after
+    `firing_guards`."""
     for i in range(s.transitions):
         if s.slots[i] == slot and s.sources[i] == s.m_here[slot] and s.targets[i] == stick:
             return s.rising[i] == 1 or abs(s.now[i]) <= s.zero[i]
@@ -51,7 +52,7 @@ def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
 
 def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: int) -> None:
     """Write a problem in the modes `m_box`: matrix, offsets and bounds of the rows that take part, and the modes from which the
-    solver starts. Its numbers start at index `first` of `box_numbers`."""
+    solver starts. Its values start at index `first` of `box_numbers`."""
     box, n = s.box, choose_rows(s, row, first + entries + count, count)
     values, offsets = s.box_numbers[first:], s.box_numbers[first + entries :]
     lows, highs = s.box_numbers[first + entries + count :], s.box_numbers[first + entries + count * 2 :]
@@ -123,7 +124,7 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
     """Return True if transition i leads from its present mode towards `m_box`; with `stops`, only transitions that stop a slip
-    count, without it only those that do not."""
+    count; otherwise only all other transitions count."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
         return False
@@ -153,8 +154,8 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
 
 
 def holds_clearly(s: EventTable, t: float, since: int, count: int) -> bool:
-    """Return True if the efforts of all friction that has stopped, in the transitions taken from number `since`, exceed their
-    rounding errors."""
+    """Return True if the effort of every friction element that stopped in the transitions taken from index `since` on exceeds its
+    rounding error."""
     guards_at(s, t, s.x_here, s.p, s.now)
     zero_of(s, t, s.x_here, s.now, s.zero)
     for k in range(since, count):

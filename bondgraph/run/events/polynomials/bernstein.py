@@ -13,7 +13,7 @@ DEGREE = 8
 _NEAR = (0.2734375, 1.09375, -0.546875, 0.21875, -0.0390625)
 """Weights of the values at the quarters of the interval that give the quartic through them at the first eighth (Lagrange)."""
 _IN_THE_MIDDLE = 16.0 / 6.0
-"""Middle coefficient of the quartic 16 x^2 (1 - x)^2, which is 1 in the middle."""
+"""Middle coefficient of the quartic 16 x^2 (1 - x)^2, whose maximum is 1."""
 _FIRST_ROWS = (
     tuple(weight / 840 for weight in (-1443, 6720, -11760, 15680, -14700, 9408, -3920, 960, -105)),
     tuple(weight / 8820 for weight in (19939, -135936, 379008, -568064, 561960, -370944, 157696, -39168, 4329)),
@@ -26,8 +26,8 @@ _DIFFERENCES = (1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0)
 
 
 def quartic_misfit(a: float, b: float, m: float, d: float, e: float, near: float, far: float) -> float:
-    """Return the larger of the distances of the quartic through the values a, b, m, d, e at the quarters from the values `near`
-    at the first eighth and `far` at the last."""
+    """Interpolate the values a, b, m, d, e at the quarters by a quartic; return the larger of its deviations from `near` at the
+    first eighth and `far` at the last eighth."""
     before = a * _NEAR[0] + b * _NEAR[1] + m * _NEAR[2] + d * _NEAR[3] + e * _NEAR[4]
     after = a * _NEAR[4] + b * _NEAR[3] + m * _NEAR[2] + d * _NEAR[1] + e * _NEAR[0]
     return larger(abs(near - before), abs(far - after))

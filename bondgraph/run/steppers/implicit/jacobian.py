@@ -20,10 +20,10 @@ from bondgraph.run.steppers.step_control import next_length
 FLOW_ROWS = 12
 """Number of rows of `flows`: values at the nodes, their corrections, and work space."""
 ROUNDING = 2.0**-48
-"""Relative rounding of a rate that is the difference of two larger rates."""
+"""Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""Number of steps, after one that would have damped a growing mode, in which modes are tested with a margin; this margin, a
-factor on the length of the tested step."""
+"""After a step that would have damped a growing mode: number of steps in which modes are tested with a margin, and this margin, a
+factor on the tested step size."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 
@@ -47,7 +47,7 @@ class ImplicitTable(IntegratorTable):
     flows: Flows
 
     nonzero_count: int
-    # True if the rounding of a state changes its own rate, times the step size, by more than the tolerance.
+    # True if the rounding error of a state changes its own rate, times the step size, by more than the tolerance.
     fast: bool
 
 
@@ -99,8 +99,8 @@ def is_finite(nonzeros: Reals, count: int) -> bool:
 
 
 def differentiate(c: ImplicitTable, h: float) -> None:
-    """Evaluate the Jacobian at (t, y). If an entry is infinite, such as the derivative of a root at zero, evaluate the Jacobian
-    at the end of an Euler step instead; a shorter step evaluates it again."""
+    """Evaluate the Jacobian at (t, y). If an entry is infinite, such as the derivative of a square root at zero, evaluate the
+    Jacobian at the end of an Euler step instead; a shorter step evaluates it again."""
     y, ahead, k, nonzeros = c.y, c.y_stage, c.k, c.nonzeros
     c.moved = False
     if c.nonzero_count == 0:
@@ -127,7 +127,7 @@ def damps_growth(c: ImplicitTable, k: Reals) -> bool:
 
 
 def damps(c: ImplicitTable, length: float, method: Fixed) -> bool:
-    """Return True if a step of this length from the end of the present one would damp a growing mode; keep its factors."""
+    """Return True if a step of this length from the end of the present step would damp a growing mode; keep the factors."""
     regular = not factors(c, length, c.y_new, method.coefficients.gamma)
     c.factored = length if regular else 0.0
     growing = damps_growth(c, c.k[c.width * method.last :])
@@ -136,11 +136,11 @@ def damps(c: ImplicitTable, length: float, method: Fixed) -> bool:
 
 def look_ahead(c: ImplicitTable, h: float, error: float, method: Fixed) -> int:
     """Look ahead from the end of a step that the error control accepts: evaluate the Jacobian there and factorise the matrix of
-    the next step. Return `AT_HAND`, `NOT_AT_HAND` if the Jacobian is not finite, or `DAMPED` if the step must become shorter.
+    the next step. Return `AT_HAND`, `NOT_AT_HAND` if the Jacobian is not finite, or `DAMPED` if the step must be shortened.
 
     An L-stable method damps a mode that grows by exp(lambda h) if lambda h is large, and its error estimate does not show this:
     the method would follow a branch that has lost its stability. det(1 - s J) is negative if the number of modes with lambda s >
-    1 is odd; s is h gamma of the next step, with a margin for some steps after a negative determinant.
+    1 is odd; s is h gamma of the next step; for `ALERT` steps after a negative determinant it includes a margin.
     """
     if c.nonzero_count == 0:
         return AT_HAND

@@ -15,7 +15,7 @@ STRAIGHT = 2.0**-8
 """Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are first
 chosen relative to the largest sizes of the states so far, then, if this limit is exceeded, relative to their present values."""
 SIGNIFICANT = 0.1
-"""Fraction of the tolerance above which a correction of an integrated power counts."""
+"""Fraction of the tolerance above which a correction of an integrated power is significant."""
 
 
 @inline
@@ -28,8 +28,8 @@ def error_of(flows: Reals, many: int, i: int, rule: Fixed) -> float:
 
 
 def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
-    """Compute the integrated powers at the end of the step just attempted, into y_new; return the sum of the squares of their
-    errors over the tolerance."""
+    """Compute the integrated powers at the end of the step just attempted, and store them in y_new; return the sum of the squares
+    of their errors over the tolerance."""
     n, many, flows, state, rule = c.n, c.quadratures, c.flows, c.y_dense, method.coefficients.rule
     y, y_new, k, last = c.y[n:], c.y_new[n:], c.k[n:], c.k[c.width * method.last + n :]
     for node in unrolled(rule.inner):
@@ -48,7 +48,7 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
         y_new[i] = y[i] + h * gained
         moved = larger(moved, abs(y_new[i]))
     for i in range(many):
-        # The error weight is based on the largest integral: an integral that is only rounding has no size of its own.
+        # The error weight is based on the largest integral: an integral that is rounding error has no size of its own.
         scale, noise = error_weight(c, n + i, moved), h * c.noise[n + i]
         if noise > scale:
             excused = True
@@ -63,7 +63,7 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
 
 
 def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
-    """Return True if the correction of an integrated power counts; the largest integrated power is `moved`."""
+    """Return True if the correction of an integrated power is significant; the largest integrated power is `moved`."""
     many, changes, significant = c.quadratures, c.flows[c.quadratures * len(rule.nodes) :], False
     for i in range(many):
         change = 0.0
@@ -99,7 +99,7 @@ def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
     A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the smallest error d
     of the states into a large power. The slopes s of the dense output are the true rates, so (1 - h gamma J) d = h gamma (f - s)
     gives the change d that turns the rates f into s. The power then follows from its first and second derivatives along d, by
-    central differences so wide that rounding does not count.
+    central differences so wide that rounding errors do not matter.
     """
     n, state, off, ahead, beyond, many = c.n, c.y_dense, c.rate, c.ahead, c.beyond, c.quadratures
     rule = method.coefficients.rule
@@ -140,7 +140,7 @@ def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
 
 
 def off_manifold(c: ImplicitTable, reach: float, k: Reals, out: Reals) -> None:
-    """Solve for the change of the states that accounts for the difference of their rates k from the slopes in `rest`."""
+    """Solve for the change of the states that accounts for the difference between the rates k and the slopes in `rest`."""
     system, right, order = c.system, c.system.right, c.system.order
     for i in range(c.n):
         state = order[i]

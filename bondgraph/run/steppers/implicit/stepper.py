@@ -17,8 +17,8 @@ from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.segment import Tolerances
 
 Systems = Mapping[str, Callable[[Program, str], MatrixLayout]]
-"""Mapping from fields of a method's table to functions that return the layout of the linear system there, for a program and a
-kind of linear algebra."""
+"""Mapping from fields of a method's table to functions that return the layout of the linear system in that field, for a program
+and a kind of linear algebra."""
 
 
 class ImplicitMethod(OneStep):

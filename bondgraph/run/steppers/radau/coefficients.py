@@ -1,8 +1,8 @@
 """Coefficients of the Radau IIA method of order 5: collocation at three points, the last of them the end of a step.
 
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8. Let z be the differences of the three stages from
-the start of a step, and z = T w. The Newton iteration for w splits into a real system with 1 - h / REAL J and a complex one with
-1 - h / (PAIR - i TURN) J, here with two real unknowns per state.
+the start of a step, and z = T w. The Newton iteration for w splits into a real system with 1 - h / REAL J and a complex system
+with 1 - h / (PAIR - i TURN) J, here with two real unknowns per state.
 """
 
 from __future__ import annotations
@@ -60,4 +60,4 @@ RULE = Rule(
     weights=(0.0, (16.0 - _ROOT) / 36.0, (16.0 + _ROOT) / 36.0, 1.0 / 9.0),
     error=tuple(REACH * weight for weight in _difference((0.0, *NODES))),
 )
-"""Quadrature at the stages, of order 5, with the error estimate of the states."""
+"""Quadrature of order 5 at the stages, with the error estimate of the states."""

@@ -112,7 +112,7 @@ def growth(c: Any, h: float, error: float) -> float:
 
 @inline
 def tempered(c: Any, length: float) -> float:
-    """Return the length of the step after an accepted one, if the error allows `length`."""
+    """Return the next step size after an accepted step whose error would allow `length`."""
     wish = smaller(length, larger(0.2, c.growth) * c.trial)
     stays = wish >= c.trial and wish <= _KEPT * c.trial and c.contraction <= _QUICK
     return c.trial if stays else wish
@@ -140,7 +140,7 @@ def dense(c: RadauTable, theta: float, out: Disjoint, method: Fixed) -> None:
 
 
 def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the states for a preliminary event detection."""
+    """Evaluate the states for preliminary event detection."""
     states_inside(c, theta, out)
 
 
@@ -171,7 +171,7 @@ RADAU5 = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method and of its loops."""
     return procedures(RADAU5)
 
 

@@ -35,9 +35,9 @@ MAX_ITERATIONS = 8
 _GENTLE = 0.03
 """Largest error of the iteration, as a fraction of the tolerance of a step."""
 _SLOW = 0.99
-"""Ratio of successive corrections above which an iteration does not converge, unless they are small (`_ROUGH`)."""
+"""Ratio of successive corrections above which an iteration does not converge, unless the corrections are small (`_ROUGH`)."""
 _ROUGH = 0.03
-"""Size, as a fraction of the tolerance, below which a correction is only rounding."""
+"""Size, as a fraction of the tolerance, below which a correction is rounding error."""
 _CARE = 0.8
 """Power to which the rate of convergence of the previous step is raised as a first estimate for this step."""
 _COUPLING = table.TURN / table.PAIR
@@ -48,7 +48,7 @@ PairNonzeros = Annotated[Reals, Length(lambda c: 2 * c.nonzero_count + 2 * c.n)]
 
 
 class RadauTable(ImplicitTable):
-    """Table of Radau IIA."""
+    """Table of fields for Radau IIA."""
 
     # Differences of the stages from the start of the step, the same in the coordinates of the Newton iteration, and their rates.
     z: PerStage
@@ -67,7 +67,7 @@ class RadauTable(ImplicitTable):
     # Steps since the Jacobian was evaluated; iterations of the last step.
     age: int
     iterations: int
-    # Length and error of the previous accepted step if this one continues it, or 0; factor by which the step size may grow after
+    # Length and error of the previous accepted step if this step continues it, or 0; factor by which the step size may grow after
     # this step; step size for which `system` is factorised, or 0; rate of convergence; error of an iteration as a multiple of its
     # last correction.
     past: float
@@ -230,7 +230,7 @@ def filtered(c: RadauTable, h: float, k: Reals) -> float:
 
 
 def remember(c: RadauTable, h: float, error: float) -> None:
-    """Keep the polynomial of an accepted step for the start of the next one."""
+    """Keep the polynomial of an accepted step for the start of the next step."""
     n, z, before = c.n, c.z, c.before
     for i in range(n):
         for row, weights in enumerate(table.POLYNOMIAL):

@@ -1,7 +1,7 @@
 """Coefficients of the Rosenbrock method Rodas5P: weights by stage, in the form without products of the Jacobian.
 
 G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential Equations
-package, BIT Numerical Mathematics 63, 2023. The form is that of E. Hairer, G. Wanner, Solving Ordinary Differential Equations II,
+package, BIT Numerical Mathematics 63, 2023. The form follows E. Hairer, G. Wanner, Solving Ordinary Differential Equations II,
 1996, IV.7: (1 / (h GAMMA) - J) u_i = f(t + ALPHA_i h, y + sum A_ij u_j) + sum C_ij u_j / h + SLOPES_i h f_t. Each of the last two
 of eight stages adds the u of the previous stage to that stage's argument, and u_8 is the error: the step ends at y + ... + u_7 +
 u_8. H: rows of the dense output of order 4.
@@ -20,8 +20,8 @@ A = (
     (2.8029986275628964, 0.5072464736228206, -0.3988312541770524, -0.04721187230404641),
     (-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946),
 )
-"""Rows of the first six stages; the row of the seventh is that of the sixth followed by a 1, and the row of the eighth has one
-more 1."""
+"""Rows of the first six stages; the row of the seventh stage is the row of the sixth followed by a 1, and the row of the eighth
+has one more 1."""
 
 C = (
     (),

@@ -78,8 +78,8 @@ def dense(c: RosenbrockTable, theta: float, out: Disjoint, method: Fixed) -> Non
 
 
 def look_inside(c: RosenbrockTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the states for a preliminary event detection; a cubic Hermite interpolant would use stiff rates, which say little
-    about the interior of the step."""
+    """Evaluate the states for preliminary event detection; a cubic Hermite interpolant would use stiff rates, which do not
+    describe the interior of the step."""
     states_inside(c, theta, out)
 
 
@@ -106,7 +106,7 @@ RODAS5P = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method and of its loops."""
     return procedures(RODAS5P)
 
 

@@ -1,8 +1,8 @@
 """Taylor series method: steps by the Taylor coefficients of the solution, up to an order that depends on the tolerance.
 
 A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
-Mathematics 14, 2005: the order, and the length of a step from its last two coefficients. Few steps are rejected: those whose rate
-at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the step.
+Mathematics 14, 2005, choose the order, and choose the step size from the last two coefficients. Few steps are rejected: those
+whose rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the step.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def expand_here(c: TaylorTable) -> None:
 
 
 def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute the state and the rates at the end of a step of length h; return h over the longest step.
+    """Compute the state and the rates at the end of a step of length h; return the ratio of h to the longest step.
 
-    Coefficients may be zero by chance, such as those of x' = t^30 at the start. So a step is also too long if the slope of the
+    Coefficients may be zero by chance, such as those of x' = t^30 at the start, so a step is also too long if the slope of the
     polynomial at its end differs from the rate.
     """
     if c.moved:
@@ -96,8 +96,8 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def tempered(c: TaylorTable, length: float) -> float:
-    """Return the length of the next step from the coefficients at its start; rising coefficients, such as those near a point
-    where all are zero, say little about distant times."""
+    """Return the size of the next step from the coefficients at its start; rising coefficients, as near a point where all are
+    zero, do not describe distant times."""
     if c.is_last:
         return length
     expand_here(c)
@@ -166,7 +166,7 @@ TAYLOR = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method and of its loops."""
     return procedures(TAYLOR)
 
 

@@ -9,23 +9,23 @@ from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
-"""Places, after the cosines of all axes (3, 3), of the vector between the centres in the axes of each box."""
+"""Offsets of the vector between the centres in the axes of each box; it follows the cosines of all axes (3, 3)."""
 CROSSING, CORNER = 1000, 2000
 """First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1
-"""Minimum distance of speculative points from the nearest one, as a fraction of the size of the smaller box."""
+"""Minimum distance of speculative points from the nearest other point, as a fraction of the size of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 """Indices of the axes that follow each axis."""
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 """Corners of a face in their order."""
 NOT_SEPARATED = -1e300
 HEIGHT, TOLERANCE, SIGN, KEPT = 9, 10, 11, 12
-"""Places in the data of a patch, after the frame of its face: height of the face, distance up to which corners are equal, sign of
-the pair, and kept corners."""
+"""Offsets in the data of a patch, after the frame of its face: height of the face, distance up to which corners are equal, sign
+of the pair, and kept corners."""
 
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add at most eight corners of a common patch; or one point, and corners of the facing faces that do not touch yet."""
+    """Add at most eight corners of a common patch, or one point and corners of the facing faces that do not touch yet."""
     C = empty_like(c.gap, 15)
     d1, d2 = C[WAY1:], C[WAY2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
@@ -74,8 +74,8 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
 
 
 def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach: float, first: int) -> None:
-    """Add the corners of the patch of a face (3 to 5 for the second box) that do not touch yet, as speculative contacts: boxes
-    that turn during the step may strike there, and a single point does not keep them apart."""
+    """Add the corners of a face's patch that do not touch yet as speculative contacts (faces 3 to 5 belong to the second box):
+    boxes that turn during the step may collide there, and a single point does not keep them apart."""
     begin = c.contacts
     if face < 3:
         patch(c, one, other, face, size, reach, 1.0)
@@ -260,8 +260,8 @@ def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int,
 
 
 def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: float, reach: float) -> None:
-    """Add the nearest points of boxes that none of the 15 directions separates: a corner and a box; or the points of two edges,
-    if a face with nearly the same gap was preferred before."""
+    """Add the nearest points of boxes that none of the 15 directions separates: a corner and a box, or the points of two edges if
+    the search for axes preferred a face with nearly the same gap."""
     h1, h2, R1, R2 = c.half[one * 3 :], c.half[other * 3 :], c.shape_R[one * 9 :], c.shape_R[other * 9 :]
     d1, d2, square, corner, first = C[WAY1:], C[WAY2:], 1e300, 0, 1
     for s in range(8):

@@ -72,7 +72,7 @@ def sort_along(c: PileTable, first: int, last: int, axis: int) -> None:
 
 @inline
 def after(c: PileTable, one: int, other: int, low: float, axis: int) -> bool:
-    """Return True if a shape comes after another: it begins later, or at the same place but with a higher number."""
+    """Return True if a shape comes after another: it begins later, or at the same point but with a higher index."""
     begin = c.bounds[one * 6 + axis]
     return begin > low or (begin == low and one > other)
 
@@ -141,7 +141,7 @@ def order_pairs(c: PileTable) -> None:
 
 
 def by_digit(c: PileTable, key: Ints, first: Ints, second: Ints, to_first: Ints, to_second: Ints) -> None:
-    """Copy the pairs in the order of a key, and in their present order for equal keys (counting sort)."""
+    """Copy the pairs, sorted by a key; pairs with equal keys keep their order (counting sort)."""
     for s in range(c.shapes + 2):
         c.starts[s] = 0
     for i in range(c.pairs):

@@ -9,15 +9,15 @@ They are solved contact by contact, normal and friction together in a block of t
 sweep over all contacts changes no velocity by more than a tolerance (nonsmooth contact dynamics, NSCD: Moreau 1988, Jean 1999;
 the steps are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
 
-A sweep propagates impulses from one body to the next, so high stacks, and heavy bodies on light ones, would need very many
+A sweep propagates impulses from one body to the next, so high stacks, and heavy bodies on light bodies, would need very many
 sweeps. Sweeps therefore alternate in direction (symmetric Gauss-Seidel), and after `PLAIN` sweeps each pair starts from an
 extrapolation of the last two pairs (Nesterov 1983), with a restart if this overshoots (O'Donoghue and Candes 2015). Coulomb
 friction does not minimise an energy, and large extrapolations circle in dense piles: they are shortened as soon as the changes
 stop shrinking.
 
-Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the previous sweep
-(an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over the contacts that it moved, confirms the
-end.
+Most contacts settle long before the last contact. A sweep therefore visits only contacts of bodies that moved in the previous
+sweep (an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over the contacts that it moved,
+confirms convergence.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 PLAIN = 20
 """Number of sweeps without acceleration; most steps need fewer."""
 SHORTER, BOLDER = 0.7, 0.8
-"""Factor on the limit of the extrapolation if changes do not shrink; else factor on its distance from 1, per pair of sweeps."""
+"""Factors applied once per pair of sweeps: to the limit of the extrapolation if changes do not shrink, else to the limit's
+distance from 1."""
 GROWTH, PATIENCE = 2.0, 20
-"""Limits above which changes do not shrink: ratio of their square to its minimum, and number of pairs of sweeps without a
-decrease."""
+"""Limits above which changes count as not shrinking: ratio of the squared change to its minimum so far, and number of pairs of
+sweeps without a decrease."""
 SETTLED, FINER = 0.2, 0.1
 """Fraction of the tolerance below which a change at a contact does not trigger visits to its neighbours; factor on this fraction
-if a sweep over all contacts does not confirm the end."""
+if a sweep over all contacts does not confirm convergence."""
 
 
 def solve(c: PileTable) -> None:
@@ -91,7 +92,7 @@ def sweep(c: PileTable) -> float:
 
 
 def visit(c: PileTable, k: int) -> float:
-    """Update a contact if one of its bodies moved in this or the previous sweep; return the change of a velocity."""
+    """Update a contact if one of its bodies moved in this or the previous sweep; return the largest change of a velocity."""
     one, other = c.ends[2 * k], c.ends[2 * k + 1]
     if c.moved_in[one] < c.sweeps and c.moved_in[other] < c.sweeps:
         return 0.0
@@ -206,7 +207,7 @@ def copy(source: Disjoint, target: Disjoint, count: int) -> None:
 
 
 def ahead(now: Disjoint, last: Disjoint, count: int, share: float) -> None:
-    """Extrapolate along the line from the last result to the present one, which becomes the last."""
+    """Extrapolate along the line from the last result to the present result, which becomes the last."""
     for i in range(count):
         end = now[i]
         now[i], last[i] = end + share * (end - last[i]), end

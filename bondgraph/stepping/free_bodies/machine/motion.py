@@ -229,7 +229,7 @@ def kinetic(c: PileTable, b: int) -> float:
 
 
 def turn_quaternion(q: Reals, spin: Reals, h: float) -> None:
-    """Turn a unit quaternion by a spin in the world during h seconds."""
+    """Rotate a unit quaternion by an angular velocity in world axes for h seconds."""
     wave = empty_like(q, 2)
     speed = sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
     sine_and_cosine(0.5 * h * speed, wave)

@@ -1,7 +1,7 @@
 """Narrow phase of collision detection in machine code: contact points of balls, boxes and half-spaces.
 
-The points equal those of `screws.shapes.candidates`, in the same order of pairs; each has the number of the features in contact,
-by which its impulse is found again in the next step.
+The points equal those of `screws.shapes.candidates`, in the same order of pairs; each point has the number of the features in
+contact, by which the next step finds the point's impulse again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL,
 MOST_POINTS = 17
 """Maximum number of points per pair."""
 FACE_NORMAL_TOLERANCE = 1e-9
-"""Size of the other two components below which a direction counts as the normal of a face."""
+"""Magnitude of the other two components below which a direction counts as the normal of a face."""
 
 
 def find_contacts(c: PileTable) -> int:
@@ -55,8 +55,8 @@ def search(c: PileTable, one: int, other: int) -> None:
 
 
 def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add the point of two balls. If the balls are further apart than a radius, use the normal at which they meet, or pass
-    nearest, on straight paths, so that fast balls that pass each other do not collide (conservative advancement)."""
+    """Add the contact point of two balls. If the balls are further apart than a radius, use the normal at which they meet, or
+    pass nearest, on straight paths, so that fast balls that pass each other do not collide (conservative advancement)."""
     p, q, d, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         d[i] = q[i] - p[i]
@@ -129,8 +129,8 @@ def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach:
 
 
 def ball_box(c: PileTable, ball: int, box: int, reach: float, sign: float) -> None:
-    """Add the point of a ball and a box (the second shape of the pair if the sign is 1). A centre inside the box is moved out
-    through the nearest face."""
+    """Add the contact point of a ball and a box (the second shape of the pair if the sign is 1). A centre inside the box is moved
+    out through the nearest face."""
     local, out, half, R = empty_like(c.gap, 3), empty_like(c.gap, 3), c.half[box * 3 :], c.shape_R[box * 9 :]
     size, square = 0.0, 0.0
     for i in unrolled(range(3)):

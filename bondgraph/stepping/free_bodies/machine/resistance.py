@@ -4,9 +4,9 @@ With relative spin w and normal impulse r_n at a contact, the torque impulse t o
 
     |t_n| <= spinning r_n, against w_n        |t_t| <= rolling r_n, against w_t
 
-with both coefficients in m (rolling resistance lengths) and each limit reached only if the bodies turn on each other: Coulomb's
-law for torques. It is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985, section 8.3 and
-chapter 9).
+with both coefficients in m (rolling resistance lengths) where each limit is reached only if the bodies turn on each other:
+Coulomb's law for torques. The law is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985,
+section 8.3 and chapter 9).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inli
 from bondgraph.stepping.free_bodies.machine.tables import ARM1, ARM2, LIGHT1, LIGHT2, RESISTANCE, ROW, PileTable
 
 ROLLING, SPINNING, STIFF_SPIN, STIFF_ROLL, LEVER, BY1, BY2 = 0, 1, 2, 3, 4, 5, 14
-"""Places in the row of a contact's resistance: both lengths; change of the relative spin by a unit torque impulse about the
+"""Offsets in the row of a contact's resistance: both lengths; change of the relative spin by a unit torque impulse about the
 normal, and the largest such change about a tangent; length of the longest arm; changes of both spins by unit torque impulses
 about the normal and both tangents."""
 
@@ -41,7 +41,7 @@ def make_resistance(c: PileTable) -> None:
 
 @inline
 def turned(W: Reals, row: Reals, i: Fixed, j: Fixed) -> float:
-    """Return a component of the change of a spin by a unit torque impulse along a direction of a contact."""
+    """Return a component of the spin change that a unit torque impulse along a contact direction causes."""
     return W[3 * j] * row[3 * i] + W[3 * j + 1] * row[3 * i + 1] + W[3 * j + 2] * row[3 * i + 2]
 
 
@@ -62,7 +62,8 @@ def spin_along(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
 
 
 def resist(row: Disjoint, resistance: Disjoint, normal: float, t: Disjoint, one: Disjoint, other: Disjoint) -> float:
-    """Update the torque impulses of a contact and the spins of its bodies; return the largest change of a velocity there."""
+    """Update the torque impulses of a contact and the spins of its bodies; return the largest change of a velocity at the
+    contact."""
     if normal == 0.0 and t[0] == 0.0 and t[1] == 0.0 and t[2] == 0.0:
         return 0.0
     limit = resistance[SPINNING] * normal

@@ -23,7 +23,8 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 RECOVERY = 0.2
 """Fraction of an overlap that a step removes: removing all of it would throw the bodies apart."""
 ROUNDING = 1e-13
-"""Fraction of the largest velocity below which changes are rounding: bodies that fall side by side have no relative velocity."""
+"""Fraction of the largest velocity below which changes are rounding error: bodies that fall side by side have no relative
+velocity."""
 
 
 def make_rows(c: PileTable) -> None:
@@ -122,7 +123,7 @@ def along(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
 
 
 def begin_impulses(c: PileTable) -> None:
-    """Take initial impulses from the previous step, each at most once: from the contact of the same features, else from the
+    """Take initial impulses from the previous step, each at most once: from the contact of the same features, or else from the
     nearest contact between the same shapes."""
     first, scale = 0, c.h / c.earlier_h if c.earlier_h > 0.0 else 0.0
     k = 0
@@ -175,7 +176,7 @@ def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
 
 
 def take(c: PileTable, i: int, j: int, scale: float) -> None:
-    """Set the initial impulse to that of an earlier contact, or mark it as missing."""
+    """Set the initial impulse to an earlier contact's impulse, or mark it as missing."""
     c.begun[3 * i] = -1.0
     if j >= 0:
         c.used[j], c.begun[3 * i] = 1, 1.0

@@ -1,4 +1,5 @@
-"""Islands of bodies that press on each other fall asleep after all have been slow for a while, and wake when something changes.
+"""Islands of bodies that press on each other fall asleep after all bodies have been slow for a while, and wake when something
+changes.
 
 A sleeping body stays where it is, without momentum. It wakes, with its whole island, if a moving body may come near during a
 step, or if its forces differ from those with which it fell asleep.
@@ -12,7 +13,7 @@ from bondgraph.stepping.free_bodies.machine.motion import kinetic
 from bondgraph.stepping.free_bodies.machine.tables import ASLEEP, LOST, RECORD, PileTable
 
 QUIET_STEPS = 20
-"""Number of consecutive steps in which all bodies of an island are slow before it falls asleep."""
+"""Number of consecutive steps in which all bodies of an island are slow before the island falls asleep."""
 SAME_FORCE = 1e-9
 """Largest relative change of a wrench that does not wake a body."""
 

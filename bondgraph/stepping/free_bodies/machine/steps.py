@@ -19,7 +19,7 @@ from bondgraph.stepping.free_bodies.machine.sleep import let_sleep, wake_by_cont
 from bondgraph.stepping.free_bodies.machine.tables import DONE, PileTable
 
 X, M, P = range(3)
-"""Blocks from which numbers of prescribed bodies come; any other block means the outputs."""
+"""Blocks that hold the values of prescribed bodies; any other block number selects the outputs."""
 
 
 def advance(c: PileTable, steps: int) -> int:

@@ -10,11 +10,11 @@ from bondgraph.emit.kernel_language.language import Ints, Kernel, Length, Reals,
 BALL, BOX, HALF_SPACE, OTHER = range(4)
 """Kinds of shapes; `OTHER` shapes are handled in Python."""
 DONE, FULL, PAIRS_FULL, TOO_MANY = range(4)
-"""Status of a call: done; more room for contacts or pairs is needed; a set has too many contacts."""
+"""Status of a call: done; the arrays of contacts or pairs are full; a set has too many contacts."""
 
 ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION_PLACE = 9, 12, 15, 16, 17, 26, 35, 36
 COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
-"""Places in the row of a contact, and length of the row. After the normal and two tangents, the row has: arms from both centres
+"""Offsets in the row of a contact, and length of the row. After the normal and two tangents, the row has: arms from both centres
 of mass; inverse masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s;
 coefficient of friction; entries of the block W = d u / d r that couple the normal with both tangents; its normal entry and the
 largest eigenvalue of its tangential part; inverses of these two."""
@@ -23,7 +23,7 @@ RESISTANCE = 23
 APART = 10000
 """Smallest feature number of contacts without friction, which only keep apart boxes that turn during the step."""
 RECORD = 10
-"""Count of numbers recorded per step: energies, overlap, slip, accuracy, pressing contacts, sweeps, sleeping bodies."""
+"""Number of values recorded per step: energies, overlap, slip, accuracy, pressing contacts, sweeps, sleeping bodies."""
 LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASLEEP = range(RECORD)
 
 
@@ -134,7 +134,7 @@ class PileTable(Table):
     set_most: Annotated[Ints, Length(lambda p: p.sets)]
     too_many: int
     candidates: int
-    # Pairs whose bounding boxes overlap, and room to sort them.
+    # Pairs whose bounding boxes overlap, and scratch space to sort them.
     pairs: int
     pair_first: Annotated[Ints, Length(lambda p: p.pair_room)]
     pair_second: Annotated[Ints, Length(lambda p: p.pair_room)]

@@ -15,7 +15,7 @@ from screwbond.models.robots import read_urdf
 
 from bondgraph import IC, J0, J1, MTF, TF, C, Constraint, Diode, Friction, Graph, I, R, Se, Sf, signals
 from screws.scalars import array, cos, less, maximum, sin, where
-from tests.judges.public_cases import GRAVITY, Answer, ball, case, times, touch, with_blocks
+from tests.comparisons.public_cases import GRAVITY, Answer, ball, case, times, touch, with_blocks
 
 
 @case("ModelicaStandardLibrary #1121", 1e-14)

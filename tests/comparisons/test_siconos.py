@@ -14,8 +14,8 @@ import pytest
 
 from bondgraph import J0, J1, TF, Automaton, Constraint, Graph, I, Se, Transition, compile_model
 from bondgraph.stepping import stepper
+from tests.comparisons.mechanisms import slider_crank, woodpecker
 from tests.inner.compile import Compiled
-from tests.judges.mechanisms import slider_crank, woodpecker
 
 PUBLISHED = json.loads((Path(__file__).parent / "siconos.json").read_text())
 

@@ -1,6 +1,6 @@
-"""Floors of the packages: the table of allowed imports, and its Markdown on the architecture page.
+"""Layers of the packages: the table of allowed imports, and its Markdown on the architecture page.
 
-`python -m docs.floors` rewrites the tables of docs/architecture.md; `tests/test_architecture.py` enforces them.
+`python -m docs.layers` rewrites the tables of docs/architecture.md; `tests/test_architecture.py` enforces them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parent / "architecture.md"
 
-ROOMS = {
+SUBPACKAGES = {
     "screws": (
         ("arrays", "errors", "linear", "numeric_arguments", "scalars"),
         ("names",),
@@ -57,23 +57,23 @@ ROOMS = {
         ("simulate",),
     ),
 }
-"""Rooms of each package by floor, lowest first: a room imports only from lower floors."""
+"""Subpackages of each package by layer, lowest first: a subpackage imports only from lower layers."""
 
 TABLES = (("bondgraph", "screwbond.models", "screws"), ("bondgraph.run",))
 """Packages that share a table of the page, one column each."""
-_SHOWN = re.compile(r"^\| floor \|.*\n\|[-|]+\|\n(?:\| \d+ \|.*\n)+", re.MULTILINE)
+_SHOWN = re.compile(r"^\| layer \|.*\n\|[-|]+\|\n(?:\| \d+ \|.*\n)+", re.MULTILINE)
 
 
 def table(packages: Sequence[str]) -> str:
-    """Return the floors of some packages as a table in Markdown, the highest floor first."""
+    """Return the layers of some packages as a table in Markdown, the highest layer first."""
 
-    def cell(package: str, floor: int) -> str:
-        rooms = ROOMS[package][floor - 1] if floor <= len(ROOMS[package]) else ()
-        return ", ".join(f"`{room}`" for room in rooms)
+    def cell(package: str, layer: int) -> str:
+        subpackages = SUBPACKAGES[package][layer - 1] if layer <= len(SUBPACKAGES[package]) else ()
+        return ", ".join(f"`{subpackage}`" for subpackage in subpackages)
 
-    rows = [["floor", *(f"`{package}`" for package in packages)]]
-    highest = max(len(ROOMS[package]) for package in packages)
-    rows += [[str(floor), *(cell(package, floor) for package in packages)] for floor in range(highest, 0, -1)]
+    rows = [["layer", *(f"`{package}`" for package in packages)]]
+    highest = max(len(SUBPACKAGES[package]) for package in packages)
+    rows += [[str(layer), *(cell(package, layer) for package in packages)] for layer in range(highest, 0, -1)]
     lines = ["|" + "".join(f" {entry} |" if entry else " |" for entry in row) for row in rows]
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
 

@@ -1,6 +1,6 @@
 """Cases of public issue trackers: which are right, and how exactly; which are refused; and which end too early.
 
-The table of `docs/judges.md` is compared with the cases, so that neither lacks an entry of the other.
+The table of `docs/comparisons.md` is compared with the cases, so that neither lacks an entry of the other.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import pytest
 
 from bondgraph import ModelError, RunEndedWarning
 from screws.scalars import absolute, sqrt
-from tests.judges import public_cases as cases
-from tests.judges import public_circuits as circuits
-from tests.judges import public_mechanics as mechanics
+from tests.comparisons import public_cases as cases
+from tests.comparisons import public_circuits as circuits
+from tests.comparisons import public_mechanics as mechanics
 
 MODULES = (cases, circuits, mechanics)
 """Modules whose import enters their cases into the table."""
 
-PAGE = Path(__file__).parents[2] / "docs" / "judges.md"
+PAGE = Path(__file__).parents[2] / "docs" / "comparisons.md"
 
 REFUSED = {
     "OpenModelica #9868": (circuits.cubic_loop, "E215"),

@@ -10,7 +10,7 @@ from scipy.special import lambertw
 
 from bondgraph import J0, J1, TF, Automaton, C, Diode, Graph, I, R, Se, Switch, Transition, signals
 from screws.scalars import absolute, exp, less, maximum, sin, sqrt, where
-from tests.judges.public_cases import Answer, case, times
+from tests.comparisons.public_cases import Answer, case, times
 
 
 def op_amp_oscillator(law: str) -> Graph:

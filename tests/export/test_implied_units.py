@@ -1,0 +1,125 @@
+"""Units that the equations imply: gains, signals and laws without a declared unit have the one unit that fits, or none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import GY, J1, Block, C, Graph, I, Op, R, Se, compile_model, signals
+from bondgraph.export import document
+from screws.scalars import absolute, atan2, exp, less, maximum, searchsorted, sin, sqrt, take, where
+from tests.export.documented import MODELS, compiled
+from tests.export.test_units_of_models import dimension
+from tests.inner.assembly import units_of
+from tests.inner.model import spread
+
+DECLARED = [name for name in MODELS if name.startswith(("two arms", "delta", "rolling eggs", "bouncing"))]
+
+
+def drive(*blocks: Any, voltage: str) -> Graph:
+    """A motor whose voltage is a signal; the angle of its shaft is `angle.q`."""
+    graph, winding, shaft = Graph("drive"), J1("winding", domain="electrical"), J1("shaft", domain="rotation")
+    graph.connect(winding, I("coil", 1e-3)).connect(winding, R("copper", 0.5)).connect(winding, motor := GY("motor", 0.1))
+    graph.connect(motor, shaft).connect(shaft, I("rotor", 0.1)).connect(shaft, C("angle", stiffness=2.0))
+    graph.add(*blocks)
+    return graph.connect(Se("amplifier", lambda u: u, signals=[voltage]), winding)
+
+
+def implied(graph: Graph) -> dict[str, str]:
+    """Return the units of the values whose unit is not declared."""
+    system = compile_model(graph, backend="numpy").system
+    return {name: unit for name, unit in units_of(system).items() if not system.values[name].unit}
+
+
+def of_formula(formula: Any, *signals_read: str, parameters: dict[str, Any] | None = None, out: str = "y") -> dict[str, str]:
+    """Return the implied units of a block with one formula, which drives nothing."""
+    names = [*signals_read, *(parameters or {})]
+    arguments = {f"s{k}": name for k, name in enumerate(signals_read)}
+    block = Block(
+        "own", [(out, Op("own", formula), [*arguments, *names[len(arguments) :]])], inputs=arguments, parameters=parameters
+    )
+    push = Block("push", [("y", Op("zero", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
+    return implied(drive(block, push, voltage="push.y"))
+
+
+def test_gains_and_signals_of_a_controller() -> None:
+    error = Block("error", [("y", Op("error", lambda r, q: r - q), ["r", "q"])], inputs={"r": "goal.y", "q": "angle.q"})
+    controller = signals.pid("pid", "error.y", 3.0, 1.0, 0.1, filter_time=0.01)
+    found = implied(drive(signals.step("goal", 1.0), error, controller, voltage="pid.y"))
+    assert {name: found[f"pid.{name}"] for name in ("kp", "ki", "kd", "y")} == {
+        "kp": "V/rad",
+        "ki": "V/(rad s)",
+        "kd": "V s/rad",
+        "y": "V",
+    }
+    assert (found["goal.y"], found["error.y"], found["pid.integral"]) == ("rad", "rad", "rad s")
+
+
+@pytest.mark.parametrize(
+    ("formula", "signals_read", "parameters", "unit", "of_parameters"),
+    [
+        (lambda w, a: w * a, ("shaft.flow",), {"a": 2.0}, "", {"a": ""}),
+        (lambda w, u, a: w * a + u, ("shaft.flow", "winding.flow"), {"a": 2.0}, "A", {"a": "A s/rad"}),
+        (lambda u, i: u / i, ("coil.effort", "winding.flow"), None, "Ohm", {}),
+        (lambda u, i: u * i, ("coil.effort", "winding.flow"), None, "W", {}),
+        (lambda t, k: sin(k * t), ("time",), {"k": 2.0}, "1", {"k": "rad/s"}),
+        (lambda i, k: exp(-i * k), ("winding.flow",), {"k": 2.0}, "1", {"k": "1/A"}),
+        (lambda i: sqrt(i * i), ("winding.flow",), None, "A", {}),
+        (lambda i: absolute(i) ** 0.4, ("winding.flow",), None, "A^(2/5)", {}),
+        (lambda i: i**3, ("winding.flow",), None, "A^3", {}),
+        (lambda i, t: atan2(i, t), ("winding.flow", "winding.flow"), None, "rad", {}),
+        (lambda i, a: maximum(i, a), ("winding.flow",), {"a": 1.0}, "A", {"a": "A"}),
+        (lambda i, a, b: where(less(i, a), b, i), ("winding.flow",), {"a": 1.0, "b": 2.0}, "A", {"a": "A", "b": "A"}),
+        (lambda i: 3.0 * i, ("winding.flow",), None, "", {}),
+        (lambda i: i + 3.0, ("winding.flow",), None, "A", {}),
+        (lambda i, row: searchsorted(row, i), ("winding.flow",), {"row": np.arange(60.0)}, "1", {"row": "A"}),
+        (lambda i, row: take(row, i) + i, ("winding.flow",), {"row": np.arange(60.0)}, "A", {"row": "A"}),
+    ],
+)
+def test_each_operation(formula: Any, signals_read: Any, parameters: Any, unit: str, of_parameters: Any) -> None:
+    found = of_formula(formula, *signals_read, parameters=parameters)
+    assert found["own.y"] == unit
+    assert {name: found[f"own.{name}"] for name in of_parameters} == of_parameters
+
+
+def test_a_contradiction_gives_no_unit() -> None:
+    """A current plus an angle has no unit, nor has what follows from the sum; the rest of the model keeps its units."""
+    block = Block(
+        "own",
+        [
+            ("sum", Op("sum", lambda i, q: i + q), ["i", "q"]),
+            ("size", Op("size", lambda s: absolute(s), ""), ["sum"]),
+            ("sound", Op("sound", lambda i: absolute(i), ""), ["i"]),
+        ],
+        inputs={"i": "winding.flow", "q": "angle.q"},
+    )
+    push = Block("push", [("y", Op("zero", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
+    found = implied(drive(block, push, voltage="push.y"))
+    assert (found["own.sum"], found["own.size"], found["own.sound"], found["push.y"]) == ("", "", "A", "V")
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_implied_units_are_the_declared_ones(name: str) -> None:
+    """Without all units but those of efforts and flows, the equations give back the units that were declared, or none."""
+    system = compiled(name).system
+    bare = {
+        path: value if path.endswith((".effort", ".flow")) else replace(value, unit="") for path, value in system.values.items()
+    }
+    found, agreeing = units_of(replace(system, values=bare)), 0
+    for path, value in system.values.items():
+        size = int(np.prod(value.shape or ()))
+        one, other = (spread(unit, size) for unit in (value.unit, found[path]))
+        if bare[path].unit or not value.unit or not found[path] or one is None or other is None or len(value.shape or ()) > 1:
+            continue
+        assert [*map(dimension, one)] == [*map(dimension, other)], (path, value.unit, found[path])
+        agreeing += 1
+    assert agreeing >= 10
+
+
+def test_a_document_has_the_implied_units() -> None:
+    controller = signals.pid("pid", "angle.q", -3.0, -1.0)
+    page = document(compile_model(drive(controller, voltage="pid.y"), backend="numpy"), style="markdown")
+    assert "not given" not in page and r"| `pid.kp` | V/rad | $-3$ |" in page
