@@ -1,8 +1,8 @@
 """Random nonlinear algebraic loops whose solutions are known: `python -m campaigns.algebraic_loops --count 500 --seed 0`.
 
-A source and a resistor feed a load whose relation has one to five solutions by construction. A single solution is found; if there
-are several, the model is refused with at least two of them listed, unless a guess selects the nearest. Order, arrows, names and
-units do not matter.
+A source and a resistor drive a load whose relation has one to five solutions by construction. A single solution must be found; a
+model with several solutions must be refused with at least two of them listed, unless a guess selects the nearest. Order, arrows,
+names and units must not matter.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ AGREES = 1e-6
 @dataclass(frozen=True)
 class LoopCase:
     """A loop: a source of `drive` and a linear resistor at a junction of `kind` "series" or "parallel", and a load with the known
-    `roots` of k mixed unknowns, which are multiplied by `scale` (k,); `steepness` of the load's relation; order of the parts,
-    arrow of the load, names."""
+    `roots` of k mixed unknowns, which are multiplied by `scale` (k,); the `steepness` of the load's relation; the order and names
+    of the parts, and the direction of the load's half arrow."""
 
     kind: str
     drive: float
@@ -50,7 +50,7 @@ class LoopCase:
 
 
 def drawn(seed: int) -> LoopCase:
-    """Draw the loop of a seed."""
+    """Draw the loop of a seed at random."""
     rng = np.random.default_rng(seed)
     unknowns = 1 if rng.random() < 0.75 else 2
     counts = [int(rng.integers(1, 6))] if unknowns == 1 else [int(n) for n in rng.integers(1, 3, size=2)]
@@ -73,7 +73,7 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def variants(case: LoopCase, rng: np.random.Generator) -> Iterator[tuple[str, LoopCase]]:
-    """Yield the loop written in other ways."""
+    """Yield equivalent descriptions of a loop."""
     yield "as drawn", case
     yield "in another order", replace(case, order=tuple(int(k) for k in rng.permutation(3)))
     yield "with the arrow outward", replace(case, outward=True)
@@ -82,8 +82,8 @@ def variants(case: LoopCase, rng: np.random.Generator) -> Iterator[tuple[str, Lo
 
 
 def built(case: LoopCase) -> Graph:
-    """Build the graph: drive - resistance x - load(x) vanishes only at the known solutions. The arrow is the polarity of a
-    part at a 1-junction, so that a load whose arrow points outward has its relation reversed."""
+    """Build the graph: drive - resistance x - load(x) vanishes only at the known solutions. The half arrow determines the sign
+    with which the load enters the sum at the junction, so that the relation of a load whose arrow points outward is negated."""
     unknowns = len(case.scale)
 
     def load(x: Any) -> Any:
@@ -128,7 +128,7 @@ def _value(compiled: Compiled, name: str) -> np.ndarray:
 
 
 def _faults(case: LoopCase) -> Iterator[str]:
-    """Yield the errors in the answers for one way of writing a loop."""
+    """Yield the errors in the solutions for one description of a loop."""
     solutions, name = case.solutions, _unknown(case)
     size = float(np.abs(solutions).max())
 
@@ -171,7 +171,7 @@ def _close(words: list[str], known: np.ndarray) -> bool:
 
 
 def faults(seed: int) -> list[str]:
-    """Return the errors in the answers for the loop of a seed, written in all ways."""
+    """Return the errors in the solutions for all descriptions of the loop of a seed."""
     case = drawn(seed)
     return [
         f"seed {seed}, {way}: {fault}"
@@ -181,7 +181,7 @@ def faults(seed: int) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the campaign; return 1 if an answer is wrong."""
+    """Run the campaign; return 1 if a solution is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=500, help="loops (default %(default)d)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first loop (default %(default)d)")

@@ -1,11 +1,12 @@
 """Estimates from noisy data: `python -m campaigns.estimates --count 100 --seed 0`.
 
-Data are runs at known numbers with the noise of a seed. The ellipsoid of 95 per cent holds the true numbers for about 95 per cent
+The data are runs with known parameters plus seeded noise. The 95 % confidence ellipsoid contains the true values for about 95 %
 of the seeds; by chance, one campaign in a thousand has fewer than `least` such seeds.
 
-A check without estimates shows whether it is chance: with the derivatives J = U S V^T of the clean run over sigma, the linear
-problem is |U^T noise| off, the square of which is chi-square by construction. At the same noise, an estimate differs from the
-linear problem only by the curvature of the model, so that the difference of the two counts has a tenth of the scatter of either.
+A check without estimates shows whether a shortfall is due to chance: with the derivatives J = U S V^T of the clean run over
+sigma, the linear problem has the error |U^T noise|, whose square is chi-square distributed by construction. At the same noise, an
+estimate differs from the linear problem only by the curvature of the model, so that the difference of the two counts has a tenth
+of the scatter of either.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from examples.bouncing_ball import with_restitution
 
 @dataclass(frozen=True)
 class Study:
-    """Model, its true numbers with the bounds of the search, and its measurements with their noise.
+    """Model, its true parameter values with their search bounds, and its measurements with their noise.
 
     `data` : name -> (sample times, standard deviation); `parameters` : parameters of the experiment.
     """
@@ -41,7 +42,7 @@ class Study:
 
 
 def motor() -> Study:
-    """Speed and current of a motor that starts."""
+    """Return the study of a starting motor, with its speed and current."""
     graph, armature, rotor = Graph("motor"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     emf = GY("emf", 0.00954)
     graph.connect(Se("supply", 5.0), armature).connect(armature, R("winding", resistance=4.0)).connect(
@@ -54,14 +55,14 @@ def motor() -> Study:
 
 
 def ball() -> Study:
-    """Height of a ball through its bounces."""
+    """Return the study of a bouncing ball, with its height."""
     truth = {"weight.value": -9.81, "floor.restitution": 0.8, "floor.h": 1.0}
     bounds = {"weight.value": (-12.0, -8.0), "floor.restitution": (0.6, 0.95), "floor.h": (0.8, 1.2)}
     return Study(compile_model(with_restitution()), truth, bounds, {"floor.h": (np.linspace(0.0, 2.0, 81)[1:], 5e-3)}, {})
 
 
 def delta() -> Study:
-    """Motor angles of a delta robot that one motor moves."""
+    """Return the study of a delta robot that one motor moves, with its motor angles."""
     truth = {"arm 1.mechanism.M1": 0.4, "arm 1.mechanism.M3": 0.1, "arm 1.damping.resistance": 0.04}
     compiled = compile_model(DeltaRobot(DeltaParameters.fit()).graph())
     data = {"y": (np.linspace(0.0, 0.6, 31)[1:], 2e-3)}
@@ -77,7 +78,7 @@ STUDIES: Mapping[str, Callable[[], Study]] = {"motor": motor, "ball": ball, "del
 
 @functools.cache
 def study(name: str) -> Study:
-    """Return a study, made once in a process."""
+    """Return a study, created once per process."""
     return STUDIES[name]()
 
 
@@ -92,7 +93,7 @@ def clean(name: str) -> Mapping[str, np.ndarray]:
 
 @functools.cache
 def seen(name: str) -> np.ndarray:
-    """Return an orthonormal basis (rows, numbers) of the noise over sigma that changes the estimate in the linear problem."""
+    """Return an orthonormal basis (rows, parameters) of the noise over sigma that changes the estimate in the linear problem."""
     own, measured = study(name), clean(name)
     times = np.unique(np.concatenate([[0.0], *(t for t, _ in own.data.values())]))
     end, names = float(times[-1]), list(own.truth)
@@ -106,8 +107,8 @@ def seen(name: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a seed: the distance of the truth from the estimate and from the solution of the linear problem, in standard
-    deviations, and whether the ellipsoid of 95 per cent holds the truth."""
+    """Result of a seed: the distances, in standard deviations, of the true values from the estimate and from the solution of the
+    linear problem, and whether the 95 % confidence ellipsoid contains the true values."""
 
     distance: float
     linear: float
@@ -115,7 +116,7 @@ class Found:
 
 
 def found(case: tuple[str, int]) -> Found:
-    """Compare the estimate at a seed with the truth."""
+    """Compare the estimate for a seed with the true values."""
     name, seed = case
     own, rng = study(name), np.random.default_rng(seed)
     noise = {channel: rng.normal(size=clean(name)[channel].shape) for channel in own.data}
@@ -126,21 +127,21 @@ def found(case: tuple[str, int]) -> Found:
 
 
 def within(distances: np.ndarray) -> int:
-    """Count distances of three numbers, in standard deviations, that lie within 95 per cent."""
+    """Count the distances, in standard deviations of three parameters, that lie within the 95 % confidence region."""
     from scipy.stats import chi2
 
     return int(np.sum(distances**2 <= chi2.ppf(0.95, 3)))
 
 
 def least(count: int) -> int:
-    """Return the number of successes, of `count` estimates with a chance of 95 per cent each, below which only one campaign in a
-    thousand falls."""
+    """Return the number of successes, in `count` trials of probability 0.95, that only one campaign in a thousand fails to
+    reach."""
     chances = np.cumsum([math.comb(count, k) * 0.95**k * 0.05 ** (count - k) for k in range(count + 1)])
     return int(np.searchsorted(chances, 1e-3))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 1 if too few ellipsoids hold the truth."""
+    """Return 1 if too few ellipsoids contain the true values."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
@@ -156,9 +157,10 @@ def main(arguments: list[str] | None = None) -> int:
             watched.add()
         held, far = sum(row.holds for row in rows), np.array([(row.distance, row.linear) for row in rows])
         bad = held < least(given.count)
-        said = f"{held} of {given.count} ellipsoids hold the truth, {within(far[:, 1])} of the linear problem at the same noise"
+        linear = f"{within(far[:, 1])} of the linear problem at the same noise"
+        said = f"{held} of {given.count} ellipsoids contain the true values, {linear}"
         squares = " and ".join(f"{square:.2f}" for square in np.mean(far**2, axis=0))
-        print(f"{name}: {said}; mean square distance {squares}, for 3 numbers{', which is too few' if bad else ''}", flush=True)
+        print(f"{name}: {said}; mean square distance {squares}, for 3 parameters{'; too few' if bad else ''}", flush=True)
         status |= bad
     return int(status)
 

@@ -1,12 +1,12 @@
-"""Exported runs against the run here: C by gcc and clang, FMI 3.0 and 2.0 in FMPy, WebAssembly in node.
+"""Compare exported models with native runs: C by gcc and clang, FMI 3.0 and 2.0 in FMPy, and WebAssembly in node.
 
 `python -m campaigns.exports [MODEL ...]` takes the ten models of live pages, the systems of the papers and the gallery. It prints
-a row for each model, and how many runs are the same, differ, fail and are refused, by code. "Same" means that states, outputs and
-modes have the same bits at every sample, and the counts of steps and events are equal (a unit does not report its events). It
-exits with 1 if any differ or fail. Machine code is compiled for `SCREWBOND_PROCESSOR=baseline`.
+a row for each model, and the numbers of runs that are the same, differ, fail, and are refused with each error code. "Same" means
+that states, outputs and modes are bit-identical at every sample, and the counts of steps and events are equal (an FMU does not
+report its events). It exits with 1 if any run differs or fails. Machine code is compiled for `SCREWBOND_PROCESSOR=baseline`.
 
-`--columns gcc clang fmi3 fmi2 wasm` chooses columns, `--write` puts the verdicts into the page docs/exports.md, where verdicts on
-other models and columns stay.
+`--columns gcc clang fmi3 fmi2 wasm` chooses columns; `--write` writes the results to docs/exports.md and keeps the results of
+other models and columns.
 
 Another compiler instead of gcc: `--compiler "clang -O2"`. Another processor: `--compiler "aarch64-linux-gnu-gcc -static"`, with
 `--runner qemu-aarch64-static`.
@@ -55,16 +55,17 @@ from tests.systems import SYSTEMS
 
 PAGE = Path(__file__).parents[1] / "docs" / "exports.md"
 SECONDS = 900.0
-"""Wall time after which a model is given up, s."""
+"""Wall time after which a model counts as failed, s."""
 POINTS = 97.31
-"""Number of communication points in the run of a unit: none falls on a tick, at which a unit has the values just after it."""
+"""Number of communication points in a run of an FMU; none falls on a tick, where the FMU returns the values just after the
+tick."""
 SAME, DIFFERS, FAILS, ABSENT = "same", "differs", "fails", "-"
 EACH = " / "
-"""Separator between the verdicts of a row that are not all the same."""
+"""Separator between the results of a row that are not all the same."""
 
 
 class Model(NamedTuple):
-    """Model: the function that makes its graph, the end of its run (s), and settings of the run."""
+    """Model: the function that builds its graph, the end of its run (s), and settings of the run."""
 
     make: Callable[[], Graph]
     t_end: float
@@ -85,8 +86,8 @@ MODELS: Mapping[str, Model] = {name: model for group in GROUPS.values() for name
 
 @dataclass(frozen=True)
 class Job:
-    """Compiled model whose run is exported: end of the run (s), settings, a folder for files, and the compiler and runner of
-    C."""
+    """Compiled model whose run is exported: the end of the run (s), its settings, a folder for files, and the C compiler and
+    runner."""
 
     compiled: Compiled
     t_end: float
@@ -96,7 +97,7 @@ class Job:
     runner: str
 
     def here(self, method: str, samples: np.ndarray | None = None) -> Result:
-        """Return the run here by a method, and at samples (k,) if they are given."""
+        """Return the native run by a method, sampled at times (k,) if they are given."""
         more = {} if samples is None else {"samples": samples}
         return self.compiled.simulate(self.t_end, **{**self.settings, "method": method, **more})
 
@@ -107,13 +108,14 @@ class Job:
 
 
 def outputs_of(run: Result) -> np.ndarray:
-    """Return all outputs of a run (k, outputs)."""
+    """Return all outputs (k, outputs) of a run."""
     kernel = run.program.outputs
     return np.zeros((len(run.t), 0)) if kernel is None else kernel.many(run.t, run.x, run.p, run.m)
 
 
 def gap(here: np.ndarray, there: np.ndarray) -> float:
-    """Return the largest difference of two arrays (k, n), relative to the largest value in its column; 0 for the same bits."""
+    """Return the largest difference between two arrays (k, n), relative to the largest value in its column; 0 if they are
+    bit-identical."""
     here, there = (np.ascontiguousarray(each, dtype=float) for each in (here, there))
     if here.shape != there.shape:
         return float("inf")
@@ -165,7 +167,7 @@ int main(void)
 
 
 def in_c(job: Job, compiler: str, runner: str = "") -> str:
-    """Compile the C file of a run, run it twice and compare it."""
+    """Compile the C file of a run, run it twice and compare the runs with the native run."""
     run = c_run(job.compiled, job.t_end, **job.settings)
     here = job.here(run.method)
     run.write(job.folder)
@@ -194,7 +196,7 @@ def in_c(job: Job, compiler: str, runner: str = "") -> str:
 
 
 def as_unit(job: Job, version: int) -> str:
-    """Write a unit, validate it, let FMPy run it in co-simulation and compare it."""
+    """Write an FMU, validate it, let FMPy run it in co-simulation and compare the results."""
     import fmpy
     from fmpy.validation import validate_fmu
 
@@ -221,7 +223,7 @@ def as_unit(job: Job, version: int) -> str:
     instance.terminate()
     instance.freeInstance()
     here = job.here(unit.method, np.minimum(there["time"], job.t_end))
-    moved = bool(here.program.clocks or here.program.break_names)  # at ticks and breaks a unit has the values just after
+    moved = bool(here.program.clocks or here.program.break_names)  # at ticks and time events, an FMU has the values just after
     kept = slice(int(moved), len(here.t) - moved)
     blocks = {"states": here.x, "outputs": outputs_of(here), "modes": here.m}
     columns: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {name: ([], []) for name in blocks}
@@ -235,7 +237,7 @@ def as_unit(job: Job, version: int) -> str:
 
 
 def _steps_of(instance: Any, run: RunContent) -> int:
-    """Return the number of steps that a unit has taken, which its saved state holds."""
+    """Return the number of steps that an FMU has taken, read from its saved state."""
     content, length = instance.serializeFMUState(instance.getFMUState()), 8 * len(run.image.words)
     words = np.frombuffer(content[-2 * length : -length], dtype=np.int64)
     return int(words[run.image.word("integrator", "steps")])
@@ -251,7 +253,7 @@ simulator(S).then(({ run }) => {
 
 
 def in_node(job: Job) -> str:
-    """Run, in node, the WebAssembly of a live page that shows everything, and compare it."""
+    """Run, in node, the WebAssembly of a live page that shows all quantities, and compare the results."""
     run = job.content
     here = job.here(run.method.name)
     blocks = {"x": here.x, "out": outputs_of(here), "m": here.m}
@@ -274,7 +276,7 @@ def in_node(job: Job) -> str:
 
 
 class Column(NamedTuple):
-    """Column: its title, the judge of a job, and the program or package that it needs."""
+    """Column: its title, the function that checks a job, and the program or package that the check needs."""
 
     title: str
     judge: Callable[[Job], str]
@@ -299,8 +301,8 @@ COLUMNS: Mapping[str, Column] = {
 
 
 def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: Callable[[str, str], None]) -> None:
-    """Report the method, states, steps and events of a model, and then the verdict of each column."""
-    warnings.simplefilter("ignore")  # an exported run is as unreliable as the run here
+    """Report the method, states, steps and events of a model, and then the result in each column."""
+    warnings.simplefilter("ignore")  # an exported run is as unreliable as the native run
     model = MODELS[name]
     compiled = compile_model(model.make(), progress=False)
     with tempfile.TemporaryDirectory() as folder:
@@ -318,25 +320,25 @@ def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: C
                 tell(column, COLUMNS[column].judge(job))
             except ModelError as error:
                 tell(column, f"{error.problems[0].code}: {'; '.join((error.problems[0].title, *error.problems[0].details))}")
-            except Exception as error:  # whatever a judge raises
+            except Exception as error:  # whatever the check raises
                 tell(column, f"{FAILS}: {type(error).__name__}: {str(error)[:300]}")
 
 
 def _in_process(pipe: Connection, name: str, columns: Sequence[str], compiler: str, runner: str) -> None:
-    """Judge a model in a separate process group, and send each verdict."""
+    """Check a model in a separate process group, and send each result."""
     os.setsid()
     judge(name, columns, compiler, runner, lambda *cell: pipe.send(cell))
     pipe.close()
 
 
 def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds: float = SECONDS) -> dict[str, str]:
-    """Return the row of a model: column -> verdict, from a process that is ended after `seconds`."""
+    """Return the row of a model, column -> result, from a process that is terminated after `seconds`."""
     context = multiprocessing.get_context("fork")  # the parent has loaded and translated everything
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_in_process, args=(send, name, columns, compiler, runner))
     process.start()
     send.close()
-    row, rest = dict[str, str](), f"{FAILS}: no answer in {seconds:g} s"
+    row, rest = dict[str, str](), f"{FAILS}: no result in {seconds:g} s"
     with suppress(EOFError):
         while receive.poll(seconds):
             column, said = receive.recv()
@@ -345,7 +347,7 @@ def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds
             os.killpg(process.pid or 0, signal.SIGKILL)
     process.join()
     if process.exitcode != -signal.SIGKILL:
-        rest = f"{FAILS}: the process ended with {process.exitcode}"
+        rest = f"{FAILS}: the process ended with exit code {process.exitcode}"
     return {**row, **{column: rest for column in columns if column not in row}}
 
 
@@ -368,7 +370,7 @@ _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 
 
 def short(said: str) -> str:
-    """Return the text of a cell of the page: same, differs and by how much, fails, or the code of a refusal."""
+    """Return the content of a cell of the page: same, differs and by how much, fails, or the code of a refusal."""
     code = re.match(r"E\d{3}", said)
     if code:
         return code[0]
@@ -386,7 +388,7 @@ def rows_of(page: str) -> dict[str, dict[str, str]]:
 
 
 def joined(verdicts: Sequence[str]) -> str:
-    """Return the verdicts of a row in the order of the columns, or the one that all share."""
+    """Return the results of a row in the order of the columns, or the result that all columns share."""
     return verdicts[0] if len(set(verdicts)) == 1 else EACH.join(verdicts)
 
 
@@ -407,7 +409,8 @@ def _line(name: str, row: Mapping[str, str]) -> str:
 
 
 def summary(rows: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a table of counts of same, different, failed and refused runs in each column, by code."""
+    """Return a table that counts, in each column, the runs that are the same, differ, fail, and are refused with each error
+    code."""
     counts = {word: collections.Counter(_kind(row.get(word, ABSENT)) for row in rows.values()) for word in COLUMNS}
     kinds = sorted({kind for each in counts.values() for kind in each}, key=lambda kind: (kind != SAME, kind))
     lines = [f"| {kind} | {' | '.join(str(counts[word][kind]) for word in COLUMNS)} |" for kind in kinds]
@@ -430,13 +433,13 @@ def judged(names: Sequence[str], columns: Sequence[str], compiler: str, runner: 
 
 
 def main() -> int:
-    """Judge the models that are named, or all."""
+    """Check the named models (all by default)."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", choices=[[], *MODELS], metavar="MODEL", help="all by default")
     parser.add_argument("--columns", nargs="+", choices=[*COLUMNS], default=[*COLUMNS], help="all by default")
     parser.add_argument("--compiler", default="gcc -O0", help="C compiler with its options (default gcc -O0)")
     parser.add_argument("--runner", default="", help="command that runs a program, such as an emulator of another processor")
-    parser.add_argument("--write", action="store_true", help=f"put the verdicts into {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"write the results to {PAGE.name}")
     asked = parser.parse_args()
     os.environ["SCREWBOND_PROCESSOR"] = "baseline"
     columns = [name for name in asked.columns if not COLUMNS[name].missing]

@@ -1,4 +1,4 @@
-"""Mutated files through every file format: each is read or refused with a code, and each run writes all its files or none.
+"""Mutate files of every format: each file must be read or refused with a code, and each run must write all its files or none.
 
 There must be no traceback, partial output, crash or hang: `python -m campaigns.files --count 10000 --runs 300 --seed 1`.
 """
@@ -37,12 +37,13 @@ from campaigns.processes import Progress, limit_addresses, limit_time
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
 LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
-"""Processor time (s) after which reading a file is called a hang, after which a run is interrupted, and after which an
-interrupted run that does not end is called a hang; nothing in the suite depends on them."""
+"""CPU times (s) after which reading a file counts as a hang, after which a run is interrupted, and after which an interrupted run
+that does not end counts as a hang; nothing in the suite depends on them."""
 LONGEST_WAIT = 1800.0
-"""Wall time (s) after which a run that takes no CPU time is called a hang."""
+"""Wall time (s) after which a run that takes no CPU time counts as a hang."""
 LONGEST_MOTION = 1.0
-"""Length of a run (s) from which, up to `ENDLESS`, a mutated file is only read, since it may ask for a run of hours."""
+"""Simulated time (s): a mutated file that requests a run of at least this length, up to `ENDLESS`, is only read, since the run
+may take hours."""
 ENDLESS = 1e9
 
 
@@ -151,7 +152,7 @@ def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
 
 
 def _incomplete(out: Path, files: list[str]) -> str:
-    """Return what is wrong with the files of a run, or ""."""
+    """Return the fault in the files of a run, or ""."""
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if there != set(files):
         return f"there are {sorted(there)}, not {sorted(files)}"
@@ -168,13 +169,13 @@ def _incomplete(out: Path, files: list[str]) -> str:
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is not a number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool = False) -> tuple[Counter[str], list[str]]:
-    """Mutate `count` files in turn, from number `first` on, read them, and run the first `runs` of those that can be read.
+    """Mutate `count` files in turn, starting with number `first`, read them, and run the first `runs` readable files.
 
-    Return how often each outcome occurred, and what went wrong with which file: `format seed number: what`.
+    Return how often each outcome occurred, and the failures, each as `format seed number: what`.
     """
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
@@ -209,7 +210,7 @@ def _short(found: Any) -> bool:
 
 
 def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
-    """Run `run_trial` in a separate process, so that a crash or a hang is detected and ended."""
+    """Run `run_trial` in a separate process, so that a crash or a hang is detected and the process terminated."""
     folder.mkdir()
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
@@ -225,7 +226,7 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
     except EOFError:
         process.join()
         hangs = process.exitcode == -getattr(signal, "SIGXCPU", 0)
-        return "wrong", "it hangs" if hangs else f"the process ended with {process.exitcode}"
+        return "wrong", "it hangs" if hangs else f"the process ended with exit code {process.exitcode}"
     process.join()
     return found
 
@@ -242,15 +243,15 @@ def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
     for outcome, number in sorted(outcomes.items()):
         yield f"{number:6d}  {outcome}"
     yield from wrong
-    yield f"{len(wrong)} of {sum(outcomes.values())} files went wrong"
+    yield f"{len(wrong)} of {sum(outcomes.values())} files failed"
 
 
 def main() -> int:
-    """Run the campaign; return 1 if something went wrong."""
+    """Run the campaign; return 1 if a file fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")
-    parser.add_argument("--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)")
+    parser.add_argument("--runs", type=int, default=300, help="number of readable files that are also run (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
     given = parser.parse_args()
     outcomes, wrong = campaign(given.count, given.runs, given.seed, first=given.first, progress=True)

@@ -1,7 +1,7 @@
-"""FMUs in graphs: a plant whose sampled PID is one of our FMUs equals the whole graph, to the last bit; and the cost of a tick.
+"""Check that a plant whose sampled PID is an exported FMU runs exactly like the whole graph, and measure the cost of a tick.
 
-`python -m campaigns.fmus --ticks N` exits with 1 if a run differs, or a tick takes 10 us of CPU time more than a tick in the
-graph. It needs the C compiler `cc`, on Linux.
+`python -m campaigns.fmus --ticks N` exits with 1 if a run differs, or if a tick takes over 10 us of CPU time more than a tick in
+the graph. It needs the C compiler `cc`, on Linux.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tests.models.fmu.units import CAN_BUILD, archive, block, built, pid_unit, p
 
 T_END = 0.2
 CLOCKS = ((1e-3, 0.0), (1e-3, 5e-4), (7e-4, 1e-4), (3e-4, 0.0))
-"""Periods and offsets, s; the reference jumps at tick 50."""
+"""Periods and offsets, s; the reference signal jumps at tick 50."""
 MOST = 10.0
-"""CPU microseconds that a tick may take beyond a tick of a controller in the graph."""
+"""CPU time, us, by which a tick of an FMU may exceed a tick of a controller in the graph."""
 
 
 def pid(period: float, offset: float = 0.0) -> Element:
-    """The controller in the graph."""
+    """Return the controller in the graph."""
     return signals.sampled_pid("pid", "error.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset)
 
 
 def difference(folder: Path, version: int, period: float, offset: float) -> float:
-    """Largest difference of a run with the unit from a run of the whole graph; NaN if their steps differ."""
+    """Return the largest difference between a run with the FMU and a run of the whole graph; NaN if their steps differ."""
     start = offset + 50 * period
     whole = compile_model(plant(pid(period, offset), "pid.y", start)).simulate(T_END, progress=False)
     unit = pid_unit(folder / "unit.fmu", version, period, offset)
@@ -47,7 +47,7 @@ def difference(folder: Path, version: int, period: float, offset: float) -> floa
 
 
 def microseconds(graph: Graph | Compiled, ticks: int) -> float:
-    """CPU time of a run per tick, the minimum of three."""
+    """Return the CPU time per tick of a run, the minimum of three."""
     compiled, spent = compile_model(graph) if isinstance(graph, Graph) else graph, []
     for _ in range(3):
         begin = time.process_time()
@@ -57,7 +57,7 @@ def microseconds(graph: Graph | Compiled, ticks: int) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare and time, and print both."""
+    """Compare and time the runs, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ticks", type=int, default=100_000)
     asked = parser.parse_args(arguments)
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         part = fmu_block(unit, inputs={"u.value": "error.y"}, outputs=["pid.y"], period=1e-3, name="unit")
         with_unit = microseconds(plant(part, "unit.pid.y"), asked.ticks)
         failures += with_unit - in_graph > MOST
-        print(f"unit of our PID, with its own time: {with_unit - in_graph:+.2f} us")
+        print(f"FMU of our PID, with its own time: {with_unit - in_graph:+.2f} us")
     return int(failures > 0)
 
 

@@ -1,9 +1,9 @@
-"""Functions of CasADi and JAX: their values and derivatives at random points, and a run of diffrax, against the kernels here.
+"""Compare the exported CasADi and JAX functions with the kernels, in values and derivatives, and a diffrax run with `simulate`.
 
-`python -m campaigns.functions [MODEL ...]` prints a table for ten models: the largest difference of the rates, relative to their
-size, at 100 points; of CasADi's Jacobian from differences of the kernels, and of JAX's derivatives, forwards and backwards, from
-CasADi's. Then it compares a run of diffrax and its gradient for a parameter with `simulate` and differences. It exits with 1
-beyond the bounds.
+`python -m campaigns.functions [MODEL ...]` prints, for ten models, the largest relative differences at 100 points: of the rates,
+of CasADi's Jacobian from finite differences of the kernels, and of JAX's forward and reverse derivatives from CasADi's. Then it
+compares a diffrax run, and its gradient with respect to a parameter, with `simulate` and finite differences. It exits with 1 if a
+bound is exceeded.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ VALUES, SLOPES, RUN, GRADIENT = 1e-14, 1e-8, 1e-9, 1e-6
 
 
 def differences(compiled: Compiled, points: int, seed: int = 0) -> dict[str, float]:
-    """Largest differences at points near the start, relative to the size of all rates or slopes at each point: of the rates by
-    CasADi ("values") and JAX ("callback", "xla"), of CasADi's Jacobian ("slopes"), and of JAX's, forwards and backwards."""
+    """Return the largest differences at points near the start, relative to the size of all rates or slopes at each point: of the
+    rates by CasADi ("values") and JAX ("callback", "xla"), of CasADi's Jacobian ("slopes"), and of JAX's Jacobian in forward and
+    reverse mode."""
     import jax
 
     jax.config.update("jax_enable_x64", True)
@@ -60,8 +61,8 @@ def differences(compiled: Compiled, points: int, seed: int = 0) -> dict[str, flo
 
 
 def with_diffrax(compiled: Compiled, t_end: float, changed: Mapping[str, float]) -> tuple[float, float]:
-    """Difference of the end of a run from `simulate`, relative to its size, and of the derivative of its first
-    state with respect to a parameter from a difference of runs here."""
+    """Return two relative errors of a diffrax run: of the final state compared with `simulate`, and of the derivative of the
+    first state with respect to a parameter compared with a finite difference of native runs."""
     import diffrax
     import jax
     import jax.numpy as jnp
@@ -89,7 +90,7 @@ def with_diffrax(compiled: Compiled, t_end: float, changed: Mapping[str, float])
 
 
 def main() -> int:
-    """Compare the models that are named, or all ten, and a run of diffrax."""
+    """Compare the named models (all ten by default), and a run of diffrax."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *NAMES], help="all by default")
     parser.add_argument("--points", type=int, default=100)

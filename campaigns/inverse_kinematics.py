@@ -1,6 +1,7 @@
-"""Inverse kinematics of public robots: random reachable poses, against as many starts of damped least squares in Pinocchio.
+"""Compare inverse kinematics of public robots with damped least squares in Pinocchio, at random reachable poses.
 
-`python -m campaigns.inverse_kinematics [POSES]` prints a row for each robot, and fails for a pose that Pinocchio alone reaches.
+Both use the same number of starts. `python -m campaigns.inverse_kinematics [POSES]` prints a row for each robot, and fails if
+Pinocchio alone reaches a pose.
 """
 
 from __future__ import annotations
@@ -29,19 +30,19 @@ ROBOTS = (
     ("baxter.urdf", "left_gripper"),
     ("/talos_full_v2.urdf", "gripper_left_base_link"),
 )
-"""File and link; "": the link with the most joints before it."""
+"""File and link; "" selects the link with the most joints between it and the base."""
 
 STARTS, STEPS, DAMPING, TOLERANCE = 200, 200, 1e-6, 1e-6
 
 
 def farthest(tree: Tree) -> str:
-    """Return the last link with the most joints before it."""
+    """Return the last link with the most joints between it and the base."""
     counts = [len(tree.sections.path(carrier)) for carrier in tree.sections.carrier]
     return tree.links[int(np.argmax(counts))].name
 
 
 def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits (n,); one turn for a joint without limits."""
+    """Return the limits (n,); one turn each way for a joint without limits."""
     lower, upper = tree.limits.T
     return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 
@@ -72,7 +73,8 @@ def reached_by_pinocchio(
 
 
 def compare(name: str, link: str, poses: int) -> tuple[Any, ...]:
-    """Return the row of a robot: reached by us, by Pinocchio, by Pinocchio alone, and our processor time for a pose, ms."""
+    """Return the row of a robot: numbers of goals reached by this project, by Pinocchio, and by Pinocchio alone, and this
+    project's CPU time per goal, ms."""
     path = public_urdf(name)
     robot = read_urdf(path, meshes=False)
     tree, names = robot.tree, [joint.name for joint in robot.joints]

@@ -1,6 +1,6 @@
 """Laws of invariance on random graphs: `python -m campaigns.laws --count 2000 --seed 0`.
 
-A graph that is written in another way, or in other units, has the same physics, or is refused for the same reason.
+A graph that is written in another way, or in other units, must have the same physics, or be refused for the same reason.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, d
 from campaigns.processes import Progress, each
 
 AGREES = 1e-8
-"""Largest relative difference of energies and powers: rounding in graphs whose matrices are well conditioned."""
+"""Largest relative difference of energies and powers: rounding error in graphs whose matrices are well conditioned."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a random graph ("runs", or the codes of its refusal), and the laws under which it differs, and how."""
+    """Result of a random graph ("runs", or the codes of its refusal), and the laws that it violates, with the differences."""
 
     seed: int
     kind: str
@@ -32,7 +32,7 @@ class Found:
 
 
 def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
-    """Energy of, and power into, the counterpart of every original part; or the codes of a refusal."""
+    """Return the energy of, and the power into, the counterpart of every original part; or the codes of a refusal."""
     try:
         compiled = compile_model(built(d), backend="numpy")
     except ModelError as error:
@@ -56,7 +56,7 @@ def difference(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> st
 
 
 def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
-    """The random graph of a seed under some laws."""
+    """Check the random graph of a seed under some laws."""
     d = drawn(np.random.default_rng(seed))
     one, mine = physics(d)
     differs = []
@@ -71,7 +71,7 @@ def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
 
 
 def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Found]:
-    """Check `count` graphs, from a seed on, under all laws; with `processes` > 0 in that many further processes."""
+    """Check `count` graphs, starting with a seed, under all laws; `processes` > 0 is the number of worker processes."""
     found: list[Found] = []
     watched = Progress(count, "graphs", shown=progress)
     for one in each(under_laws, range(first, first + count), processes):

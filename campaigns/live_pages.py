@@ -1,7 +1,8 @@
 """Live pages of all examples in Chromium: `python -m campaigns.live_pages [--out FOLDER] [NAME ...]`.
 
-Each page is written, opened from its file at two widths, and run with every slider at both ends: the console stays silent, no
-network request is made, nothing extends beyond the window. A row gives size, steps, and the times to write and to run the page.
+Each page is written, opened from its file at two widths, and run with every slider at both ends: the console must stay silent, no
+network request may be made, and nothing may extend beyond the window. A row gives size, steps, and the times to write and to run
+the page.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ READY = """new Promise((done, no) => {
   wait(); setTimeout(no, 60000); })"""
 ENDS = """live.S.live
 .flatMap(({ index, low, high }) => [low, high].map(value => live.run([[index, value]]))).map(run => run.wrong)"""
-HEAD = "| example | page, KB | made, s | steps | browser, ms | ends of sliders that end early |\n" + 6 * "|---" + "|"
+HEAD = "| example | page, KB | written, s | steps | browser, ms | slider ends where the run ends early |\n" + 6 * "|---" + "|"
 
 
 def row(name: str, folder: Path, window: Browser) -> str:
-    """Make and open one page, and return its row."""
+    """Write and open one page, and return its row."""
     begin = time.process_time()
     path = PAGES[name]().write(folder / f"{name}.html")
     made = time.process_time() - begin

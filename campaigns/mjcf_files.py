@@ -1,4 +1,4 @@
-"""MJCF files of a folder and random ones, against MuJoCo: poses, mass matrix, bias and passive forces, limits.
+"""Compare MJCF files of a folder and random MJCF files with MuJoCo: poses, mass matrix, bias and passive forces, limits.
 
 `python -m campaigns.mjcf_files [FOLDER] [--random N]` prints files and reasons as tables.
 """
@@ -22,7 +22,7 @@ from campaigns.urdf_files import plain, reasons_of
 from screws import quaternion
 
 SAMPLES = 3
-"""Configurations of each robot."""
+"""Number of random configurations of each robot."""
 
 
 class Judge:
@@ -41,7 +41,7 @@ class Judge:
         self.joints = self._joints()
 
     def _names(self) -> dict[str, int]:
-        """Return the links of the bodies -> their numbers; bodies without a name get the reader's names."""
+        """Return the map from links to the numbers of their bodies; bodies without a name get the reader's names."""
         names = [self.model.body(b).name for b in range(self.model.nbody)]
         taken, links = {plain(name) for name in names if name}, dict[str, int]()
         for b, name in enumerate(names):
@@ -149,7 +149,7 @@ def compare(robot: Robot, path: Path, rng: np.random.Generator) -> dict[str, flo
 
 
 def random_file(rng: np.random.Generator) -> str:
-    """Return a random MJCF file: a tree with classes of defaults, frames, several joints a body, all solids."""
+    """Return a random MJCF file: a tree with default classes, frames, several joints per body, and all solids."""
     radian = rng.random() < 0.5
     angle = 1.0 if radian else 180.0 / np.pi
 

@@ -1,13 +1,13 @@
-"""Units in model exchange: FMPy's CVODE integrates them, against the native run.
+"""FMUs in model exchange: FMPy's CVODE integrates them, and the results are compared with native runs.
 
-`python -m campaigns.model_exchange [MODEL ...] [--version 2]` writes each model as a unit, integrates it at a relative tolerance
+`python -m campaigns.model_exchange [MODEL ...] [--version 2]` writes each model as an FMU, integrates it at a relative tolerance
 of 1e-9 and compares all states, at a hundred times, with a native run at a far smaller tolerance. An error is relative to the
-size of the state: its largest absolute value in the run, or the unit's nominal value, if that is larger. An instant is a time,
-other than the start, at which the importer lets the unit handle events or ticks.
+size of the state: its largest absolute value in the run, or the FMU's nominal value, if that is larger. An instant is a time,
+other than the start, at which the importer lets the FMU handle events or ticks.
 
-Then four models that are known from other collections of units follow: a bouncing ball, Van der Pol's oscillator, exponential
-decay and a counter. FMPy's CVODE integrates the unit, and the same equations written down plainly, both at a relative tolerance
-of 1e-12.
+Then four models that are known from other collections of FMUs follow: a bouncing ball, Van der Pol's oscillator, exponential
+decay and a counter. FMPy's CVODE integrates the FMU, and the same equations as plain functions, both at a relative tolerance of
+1e-12.
 
 It exits with 1 if an error is above 1e-6, or above 1e-9 for these four.
 """
@@ -31,7 +31,7 @@ from tests.export.live_models import CASES
 
 POINTS = 100
 _TIGHT = {"eggs": 1e-11}
-"""Relative tolerance of the native run, if 1e-12 is below the rounding of rates."""
+"""Relative tolerance of the native run, if 1e-12 is below the rounding error of the rates."""
 
 
 def states_of(path: Path) -> list[str]:
@@ -46,14 +46,15 @@ def states_of(path: Path) -> list[str]:
 
 
 def exchanged(path: Path, t_end: float, names: list[str], tolerance: float) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
-    """Integrate a unit; return times (rows,), values before events (rows, n), the number of instants, and the nominals (n,)."""
+    """Integrate an FMU; return times (rows,), values before events (rows, n), the number of instants, and the nominal values
+    (n,)."""
     import fmpy
     from fmpy import sundials
 
     nominals = list[np.ndarray]()
 
     class Solver(sundials.CVodeSolver):  # type: ignore[misc]
-        """CVODE, which also keeps the nominals."""
+        """CVODE solver that also records the nominal values."""
 
         def __init__(self, nx: int, **given: Any) -> None:
             super().__init__(nx=nx, **given)
@@ -90,7 +91,7 @@ def compared(name: str, folder: Path, version: int) -> bool:
 
 
 def ball() -> Graph:
-    """A ball falls from 1 m and loses 30 % of its speed at each bounce."""
+    """Return the graph of a ball that falls from 1 m and loses 30 % of its speed at each bounce."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.7)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
@@ -100,13 +101,13 @@ def ball() -> Graph:
 
 
 def decay() -> Graph:
-    """x' = -x, from 1."""
+    """Return the graph of x' = -x, from 1."""
     graph, voltage = Graph("decay"), J0("v")
     return graph.connect(voltage, C("x", capacitance=1.0, initial=1.0)).connect(voltage, R("r", resistance=1.0))
 
 
 def counter() -> Graph:
-    """A number that grows by 1 each second."""
+    """Return the graph of a number that grows by 1 each second."""
     graph = decay()
     graph, update = decay(), ("next", lambda n: n + 1.0, ["n"])
     graph.add(Block("counter", [update], states={"n": 1.0}, updates={"n": "next"}, period=1.0, offset=1.0))
@@ -120,7 +121,7 @@ class Plain:
         self.rates, self.x, self.restitution = rates, np.array(start), restitution
 
     def run(self, times: np.ndarray, tolerance: float) -> np.ndarray:
-        """Return the first state at times (rows,), integrated as FMPy integrates a unit."""
+        """Return the first state at times (rows,), integrated as FMPy integrates an FMU."""
         from fmpy.sundials import CVodeSolver
 
         n, given = len(self.x), self.restitution is not None
@@ -166,7 +167,7 @@ class Plain:
 
 
 def van_der_pol() -> Graph:
-    """Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x."""
+    """Return the graph of Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x."""
     graph, v = Graph("Van der Pol"), J1("v")
     force = Se("f", lambda x, v, mu: mu * (1 - x * x) * v, signals=["c.q", "m.flow"], parameters={"mu": 1.0})
     return graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(force, v)
@@ -183,11 +184,11 @@ TWINS: dict[str, tuple[Callable[[], Graph], float, str, Callable[[np.ndarray], n
     "decay": (decay, 10.0, "x.q", lambda t: Plain(lambda x: [-x[0]], [1.0]).run(t, 1e-12)),
     "counter": (counter, 9.5, "counter.n", lambda t: 1.0 + np.floor(t)),
 }
-"""Models, the end of the run (s), the compared value, and the same model by plain equations."""
+"""Models, the end of the run (s), the compared value, and the same model as plain equations."""
 
 
 def twin(name: str, folder: Path, version: int) -> bool:
-    """Print the row of a twin; return whether both agree."""
+    """Print the row of an FMU and its plain equations; return whether both agree."""
     graph, t_end, value, plain = TWINS[name]
     unit = fmu(graph(), folder / "unit.fmu", t_end=t_end, version=version, name="unit", progress=False)
     t, x, _, _ = exchanged(unit.path, t_end, [value], 1e-12)
@@ -200,7 +201,7 @@ def twin(name: str, folder: Path, version: int) -> bool:
 
 
 def main() -> int:
-    """Compare the models that are named, or all, and the twins."""
+    """Compare the named models (all by default), including the models with plain equations in `TWINS`."""
     os.environ.setdefault("SCREWBOND_PROCESSOR", "baseline")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *CASES, *TWINS], help="all by default")
@@ -210,7 +211,7 @@ def main() -> int:
     fine = True
     with tempfile.TemporaryDirectory() as folder:
         if set(asked) & set(CASES):
-            print("| model | error by size | by largest value | instants | native ones, after the start | ticks |")
+            print("| model | error by size | by largest value | instants | native instants after the start | ticks |")
             print("|---|---|---|---|---|---|")
         for name in CASES:
             fine &= name not in asked or compared(name, Path(folder), given.version)

@@ -1,4 +1,4 @@
-"""Mutated files of models: each is refused with a code, or gives a model that runs the same, bit by bit, after it is saved.
+"""Mutated model files: each must be refused with a code, or load as a model whose run is bit-identical after saving.
 
 There must be no traceback, hang or excessive memory: `python -m campaigns.model_files --count 10000 --seed 1`.
 """
@@ -27,16 +27,16 @@ from campaigns.saved import unequal
 from campaigns.small_models import SMALL
 
 LONGEST = 60
-"""Processor time (s) after which reading and compiling a file is called a hang; nothing in the suite depends on it."""
+"""CPU time (s) after which reading and compiling a file counts as a hang; nothing in the suite depends on it."""
 MEMORY = 3 << 30
-"""Bytes of address space that a trial may take in addition to what its process has."""
+"""Address space, bytes, that a trial may take in addition to what its process has."""
 STEPS = 30
 """Maximum number of steps of a run, in Python."""
 
 
 @functools.cache
 def seed_text(name: str) -> str:
-    """The file of a small model."""
+    """Return the file of a small model."""
     return dump_model(SMALL[name]())
 
 
@@ -48,14 +48,14 @@ def mutant(name: str, seed: int, number: int) -> bytes:
 
 
 def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
-    """Read, compile and run a mutated file: (job, "run" | "the same" | a code | "wrong", what happened)."""
+    """Read, compile and run a mutated file; return (job, "run" | "the same" | a code | "wrong", what happened)."""
     data = mutant(*job)
     with limited():
         return job, *outcome(data, job[0])
 
 
 def differences(model: Model) -> list[str]:
-    """Return the differences between the run of a model and the run of its file, whether it completes or is refused."""
+    """Return the differences between the run of a model and the run of its file, each completed or refused."""
     text = dump_model(model)
     again = parse_model(text)
     found = [] if dump_model(again) == text else ["the text"]
@@ -98,7 +98,7 @@ def outcome(data: bytes, name: str) -> tuple[str, str]:
 
 
 class limited:
-    """Context that ends its block with an exception if it takes too long or too much memory."""
+    """Context manager that raises an exception if its block uses too much time or memory."""
 
     def __enter__(self) -> None:
         self.memory = resource.getrlimit(resource.RLIMIT_AS)
@@ -119,7 +119,7 @@ def _late(*_: object) -> None:
 def campaign(
     count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False
 ) -> tuple[Counter[str], list[tuple[tuple[str, int, int], str]]]:
-    """Outcomes of `count` mutated files, from number `first` on, and those that went wrong."""
+    """Return the outcomes of `count` mutated files, starting with number `first`, and the failures."""
     names = list(SMALL)
     jobs = [(names[number % len(names)], seed, number) for number in range(first, first + count)]
     outcomes, wrong, watched = Counter[str](), [], Progress(count, "files", shown=progress)
@@ -138,7 +138,7 @@ def lines(outcomes: Counter[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the campaign; return 1 if something went wrong."""
+    """Run the campaign; return 1 if a file fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")

@@ -1,6 +1,6 @@
-"""Random mutations of the content of a model file, as JSON, which leave it almost a model.
+"""Random mutations of the JSON content of a model file that leave it almost valid.
 
-Files mutated blindly are mostly refused early; these get further. The content is changed in place.
+Most blindly mutated files are refused early; these mutations get further. The content is changed in place.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ NUMBERS: tuple[Any, ...] = (
     0, 1, -1, 2, 1000, 10**6, 2**31, 2**53, 2**63 - 1, 2**63, 10**15, 10**39, 0.0, -0.0, 0.5, 1e308, -1e308, 5e-324, 1e-320,
     1e200, 1e-200, 1.0 + 1e-15, "inf", "-inf", "nan", "Infinity", "1", True, None,
 )  # fmt: skip
-"""Values put where a number or a count is expected."""
+"""Values inserted where a number or a count is expected."""
 NAMES = (
     *WORDS, "time", "mode", "ω", "größe", "m.p", "a b", "it's", 'say "q"', "a -> b:effort", "x'", "-x", "$is", "1", "effort",
     "initial", "nan", "None", "__class__", "\\alpha_{1}", "%s", "{0}", "a/b", "\u202e", "Ω" * 300,
 )  # fmt: skip
-"""Names put on parts of a model."""
+"""Names given to parts of a model."""
 PARTS: tuple[Any, ...] = (
     [],
     {},
@@ -38,11 +38,11 @@ PARTS: tuple[Any, ...] = (
     {"$is": "Model"},
     {"$map": [["a", 1]]},
 )
-"""Other values put anywhere."""
+"""Values of other types, inserted anywhere."""
 
 
 def exchanged(whole: Content, rng: random.Random) -> None:
-    """Replace a value with another of the same kind, change a number, or delete a value."""
+    """Replace a value with another of the same type, change a number, or delete a value."""
     table: dict[type, list[tuple[Any, Any]]] = {}
     for home, key in homes(whole):
         table.setdefault(type(home[key]), []).append((home, key))
@@ -58,8 +58,8 @@ def exchanged(whole: Content, rng: random.Random) -> None:
 
 
 def in_a_formula(whole: Content, rng: random.Random) -> None:
-    """Change a formula: another operation, a step that reads itself or a later step, steps left out, doubled, exchanged,
-    differentiated; other shapes, constants and results."""
+    """Change a formula: use another operation; make a step read itself or a later step; omit, duplicate, swap or differentiate
+    steps; use other shapes, constants and results."""
     formula = rng.choice(list(whole["formulas"].values()))
     steps, results = formula["steps"], formula["results"]
     count = sum(map(_size, formula["arguments"])) + len(steps)
@@ -100,7 +100,7 @@ def in_a_formula(whole: Content, rng: random.Random) -> None:
 
 
 def in_an_operation(whole: Content, rng: random.Random) -> None:
-    """Change an operation: another formula, another kind, no formula, unknown texts and modes."""
+    """Change an operation: use another formula or kind, no formula, or unknown strings and modes."""
     operation = rng.choice(whole["operations"])
     changes: tuple[Callable[[], Any], ...] = (
         lambda: operation.update(formula=rng.choice(list(whole["formulas"]))),
@@ -115,7 +115,7 @@ def in_an_operation(whole: Content, rng: random.Random) -> None:
 
 
 def in_a_record(whole: Content, rng: random.Random) -> None:
-    """Change a record: another kind, fields of another record, a missing field, or a value of another type."""
+    """Change a record: use another kind or fields of another record, omit a field, or give a value another type."""
     records = [home[key] for home, key in homes(whole["model"]) if isinstance(home[key], dict) and home[key]]
     record, other = rng.choice(records), rng.choice(records)
     kind = RECORDS.get(record.get("$is", "")) or rng.choice(list(RECORDS.values()))
@@ -132,7 +132,7 @@ def in_a_record(whole: Content, rng: random.Random) -> None:
 
 
 def in_a_number(whole: Content, rng: random.Random) -> None:
-    """Change a number, a count or an array: extreme values, another shape, or by the mode of an automaton."""
+    """Change a number, a count or an array: use extreme values, use another shape, or make the value depend on a mode."""
     model = whole["model"]
     places = [(home, key) for home, key in homes(model) if isinstance(home[key], (int, float)) or key in ("value", "initial")]
     home, key = rng.choice(places)
@@ -149,7 +149,8 @@ def in_a_number(whole: Content, rng: random.Random) -> None:
 
 
 def renamed(whole: Content, rng: random.Random) -> None:
-    """Rename an element, automaton or parameter wherever it appears, so that the file is still a model; or only once."""
+    """Rename an element, automaton or parameter wherever it appears, so that the file is still a model; or in one position
+    only."""
     model = whole["model"]
     names = [*model["elements"], *model.get("automata", {})]
     names += [name for element in model["elements"].values() for name in element.get("parameters", {})]
@@ -179,7 +180,7 @@ def _size(shape: Any) -> int:
 def _replaced(whole: Content, text: str) -> None:
     try:
         found = json.loads(text)
-    except ValueError:  # the new name broke the text
+    except ValueError:  # the new name made the text invalid
         return
     whole.clear()
     whole.update(found)
@@ -189,23 +190,17 @@ KINDS: tuple[Callable[[Content, random.Random], None], ...] = (
     exchanged, exchanged, exchanged, in_a_formula, in_a_formula, in_an_operation, in_a_record, in_a_record, in_a_number, renamed,
     about_itself,
 )  # fmt: skip
-"""Mutations; those that find more appear more than once."""
+"""Mutations; those that find more faults appear more than once."""
 
 
 def of_a_model(data: bytes, rng: random.Random) -> bytes:
-    """One to four mutations of a file."""
+    """Apply one to four mutations to a file."""
     whole = json.loads(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         kind = rng.choice(KINDS)
         before = copy.deepcopy(whole)
         try:
             kind(whole, rng)
-        except (
-            TypeError,
-            KeyError,
-            IndexError,
-            ValueError,
-            AttributeError,
-        ):  # the last mutation has left nothing to change there
+        except (TypeError, KeyError, IndexError, ValueError, AttributeError):  # the last mutation left nothing to change there
             whole = before
     return json.dumps(whole).encode()

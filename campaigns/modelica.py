@@ -1,9 +1,10 @@
-"""Models as Modelica, run by rumoca and compared with the run here: known ones, the gallery, and random graphs.
+"""Export models to Modelica, run them with rumoca, and compare the results with native runs.
 
-`python -m campaigns.modelica [MODEL ...]` prints a table: lines of the source, and the largest difference of all states at all
-samples, relative to the size of each state, before and after the events at sample times; or the code of the refusal. `--write`
-writes its rows into docs/modelica.md. `--count N --seed S` draws random graphs until N of them can be exported as Modelica and
-run here, and counts them by verdict. Each model has 60 s of CPU time. It exits with 1 if a model differs or fails.
+`python -m campaigns.modelica [MODEL ...]` prints a table for these models, by default all of `campaigns.exports`: lines of the
+source, and the largest difference of all states at all samples, relative to the size of each state, before and after the events
+at sample times; or the code of the refusal. `--write` writes the rows into docs/modelica.md. `--count N --seed S` draws random
+graphs until N of them can be exported as Modelica and run natively, and counts them by verdict. Each model has 60 s of CPU time.
+It exits with 1 if a model differs or fails.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ ABSOLUTE = 1e-14
 SECONDS = 60.0
 """Total CPU time that a model may take."""
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
-"""Methods of rumoca with their tolerances, in the order of trial: the implicit one if the explicit one fails, with a larger
-tolerance if rumoca finds its own interpolation too coarse for the smaller one."""
+"""Methods of rumoca with their tolerances, in the order tried: the explicit method; the implicit method if that fails; the
+implicit method with a larger tolerance if rumoca finds its own interpolation too coarse for the smaller tolerance."""
 COMPARED = ("agrees", "differs", "failed", "timed out")
-"""Verdicts on a model that is exported as Modelica and runs here."""
+"""Verdicts on a model that is exported as Modelica and runs natively."""
 INSTANT = 1e-10
-"""Fraction of a run within which tools place an event at one instant."""
+"""Fraction of a run: rows closer than this belong to the same instant."""
 PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
 HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
@@ -61,7 +62,8 @@ class Verdict(NamedTuple):
 
 
 def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, method: tuple[str, float]) -> list[np.ndarray]:
-    """Rows of states (rows, n) of a run by rumoca at each time of a grid: one, or those before and after an event."""
+    """Return the rows of states (rows, n) of a rumoca run at each time of a grid: one row, or the rows before and after an
+    event."""
     import rumoca
 
     errors = [str(each) for each in rumoca.validate_source(source) if "error" in str(each)]
@@ -87,11 +89,12 @@ def difference(
     method: tuple[str, float] = METHODS[0],
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> float:
-    """Largest difference from the run here, relative to the size of each state along it; nan if that run ends early.
+    """Return the largest difference from the native run, relative to the size of each state along it; nan if that run ends early.
 
-    A state that is zero by symmetry is noise: the size of a state is at least a million times the difference of two runs here, or
-    the judge's absolute tolerance. If the judge has rows before and after an event at a sample, both are compared. For an event
-    that rounding puts on either side of a sample, it has a single row, which may be the state before or after.
+    A state that is zero by symmetry is rounding error: the size of a state is at least a million times the difference of two
+    native runs, or the absolute tolerance of rumoca. If rumoca gives rows before and after an event at a sample, both are
+    compared. If rounding puts the event on either side of a sample, rumoca gives a single row, which may be the state before or
+    after.
     """
     source = modelica_source(compiled)
     grid = np.linspace(0.0, t_end, samples)
@@ -122,7 +125,7 @@ def verdict(
     method: tuple[str, float] = METHODS[0],
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Verdict:
-    """Judge a model by one method of rumoca."""
+    """Check a model with one method of rumoca."""
     try:
         compiled = compile_model(make(), progress=False)
     except ModelError:
@@ -135,7 +138,7 @@ def verdict(
         gap = difference(compiled, t_end, method=method, settings=settings)
     except ModelError:
         return Verdict("ends early", lines)
-    except Exception as error:  # whatever the judge raises
+    except Exception as error:  # whatever rumoca raises
         return Verdict("failed", lines, remark=f"{type(error).__name__}: {str(error)[:300]}")
     if np.isnan(gap):
         return Verdict("ends early", lines)
@@ -153,7 +156,7 @@ def _send(
 
 
 def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
-    """Judge a model in a separate process, which ends when its time is over; by each method, until one agrees."""
+    """Check a model in a separate process with a time limit, by each method until one agrees."""
     context = multiprocessing.get_context("fork")
     found = Verdict("timed out")
     for method in METHODS:
@@ -174,12 +177,13 @@ def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any]
 
 
 def trial(seed: int, number: int) -> Verdict:
-    """Verdict on a random graph."""
+    """Return the verdict on a random graph."""
     return verdict(lambda: drawn(seed, number).graph, T_END)
 
 
 def random_graphs(count: int, seed: int) -> collections.Counter[str]:
-    """Draw graphs until `count` of them can be exported as Modelica; print those that do not agree, and count all verdicts."""
+    """Draw graphs until `count` of them can be exported as Modelica; print the graphs that do not agree, and count all
+    verdicts."""
     counts: collections.Counter[str] = collections.Counter()
     for number in itertools.count():
         found = limited(lambda number=number: drawn(seed, number).graph, T_END)  # type: ignore[misc]
@@ -192,7 +196,7 @@ def random_graphs(count: int, seed: int) -> collections.Counter[str]:
 
 
 def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
-    """Yield the row of each model and its verdict, as they come."""
+    """Yield the row of each model and its verdict, as soon as they are known."""
     for name in names:
         make, t_end, settings = MODELS[name]
         found = limited(make, t_end, settings)
@@ -201,17 +205,17 @@ def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
 
 
 def verdicts(rows: Sequence[str]) -> str:
-    """The count of each verdict in the rows of a table."""
+    """Return the count of each verdict in the rows of a table."""
     kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in rows)
     words = {"agrees": "in agreement", "differs": "different", "refused, E663": "refused (E663)"}
     return f"{len(rows)} models: {', '.join(f'{count} {words.get(kind, kind)}' for kind, count in kinds.most_common())}."
 
 
 def main() -> int:
-    """Judge the models that are named, or all, or random graphs."""
+    """Check the named models (all by default), or random graphs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *MODELS], help="all by default")
-    parser.add_argument("--count", type=int, default=0, help="judge this many random graphs instead")
+    parser.add_argument("--count", type=int, default=0, help="check this many random graphs instead")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write the table into the page")
     asked = parser.parse_args()

@@ -1,9 +1,9 @@
-"""Random models of ideal elements against independent programs: `python -m campaigns.modes --count 500 --seed 0`.
+"""Compare random models of ideal elements with independent programs: `python -m campaigns.modes --count 500 --seed 0`.
 
-Networks of diodes, switches, R, L, C and sources against loop analysis with complementarity; rows, trees and drives of masses
-with dry friction against Moreau's time stepping; linkages of redundant joints with friction, stops and locks against models of
-one coordinate. A refusal is right if the judge finds no solution. `--store FILE` keeps each verdict as a line of JSON, from which
-an interrupted campaign continues; `--shrink` looks for the smallest case of each cause.
+Networks of diodes, switches, R, L, C and sources are compared with loop analysis with complementarity; rows, trees and drives of
+masses with dry friction, with Moreau's time stepping; linkages of redundant joints with friction, stops and locks, with models of
+one coordinate. A refusal is right if the independent program finds no solution. `--store FILE` keeps each verdict as a line of
+JSON, from which an interrupted campaign continues; `--shrink` looks for the smallest case of each cause.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from campaigns.ideal.verdicts import FAMILIES, KINDS, Verdict, judged
 from campaigns.processes import Progress
 
 LONGEST_WAIT = 1800.0
-"""Wall time (s) after which a case that takes no CPU time is called a hang."""
+"""Wall time (s) after which a case that takes no CPU time counts as a hang."""
 SEEDS = 6
 """Number of seeds that the table lists for a cause."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A case by its family and seed, and its verdict."""
+    """A case, identified by its family and seed, and its verdict."""
 
     family: str
     seed: int
@@ -57,7 +57,7 @@ def drawn(family: str, seed: int, largest: int) -> Case:
 
 
 def apart(case: Case) -> Verdict:
-    """Judge a case in a separate process, which is ended when it takes too much CPU time."""
+    """Run and check a case in a separate process, which is terminated if it takes too much CPU time."""
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_report, args=(there, case))
@@ -84,7 +84,8 @@ def _report(there: Any, case: Case) -> None:
 
 
 def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Path | None = None) -> Iterator[Trial]:
-    """Judge the cases of all seeds, first those in the store; only a quarter as many linkages, which take longest."""
+    """Check the cases of all seeds, starting with those in the store; check only a quarter as many linkages, since they take
+    longest."""
     known = {(trial.family, trial.seed): trial for trial in stored(store)}
     for family in families:
         chosen = seeds[: max(1, len(seeds) // 4)] if family == "linkages" else seeds
@@ -100,7 +101,7 @@ def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Pat
 
 
 def stored(store: Path | None) -> list[Trial]:
-    """Read a store; a last line that was cut off is left out."""
+    """Read a store; omit an incomplete last line."""
     if store is None or not store.exists():
         return []
     lines = store.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -108,7 +109,7 @@ def stored(store: Path | None) -> list[Trial]:
 
 
 def shrunk(case: Case, verdict: Verdict, tries: int = 60) -> Case:
-    """Leave out parts as long as the verdict and its cause stay, with at most `tries` trials."""
+    """Leave out parts as long as the verdict and its cause stay the same, with at most `tries` trials."""
     shows = True
     while shows:
         shows = False
@@ -135,7 +136,7 @@ def table(trials: list[Trial]) -> Iterator[str]:
 
 
 def causes(trials: list[Trial]) -> dict[tuple[str, str, str], list[int]]:
-    """Return the seeds of each family, verdict and cause except "right", the most frequent first."""
+    """Return the seeds by family, verdict (other than "right") and cause, the most frequent first."""
     found: dict[tuple[str, str, str], list[int]] = {}
     for trial in trials:
         if trial.verdict.kind != "right":
@@ -144,13 +145,13 @@ def causes(trials: list[Trial]) -> dict[tuple[str, str, str], list[int]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the campaign; return 1 if something failed."""
+    """Run the campaign; return 1 if a case fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=500, help="cases of a family; of linkages, a quarter (default %(default)d)")
+    parser.add_argument("--count", type=int, default=500, help="cases per family, a quarter for linkages (default %(default)d)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first case (default %(default)d)")
     parser.add_argument("--family", choices=list(FAMILIES), action="append", help="default: all")
     parser.add_argument("--largest", type=int, default=8, help="masses in a row, at most (default %(default)d)")
-    parser.add_argument("--store", type=Path, help="file of JSON lines to which verdicts are added")
+    parser.add_argument("--store", type=Path, help="file of JSON lines to which verdicts are appended")
     parser.add_argument("--shrink", action="store_true", help="look for the smallest case of each cause")
     given, _ = parser.parse_known_args(arguments)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,9 +1,9 @@
 """Tests on mutants, in forks of one pytest session that has collected them once.
 
-One fork runs all tests on the project itself, with probes in its machine code, and records which statements each test executes.
-For each mutant, another fork plants it in memory and runs the tests that execute the mutated statement, those that kill most per
-second first. Machine code is not optimised, which does not change its results and compiles ten times faster; only the mutant's
-code is new.
+One fork runs all tests on the unmutated project, with probes in its machine code, and records which statements each test
+executes. For each mutant, another fork loads it in memory and runs the tests that execute the mutated statement, those that kill
+most mutants per second first. The machine code is not optimised: its results are the same, and it compiles ten times faster. Only
+the mutant's code is new.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Statement = tuple[str, int]
 """Name of a function with its module, and the line of a statement in it."""
 Tell = Callable[[Any], None]
 SLACK, FACTOR = 8.0, 10.0
-"""Limit SLACK + FACTOR times its process time on the project itself, s, beyond which a test counts as endless and kills a
-mutant."""
+"""Time limit of a test, s: SLACK + FACTOR times its CPU time on the unmutated project. A test that exceeds it counts as endless,
+and the mutant as killed."""
 
 
 class Recorded(NamedTuple):
-    """A test on the project itself: its process time, s, the statements that it executes, and whether it fails."""
+    """A test on the unmutated project: its CPU time, s, the statements that it executes, and whether it fails."""
 
     time: float
     executed: frozenset[Statement]
@@ -103,8 +103,8 @@ def plant(mutant: Mutant) -> None:
 
 
 class Codes:
-    """Machine code of the solvers by its writer, with the names of the functions in it; only code of a changed function is
-    compiled again."""
+    """Machine code of the solvers by the function that writes it, with the names of the functions in it; only code of a changed
+    function is compiled again."""
 
     def __init__(self) -> None:
         self.ready: dict[tuple[str, ...], tuple[set[str], tuple[bytes, Sequence[str]]]] = {}
@@ -175,7 +175,7 @@ def probed(functions: Iterable[Any]) -> Callable[[], frozenset[Statement]]:
 
 
 def in_fork(task: Callable[[Tell], None]) -> Iterator[Any]:
-    """Run a task in a fork of this process, without output, and yield its reports until it ends or dies."""
+    """Run a task in a fork of this process, without output, and yield its reports until the process ends."""
     context = multiprocessing.get_context("fork")
     receiving, sending = context.Pipe(duplex=False)
     child = context.Process(target=_silent, args=(task, sending.send))
@@ -195,7 +195,8 @@ def _silent(task: Callable[[Tell], None], tell: Tell) -> None:
 
 
 def failures(items: Sequence[pytest.Item], limits: Mapping[str, float]) -> Iterator[tuple[str, bool]]:
-    """Run tests; yield the name of each, and whether it fails. A test beyond its limit, s of process time, ends the process."""
+    """Run tests; yield the name of each test and whether it fails. A test that exceeds its limit (CPU time, s) ends the
+    process."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     for item, following in zip(items, [*items[1:], None], strict=True):
         signal.setitimer(signal.ITIMER_PROF, limits.get(item.nodeid, 0.0))
@@ -205,7 +206,7 @@ def failures(items: Sequence[pytest.Item], limits: Mapping[str, float]) -> Itera
 
 
 def record(items: Sequence[pytest.Item], functions: Sequence[Any]) -> dict[str, Recorded]:
-    """Return the record of each test on the project itself, by its name."""
+    """Return the record of each test on the unmutated project, by name."""
 
     def run(tell: Tell) -> None:
         executed = probed(functions)
@@ -223,15 +224,15 @@ def _function(name: str) -> str:
 
 
 class Trials:
-    """Trials of mutants by the tests of a session. The tests that kill are counted, and come first in the next trial."""
+    """Trials of mutants by the tests of a session. Tests that killed mutants run first in the next trial."""
 
     def __init__(self, items: Sequence[pytest.Item], recorded: Mapping[str, Recorded], codes: Codes):
         self.items, self.recorded, self.codes = items, recorded, codes
         self.kills = Counter[str]()
 
     def chosen(self, mutant: Mutant) -> list[pytest.Item]:
-        """Return the tests that execute a mutated statement, those that kill most per second first; kills of a test with other
-        parameters count less."""
+        """Return the tests that execute a mutated statement, sorted by mutants killed per second; further cases of one
+        parametrised test count less."""
         new = Recorded(0.0, frozenset({mutant.statement}), False)
         known = {item.nodeid: self.recorded.get(item.nodeid, new) for item in self.items}
         able = [name for name, test in known.items() if mutant.statement in test.executed and not test.failed]
@@ -246,7 +247,8 @@ class Trials:
         return sorted((item for item in self.items if item.nodeid in seen), key=lambda item: -worth(item.nodeid))
 
     def verdict(self, mutant: Mutant, longest: float) -> Verdict:
-        """Return the verdict of the tests on a mutant; tests beyond a total process time of `longest`, s, do not run."""
+        """Return the verdict of the tests on a mutant; once their recorded CPU time exceeds `longest`, s, the remaining tests are
+        not run."""
         able, chosen, total = self.chosen(mutant), list[pytest.Item](), 0.0
         limits = {item.nodeid: SLACK + FACTOR * self.time(item) for item in able}
         for item in able:
@@ -269,5 +271,5 @@ class Trials:
         return Verdict(killer, len(told), len(able), told[-1][2] if told else 0.0)
 
     def time(self, item: pytest.Item) -> float:
-        """Return the process time of a test, s; 0 if it is not recorded."""
+        """Return the CPU time of a test, s; 0 if it is not recorded."""
         return self.recorded[item.nodeid].time if item.nodeid in self.recorded else 0.0

@@ -76,14 +76,14 @@ def _is_kernel(function: object) -> bool:
 
 
 def mutations(function: ast.FunctionDef) -> list[tuple[int, int]]:
-    """Return the mutations of a function: the number of a node in the walk of its tree, and the number of a mutation of this
-    node."""
+    """Return the mutations of a function as pairs: the index of a node in a walk of its syntax tree, and the index of a mutation
+    of that node."""
     nodes = enumerate(ast.walk(function))
     return [(index, choice) for index, node in nodes for choice in range(3) if _mutate(copy.copy(node), choice)]
 
 
 def mutated(function: ast.FunctionDef, mutation: tuple[int, int]) -> tuple[str, ast.FunctionDef]:
-    """Return the line and the code that a mutation changes, before and after, and the function with it."""
+    """Return the line and the code that a mutation changes, before and after, and the mutated function."""
     mutant = copy.deepcopy(function)
     nodes = list(ast.walk(mutant))
     node = nodes[mutation[0]]
@@ -94,7 +94,7 @@ def mutated(function: ast.FunctionDef, mutation: tuple[int, int]) -> tuple[str, 
 
 
 def _mutate(node: ast.AST, choice: int) -> bool:
-    """Apply the mutation of this number to a node; return False if there is none."""
+    """Apply the mutation with this number to a node; return False if there is none."""
     match node:
         case ast.BinOp(op=operation) | ast.BoolOp(op=operation) if type(operation) in _SWAPPED and choice == 0:
             node.op = _SWAPPED[type(operation)][0]()  # type: ignore[assignment]
@@ -139,17 +139,17 @@ def mutant_of(path: Path, function: ast.FunctionDef, mutation: tuple[int, int]) 
 
 
 class Campaign:
-    """Plugin of pytest: try a number of random mutants instead of running the tests of a session."""
+    """Pytest plugin that tries random mutants instead of running the tests of a session."""
 
     def __init__(self, given: argparse.Namespace):
         self.given, self.codes = given, Codes()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try the mutants; a survivor is a failure of the session."""
+        """Try the mutants; the session fails if a mutant survives."""
         recorded = self.recorded(session.items)
         for name in (name for name, test in recorded.items() if test.failed):
-            print(f"fails on the project itself, and is omitted: {name}")
+            print(f"fails on the unmutated project, and is omitted: {name}")
         (self.codes.ready,) = in_fork(self.codes.make)
         trials = Trials(session.items, recorded, self.codes)
         chosen = mutants(self.given.count, self.given.seed)
@@ -163,8 +163,8 @@ class Campaign:
         return True
 
     def recorded(self, items: Sequence[pytest.Item]) -> dict[str, Recorded]:
-        """Return the records of the tests on the project itself, from the file of an earlier campaign if the sources are the
-        same."""
+        """Return the test records of the unmutated project, read from the file of an earlier campaign if the sources are
+        unchanged."""
         file, sources = self.given.record, cache.sources()
         if file and file.exists():
             read, tests = json.loads(file.read_text(encoding="utf-8"))
@@ -184,8 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2].replace("\n", " "))
     parser.add_argument("--count", type=int, default=100, help="mutants (default 100)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random choice (default 0)")
-    parser.add_argument("--longest", type=float, default=math.inf, help="process time of the tests of one mutant, s")
-    parser.add_argument("--record", type=Path, help="file for what each test executes, which the next campaign reads")
+    parser.add_argument("--longest", type=float, default=math.inf, help="limit of the tests' CPU time for one mutant, s")
+    parser.add_argument("--record", type=Path, help="file that records what each test executes, for the next campaign")
     parser.add_argument("--tests", nargs="+", default=TESTS, help=f"files or folders (default {' '.join(TESTS)})")
     given = parser.parse_args(arguments)
     return int(pytest.main(["-q", "-p", "no:cacheprovider", *given.tests], plugins=[Campaign(given)]))

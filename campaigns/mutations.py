@@ -14,18 +14,18 @@ EXTREMES = (
     "9" * 5000, "1.0e+0", "00", "+1", ".5", "0x10", "1_000", "true", "false", "null", '""', '"heavy"', "[]", "{}", "[1]",
     "[1, 2, 3]",
 )  # fmt: skip
-"""Texts put where a number is expected."""
+"""Strings inserted where a number is expected."""
 WORDS = (
     "", "a" * 100_000, "\u0000", "\ud800", "\U0001f600", "../../etc", "é", "\n", "type", "_x", "comment", "sphere", "plane",
     "free",
 )  # fmt: skip
-"""Texts put where a word or a key is expected."""
+"""Strings inserted where a word or a key is expected."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|true|false|null|[{}\[\],:]')
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 
 
 def mutated(seed: bytes, rng: random.Random) -> bytes:
-    """One to three mutations of a file, most of them small."""
+    """Apply one to three mutations to a file, most of them small."""
     data = seed
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         data = rng.choices((of_bytes, of_tokens, of_structure, of_numbers), (2, 3, 4, 4))[0](data, rng)
@@ -33,7 +33,7 @@ def mutated(seed: bytes, rng: random.Random) -> bytes:
 
 
 def of_bytes(data: bytes, rng: random.Random) -> bytes:
-    """Change bits, bytes, the end or the encoding of a file."""
+    """Change bits or bytes, truncate a file, or change its encoding."""
     at, end = (sorted(rng.randrange(len(data) + 1) for _ in range(2))) if data else (0, 0)
     text = data.decode("utf-8", "replace")
     kinds: tuple[Callable[[], bytes], ...] = (
@@ -57,7 +57,7 @@ def of_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_tokens(data: bytes, rng: random.Random) -> bytes:
-    """Leave out, double, exchange or replace words, numbers and brackets."""
+    """Delete, duplicate, swap or replace words, numbers and brackets."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in TOKEN.finditer(text)]
     if not places:
@@ -80,7 +80,7 @@ def of_tokens(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_numbers(data: bytes, rng: random.Random) -> bytes:
-    """Replace one number with an extreme one, or scale it; the file stays valid JSON."""
+    """Replace one number with an extreme number, or scale it; the file stays valid JSON."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in NUMBER.finditer(text)]
     if not places:
@@ -93,7 +93,7 @@ def of_numbers(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_structure(data: bytes, rng: random.Random) -> bytes:
-    """Leave out, double, rename or exchange keys and values, or change their kind."""
+    """Delete, duplicate, rename or swap keys and values, or change their types."""
     try:
         whole = json.loads(data)
     except (ValueError, RecursionError):
@@ -122,12 +122,12 @@ def of_structure(data: bytes, rng: random.Random) -> bytes:
         home[key] = [home[key]]
     try:
         return json.dumps(whole, indent=rng.choice((None, 1))).encode()
-    except (ValueError, RecursionError):  # a part now holds itself
+    except (ValueError, RecursionError):  # a part now contains itself
         return data
 
 
 def homes(value: Any) -> list[tuple[Any, Any]]:
-    """(container, key or index) of every value inside a JSON value."""
+    """Yield (container, key or index) of every value inside a JSON value."""
     found: list[tuple[Any, Any]] = []
     rest = [value]
     while rest:
@@ -139,7 +139,7 @@ def homes(value: Any) -> list[tuple[Any, Any]]:
 
 
 def _value(rng: random.Random, depth: int) -> Any:
-    """A JSON value of any kind."""
+    """Return a JSON value of any type."""
     kind = rng.randrange(8 if depth else 6)
     if kind < 3:
         return rng.choice((0, -1, 1e308, -1e-320, 10**400, float("nan"), float("inf"), 0.0, -0.0, rng.gauss(0.0, 1.0), 10**30))
@@ -150,6 +150,6 @@ def _value(rng: random.Random, depth: int) -> Any:
 
 
 def _with_double(whole: Any, key: str, rng: random.Random) -> bytes:
-    """The file with one key twice."""
+    """Return the file with one key twice."""
     text = json.dumps(whole)
     return text.replace(f'"{key}":', f'"{key}": {rng.choice(EXTREMES)}, "{key}":', 1).encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""All circuits of the tests: voltages at the start and end of a run against ngspice 39, and against the installed ngspice.
+"""Compare the voltages of all test circuits, at the start and end of a run, with those of ngspice 39 and the installed ngspice.
 
 `python -m campaigns.netlists` exits with 1 if a voltage differs by more than 1e-5.
 """
@@ -23,7 +23,8 @@ _OPTIONS = ".options reltol=1e-7 abstol=1e-15 vntol=1e-10 method=gear itl1=500"
 
 
 def of_ngspice(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str, tuple[float, float]]:
-    """Return the voltages of nodes at the start and the end of a run by ngspice; nothing if its run does not reach the end."""
+    """Return the voltages of nodes at the start and the end of a run by ngspice; return nothing if the run does not reach the
+    end."""
     step = end / 40_000
     names = " ".join(f"v({node})" for node in nodes)
     run = f".tran {step} {end} 0 {step}{' uic' if uic else ''}"
@@ -39,7 +40,7 @@ def of_ngspice(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[s
 
 
 def of_graph(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str, tuple[float, float]]:
-    """Return the voltages of nodes at the start and the end of a run here."""
+    """Return the voltages of nodes at the start and the end of a native run."""
     result = compile_model(parse_netlist(text, uic=uic)).simulate(end, samples=[0.0, end], rtol=1e-9)
     return {node: (result[f"node {node}.effort"][0], result[f"node {node}.effort"][-1]) for node in nodes}
 

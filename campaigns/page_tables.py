@@ -1,4 +1,4 @@
-"""Tables of campaigns in pages of the documentation: fresh rows replace those with the same first cell."""
+"""Tables of campaigns in pages of the documentation: new rows replace rows with the same first cell."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ def write_rows(
     names: Iterable[str],
     remark: Callable[[Sequence[str]], str],
 ) -> None:
-    """Write fresh rows into the table of a command in a page; it keeps the rows of the other `names`, in their order.
+    """Replace rows of a command's table in a page, and keep the rows of all other `names`, in their order.
 
-    The table is between the comments `<!-- command -->` and `<!-- end -->`; `remark` gives the text after it, from all rows.
+    The table is between the comments `<!-- command -->` and `<!-- end -->`; `remark` makes the text after the table from all
+    rows.
     """
     start = f"<!-- {command} -->\n"
     before, rest = path.read_text(encoding="utf-8").split(start)

@@ -1,4 +1,4 @@
-"""A task for many jobs in several processes, progress lines, and limits of time and memory."""
+"""A task for many jobs in several processes, progress lines, and limits on time and memory."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int, chunk: int = 8) -> Iterator[Found]:
-    """Results of a task as they come, `chunk` at a time; in this process if `processes` is 0, else in that many others.
-    Each of them has one thread: the matrices are small, and threads of linear algebra in several processes wait for one another
-    (twice the time on two cores).
+    """Yield the results of a task as soon as they are known, `chunk` at a time; in this process if `processes` is 0, else in that
+    many worker processes.
 
-    An interrupt ends them silently, so that results so far can be reported.
+    Each worker has one thread: the matrices are small, and threads of linear algebra in several processes wait for one another
+    (twice the time on two cores). An interrupt ends the workers silently, so that the results so far can be reported.
     """
     if not processes:
         yield from map(task, jobs)
@@ -38,9 +38,7 @@ def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int, chun
 
 
 class Progress:
-    """Progress lines of a campaign on standard error: one every ten seconds, one at the end, and each finding at once, so that
-    the file of a running campaign shows them.
-    """
+    """Progress lines of a campaign on standard error: one every ten seconds, one at the end, and each finding immediately."""
 
     def __init__(self, count: int, what: str, *, shown: bool = True):
         self.count, self.what, self.shown = count, what, shown
@@ -59,15 +57,15 @@ class Progress:
             self.say(f"{self.done}/{self.count} {self.what}, {self.failures} wrong")
 
     def say(self, line: str) -> None:
-        """Print a line at once."""
+        """Print a line immediately."""
         if self.shown:
             print(line, file=sys.stderr, flush=True)
 
 
 def limit_time(interrupted: float, ended: float) -> None:
-    """Interrupt this process, as a user would, after `interrupted` s of CPU time, and end it `ended` s later.
+    """Interrupt this process, as a user would, after `interrupted` s of CPU time, and terminate it `ended` s later.
 
-    Wall time would end it earlier on a busy machine. Without such timers the process is not limited.
+    A limit of wall time would act earlier on a busy machine. On systems without CPU timers, the process is not limited.
     """
     if not hasattr(signal, "setitimer"):
         return
@@ -81,7 +79,7 @@ def limit_time(interrupted: float, ended: float) -> None:
 def limit_addresses(more: int) -> None:
     """Let this process take `more` bytes of address space in addition to what it has, if the system counts them.
 
-    A limit below what the process already has, which may be many libraries, leaves no room for its stack to grow: the first deep
+    A limit below what the process already has, which may be many libraries, leaves no space for its stack to grow: the first deep
     recursion would end in a segmentation fault instead of a refusal.
     """
     counted = Path("/proc/self/statm")

@@ -1,8 +1,8 @@
-"""Many runs by the code of a GPU, run as C, against the processor: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
+"""Compare many runs of the GPU code, compiled as C, with native runs: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
 
-A row gives the number of runs with equal bits of all final states, measures, counts and samples, in threads that sleep and take
-the next run; and, if `ptxas` is installed (pip: nvidia-cuda-nvcc), the figures of NVIDIA's assembler, which takes minutes for
-large models. Nothing here runs on a GPU. `--write` writes the rows into docs/gpu.md.
+A row gives the number of runs whose final states, measures, counts and samples are bit-identical, in threads that pause and take
+the next run. If `ptxas` is installed (pip: nvidia-cuda-nvcc), it also gives the figures of NVIDIA's assembler, which takes
+minutes for large models. Nothing here runs on a GPU. `--write` writes the rows into docs/gpu.md.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Model(NamedTuple):
 
 
 def motor() -> Graph:
-    """A DC motor at a constant voltage."""
+    """Return the graph of a DC motor at a constant voltage."""
     graph, current, speed = Graph("motor"), J1("current", domain="electrical"), J1("speed", domain="rotation")
     graph.connect(Se("supply", 12.0), current).connect(current, R("winding", 1.0)).connect(current, I("coil", 2e-3))
     gyrator = GY("motor", 0.05)
@@ -63,7 +63,7 @@ def motor() -> Graph:
 
 
 def sampled_delta() -> Graph:
-    """The delta robot on a path, under control sampled at 1 kHz."""
+    """Return the graph of the delta robot on a path, under control sampled at 1 kHz."""
     robot = DeltaParameters.fit()
     way = axes(quintic(0.0, 0.01, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0), quintic(0.45, 0.45, 0.0, 1.0))
     control = task_control(robot, way, kp=25.0, kd=10.0, period=1e-3)
@@ -96,7 +96,7 @@ SHARES = 0.9, 1.1
 
 
 def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, bool]:
-    """Return the row of a model, and True if all bits are the same; `command` assembles."""
+    """Return the row of a model, and whether the results are bit-identical; `command` is the PTX assembler."""
     try:
         cells, is_same = compared(name, runs, folder, command)
     except Exception as error:
@@ -105,7 +105,7 @@ def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, b
 
 
 def compared(name: str, runs: int, folder: Path, command: str | None) -> tuple[Sequence[object], bool]:
-    """Return the cells of a row after its name, and True if all bits are the same in runs that were not handed back."""
+    """Return the cells of a row after its name, and whether all runs that were not handed back are bit-identical."""
     model = MODELS[name]
     run = compile_model(model.graph(), progress=False).prepare_run(
         model.t_end, samples=model.t_end / 10, progress=False, **model.settings
@@ -130,7 +130,7 @@ def compared(name: str, runs: int, folder: Path, command: str | None) -> tuple[S
 
 
 def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
-    """Return registers, stack and spills that `ptxas`, the command, finds."""
+    """Return the registers, stack and spills that the command `ptxas` reports."""
     if command is None:
         return ("",) * 3
     source = folder / "kernel.ptx"
@@ -158,10 +158,10 @@ def no_gpu(rows: Sequence[str]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a row for each model; return 1 if bits differ."""
+    """Print a row for each model; return 1 if results are not bit-identical."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.ptx", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=8)
-    parser.add_argument("--bits", action="store_true", help="compare only bits")
+    parser.add_argument("--bits", action="store_true", help="only compare results, without the assembler")
     parser.add_argument("--write", action="store_true", help=f"write the rows into {PAGE.name}")
     parser.add_argument("names", nargs="*", metavar="NAME")
     given, found, fresh = parser.parse_args([] if arguments is None else arguments), 0, list[str]()

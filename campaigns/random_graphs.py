@@ -1,8 +1,8 @@
-"""Random graphs against dense algebra: `python -m campaigns.random_graphs --count 20000 --seed 1`.
+"""Compare random graphs with dense algebra: `python -m campaigns.random_graphs --count 20000 --seed 1`.
 
-Every graph is compiled and compared with its own relations, all at once, in several modes at random states; with simultaneous
-events or sampled blocks, it is also run. Refusals are judged by the rank of the pencil. No graph may be wrong, end without a
-code, or take more than 20 s; graphs that are refused although they have one solution are listed.
+Every graph is compiled and compared with its own relations, solved simultaneously, in several modes at random states; graphs with
+simultaneous events or sampled blocks are also run. Refusals are checked against the rank of the pencil. No graph may be wrong,
+end without a code, or take more than 20 s; graphs that are refused although they have one solution are listed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "u
 
 @dataclass(frozen=True)
 class Trial:
-    """Graph by its number, the families and features from which it was drawn, the verdict, and for a failure the smallest graph
+    """Number of a graph, the families and features from which it was drawn, the verdict, and, for a failure, the smallest graph
     that shows it."""
 
     number: int
@@ -43,7 +43,7 @@ def drawn(seed: int, number: int) -> Drawn:
 
 
 def trial(job: tuple[int, int]) -> Trial:
-    """Draw and judge one graph."""
+    """Draw and check one graph."""
     seed, number = job
     graph = drawn(seed, number)
 
@@ -64,8 +64,8 @@ def trial(job: tuple[int, int]) -> Trial:
 
 
 def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False) -> list[Trial]:
-    """Judge `count` graphs, from number `first` on; with `processes` > 0 in that many further processes. If interrupted, return
-    the trials so far."""
+    """Check `count` graphs, starting with number `first`; `processes` > 0 is the number of worker processes. If interrupted,
+    return the trials so far."""
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
     watched = Progress(count, "graphs", shown=progress)
@@ -103,7 +103,7 @@ def lines(trials: list[Trial], seed: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the campaign; return 1 if something failed."""
+    """Run the campaign; return 1 if a graph fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20_000, help="graphs (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")

@@ -1,4 +1,4 @@
-"""Runs, each repeated by the model loaded from its file: a plugin, `python -m pytest -p campaigns.saved tests/examples`.
+"""Pytest plugin that repeats each run with the model loaded from its file: `python -m pytest -p campaigns.saved tests/examples`.
 
 With it, every test saves each model that it simulates, loads it, compiles it again and runs it with the same settings; a test
 fails if any content of the two results differs by a bit. Tests that count warnings count the warnings of both runs.
@@ -20,7 +20,7 @@ _inside: list[Compiled] = []
 
 
 def again(compiled: Compiled) -> Compiled:
-    """Return the model loaded from its file, compiled in the same way."""
+    """Return the model loaded from its file and compiled in the same way."""
     if id(compiled) not in _loaded:
         backend = "auto" if compiled.program.rates.is_machine_code else "numpy"
         model = parse_model(dump_model(compiled))
@@ -29,7 +29,7 @@ def again(compiled: Compiled) -> Compiled:
 
 
 def unequal(first: Result, second: Result) -> list[str]:
-    """Return the names of contents that differ in two results."""
+    """Return the names of contents that differ between two results."""
     if first.names() != second.names():
         return ["the names"]
     found = [name for name in first.names() if not np.array_equal(first[name], second[name], equal_nan=True)]
@@ -38,8 +38,8 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """Return the run of a model, compared with the run of its file unless changed values may affect start values that the
-    file stores as numbers."""
+    """Return the run of a model, after comparing it with the run of its file unless changed values may affect start values that
+    the file stores as numbers."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
     if not _inside and not (compiled.model.starts and changed):

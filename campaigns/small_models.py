@@ -1,4 +1,4 @@
-"""Small graphs by name that together have every law, every kind of formula and every kind of event."""
+"""Small graphs by name that together contain every law, every kind of formula and every kind of event."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from screws.scalars import array, cos, exp, log, sin, tanh
 
 
 def drive() -> Graph:
-    """A motor with a rope: all linear elements, a user-defined relation, a table and a sampled controller."""
+    """Return a motor with a rope: all linear elements, a user-defined relation, a table and a sampled controller."""
     graph, armature, rotor = Graph("drive"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     graph.connect(Se("supply", lambda u, y: u + y, parameters={"u": 2.0}, signals=["control.y"]), armature)
     graph.connect(armature, R("winding", 4.0)).connect(armature, I("coil", 1e-3))
@@ -60,7 +60,7 @@ def drive() -> Graph:
 
 
 def rectifier() -> Graph:
-    """An ideal diode, an ideal switch and a diode by its law: a nonlinear loop."""
+    """Return an ideal diode, an ideal switch and a diode with a smooth characteristic: a nonlinear loop."""
     graph, series, node = Graph("rectifier"), J1("series", domain="electrical"), J0("node", domain="electrical")
     graph.add(signals.sine("mains", 10.0, 2.0))
     graph.connect(Se("source", lambda u: u, signals=["mains.y"]), series).connect(series, Diode("diode"))
@@ -78,7 +78,8 @@ def rectifier() -> Graph:
 
 
 def bouncing() -> Graph:
-    """A ball on a floor with restitution and accumulating bounces; a puck with dry friction and a damper by mode."""
+    """Return a ball on a floor with restitution and accumulating bounces, and a puck with dry friction and a mode-dependent
+    damper."""
     graph, fall, slide = Graph("bouncing"), J1("fall", domain="translation"), J1("slide", domain="translation")
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.5)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting", kind="bounces")
@@ -90,7 +91,7 @@ def bouncing() -> Graph:
 
 
 def pendulum(form: str = "hamiltonian") -> Graph:
-    """A pendulum by its energies, its angle reset by an automaton, its torque through a switched junction."""
+    """Return a pendulum modelled by its energies; an automaton resets its angle, and a switched junction transmits its torque."""
     graph, joint = Graph("pendulum"), J1("joint", domain="rotation")
     arm = IC(
         "arm",
@@ -116,7 +117,7 @@ def pendulum(form: str = "hamiltonian") -> Graph:
 
 
 def rod() -> Graph:
-    """A mass in a plane on a rod, by a constraint on its coordinates."""
+    """Return a mass in a plane on a rod that is a constraint on its coordinates."""
     graph, place = Graph("rod"), J1("place", dimension=2)
     graph.connect(place, I("mass", inertia=np.array([1.0, 1.0]), initial=[0.0, 0.5]))
     graph.connect(Se("weight", [0.0, -9.81]), place).connect(place, C("where", energy=lambda q: 0.0 * q[0], initial=[1.0, 0.0]))
@@ -126,8 +127,8 @@ def rod() -> Graph:
 
 
 def lever() -> Graph:
-    """A dependent storage by a nonlinear law, a modulated transformer, a body's Euler junction, and a start value that follows
-    from other start values."""
+    """Return a storage that depends on another through a nonlinear law, a modulated transformer, a body's Euler junction, and a
+    start value that follows from other start values."""
     graph, v1, v2 = Graph("lever"), J1("v1", domain="translation"), J1("v2", domain="translation")
     ratio = MTF("arm", lambda q: 1.0 / (3.0 + 0.1 * sin(q)), signals=["spring.q"])
     graph.connect(v1, I("m1", 2.0, initial=1.0)).connect(v1, ratio.port("1")).connect(ratio.port("2"), v2)
@@ -141,7 +142,8 @@ def lever() -> Graph:
 
 
 def clutch() -> Graph:
-    """A node that an automaton empties, an excited motor, a plane rotation by formulas for its products, not its matrix."""
+    """Return a node that an automaton opens, an excited motor, and a plane rotation with formulas for its products instead of its
+    matrix."""
     graph, rail, node = Graph("clutch"), J0("rail", domain="electrical"), X0("node", automaton="key", active=["on", "held"])
     graph.connect(Sf("feed", 1.0), rail).connect(rail, R("leak", 2.0)).connect(rail, node).connect(node, R("heater", 3.0))
     graph.connect(rail, C("buffer", capacitance=0.1, initial=0.05))
@@ -169,7 +171,7 @@ def _tilde(p: Any) -> np.ndarray:
 
 
 def mixture() -> Graph:
-    """Species and a reaction; a field of two ports in a nested graph, with exported names; and an R-field."""
+    """Return species and a reaction; a field of two ports in a nested graph, with exported names; and an R-field."""
     graph, reaction, reactants = Graph("mixture"), Re("r"), J1("A + B")
     graph.connect(Ce("A", initial=1.0), reactants).connect(Ce("B", initial=2.0), reactants)
     graph.connect(reactants, reaction.port("1")).connect(reaction.port("2"), Ce("D", initial=3.0))
@@ -188,8 +190,8 @@ def mixture() -> Graph:
 
 
 def kettle() -> Graph:
-    """A heater whose resistance grows as it warms water, which cools; a brake that warms a drum through a pseudo-bond; an open
-    heat port."""
+    """Return a heater whose resistance grows as it warms water, which cools; a brake that warms a drum through a pseudo-bond; and
+    an open heat port."""
     graph, loop, water, v = Graph("kettle"), J1("loop", domain="electrical"), J0("water", domain="thermal"), J1("v")
     heater = R("heater", effort=lambda i, T: 0.02 * T * i, signals=["heater.heat.effort"], heat=True)
     graph.connect(Se("u", 10.0), loop).connect(loop, heater).connect(heater.port("heat"), water)

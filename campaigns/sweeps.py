@@ -1,7 +1,7 @@
-"""Sweeps that are killed: each run is stored once, and equals the same run of an undisturbed sweep.
+"""Check sweeps that are killed: each run is stored once, and equals the same run of an undisturbed sweep.
 
-A process sweeps a motor by Monte Carlo and is killed with all its workers (SIGKILL) after a random count of runs, again and
-again, until all runs are done: `python -m campaigns.sweeps --count 20000 --kills 20 --seed 1`. Needs a system with SIGKILL.
+A process sweeps a motor by Monte Carlo and is killed with all its workers (SIGKILL) after a random number of runs, repeatedly,
+until all runs are complete: `python -m campaigns.sweeps --count 20000 --kills 20 --seed 1`. The system must have SIGKILL.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
 EXECUTORS = ("threads", "processes")
 PATIENCE = 600.0
-"""Wall time (s) without a new run after which a sweep is called a hang."""
+"""Wall time (s) without a new run after which a sweep counts as a hang."""
 
 
 def motor() -> Graph:
-    """A motor that is switched on; in about one of twenty, the winding is impossible."""
+    """Return a motor that is switched on; the resistance drawn for the winding is invalid in about one run of twenty."""
     graph, winding, rotor = Graph("motor"), J1("winding loop", domain="electrical"), J1("rotor speed", domain="rotation")
     graph.connect(Se("supply", 12.0), winding).connect(winding, R("winding", 1.0)).connect(winding, I("coil", inductance=0.01))
     armature = GY("armature", 0.1)
@@ -46,7 +46,7 @@ def motor() -> Graph:
 
 
 def run(store: Path, count: int, executor: str, held: int | None = None) -> None:
-    """Run one sweep, or the rest of it; chunks that begin at run `held` or later wait to be killed."""
+    """Run a sweep or its remaining runs; chunks that begin at run `held` or later wait to be killed."""
     drawn = {"winding.resistance": normal(1.0, 0.6), "rotor.inertia": normal(1e-3, 1e-4)}
     keep = {"speed": last("rotor.flow"), "current": peak("coil.flow"), "course": "rotor.flow"}
     with _executor(executor, held) as chosen:
@@ -83,7 +83,7 @@ def _executor(name: str, held: int | None) -> Iterator[Executor | Held | None]:
 
 
 def begun(store: Path, count: int, executor: str, held: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a process in its own group, with all its children."""
+    """Start a process in a group of its own, which its child processes join."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "campaigns.sweeps", "--store", str(store), "--count", str(count), "--executor", executor]
     command += [] if held is None else ["--held", str(held)]
@@ -117,12 +117,12 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
         print(f"killed after {places[-1]} of {count} runs", file=sys.stderr, flush=True)
     process = begun(store, count, executor)
     if process.wait() != 0:
-        raise RuntimeError(f"the sweep ended with {process.returncode}")
+        raise RuntimeError(f"the sweep ended with exit code {process.returncode}")
     return places
 
 
 def integrity(store: Path) -> list[str]:
-    """Return SQLite's check of a file."""
+    """Return the result of SQLite's integrity check of a file."""
     with contextlib.closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as reading:
         return [word for (word,) in reading.execute("PRAGMA integrity_check")]
 
@@ -138,7 +138,7 @@ def wrong(store: Path, reference: Path, count: int) -> list[str]:
 
 
 def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> tuple[list[int], list[str]]:
-    """Return where a sweep of `count` runs was killed, and what is wrong with its store."""
+    """Return the points at which a sweep of `count` runs was killed, and the faults of its store."""
     store, reference = folder / "killed.db", folder / "reference.db"
     places = killed(store, count, kills, executor, random.Random(seed))
     run(reference, count, "threads")
@@ -146,7 +146,7 @@ def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> 
 
 
 def main() -> int:
-    """Return 1 if something was wrong."""
+    """Return 1 if a fault was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20_000, help="runs (default %(default)d)")
     parser.add_argument("--kills", type=int, default=20, help="number of kills (default %(default)d)")

@@ -1,6 +1,6 @@
-"""The models of `examples/twelve` against independent programs and closed forms, for their own numbers and random ones.
+"""Compare the models of `examples/twelve` with independent programs and closed forms, for default and random parameters.
 
-Run `python -m campaigns.twelve_models --count 3 --seed 1`; `--only rattleback` for one of them.
+Run `python -m campaigns.twelve_models --count 3 --seed 1`; `--only rattleback` checks a single model.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ G = 9.81
 
 
 def integrated(rates: Callable[..., Any], run: Result, start: Any) -> np.ndarray:
-    """States (n, k) of the reference at the samples of a run."""
+    """Return the states (n, k) of the reference at the samples of a run."""
     solution = solve_ivp(rates, (0.0, run.t[-1]), start, "DOP853", rtol=1e-11, atol=1e-13, t_eval=run.t)
     return np.asarray(solution.y)
 
 
 def relative(found: Any, exact: Any) -> float:
-    """Largest deviation over the largest value."""
+    """Return the largest deviation divided by the largest value."""
     return float(np.abs(found - exact).max() / np.abs(exact).max())
 
 
@@ -155,7 +155,7 @@ def rattleback_deviation(run: Result, n: SimpleNamespace) -> float:
         r = -square * up / size - centre  # from the centre of mass to the point of contact
         r_rate = -square * up_rate / size + square * up * (square @ (up * up_rate)) / size**3
         v = np.cross(r, omega)
-        known = np.cross(r_rate, omega) + np.cross(omega, v) + G * up  # the rest of the acceleration, and the weight
+        known = np.cross(r_rate, omega) + np.cross(omega, v) + G * up  # the remaining acceleration, and the weight
         tilde = np.array([[0, -r[2], r[1]], [r[2], 0, -r[0]], [-r[1], r[0], 0]])
         moment = n.mass * np.cross(r, known) - np.cross(omega, inertia @ omega)
         rate = np.linalg.solve(inertia - n.mass * tilde @ tilde, moment)
@@ -290,7 +290,7 @@ def quadrotor_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def profile() -> tuple[np.ndarray, np.ndarray]:
-    """100,000 heights, m, over 100 s."""
+    """Return 100,000 heights, m, over 100 s."""
     t = np.linspace(0.0, 100.0, 100_000)
     return t, np.cumsum(np.random.default_rng(1).normal(size=len(t))) * 1e-4
 
@@ -315,8 +315,8 @@ def road_deviation(run: Result, n: SimpleNamespace) -> float:
 
 @dataclass(frozen=True)
 class Checked:
-    """Model, its largest deviation from its reference relative to the size of the compared values, and ranges of numbers to draw;
-    `inputs` writes files into a folder and returns arguments."""
+    """Model, its largest deviation from its reference relative to the size of the compared values, and ranges of random
+    parameters; `inputs` writes files into a folder and returns arguments."""
 
     module: ModuleType
     deviation: Callable[[Result, SimpleNamespace], float]
@@ -330,18 +330,18 @@ class Checked:
         return (self.deviation.__doc__ or "").rstrip(".")
 
     def run(self, **numbers: Any) -> Result:
-        """Run the model with these numbers."""
+        """Run the model with these parameters."""
         with tempfile.TemporaryDirectory() as folder:
             result: Result = self.module.simulate(**self.inputs(Path(folder)), **numbers)
         return result
 
     def deviates(self, run: Result, **numbers: Any) -> float:
-        """Return the deviation of a run with these numbers."""
+        """Return the deviation of a run with these parameters."""
         defaults = {name: each.default for name, each in inspect.signature(self.module.simulate).parameters.items()}
         return self.deviation(run, SimpleNamespace(**defaults | numbers))
 
     def draw(self, random: np.random.Generator) -> dict[str, Any]:
-        """Draw numbers within the ranges."""
+        """Draw parameters within the ranges."""
         drawn = {name: random.uniform(low, high) for name, (low, high) in self.ranges.items()}
         return {name: tuple(value.tolist()) if np.ndim(value) else float(value) for name, value in drawn.items()}
 
@@ -404,8 +404,8 @@ CHECKED: dict[str, Checked] = {
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Print the deviation of each model, with its own numbers and with drawn ones; return 1 if a deviation is too large, or a run
-    warns."""
+    """Print the deviation of each model with its own parameters and with random parameters; return 1 if a deviation is too large,
+    or a run warns."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.twelve_models", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2, help="draws of each model (2)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws (1)")

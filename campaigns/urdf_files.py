@@ -1,6 +1,6 @@
-"""Public URDF files of a folder: read, or refused for a reason; poses and M(q) against Pinocchio, if it is installed.
+"""Read the public URDF files of a folder, or list why they are refused, and compare poses and M(q) with Pinocchio, if installed.
 
-`python -m campaigns.urdf_files FOLDER` prints files and reasons as tables; copies of a file count once.
+`python -m campaigns.urdf_files FOLDER` prints files and reasons as tables; identical files count once.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ TOLERANCE = 1e-9
 """Largest difference of a pose, relative to the robot's size, and of M(q), relative to its largest entry."""
 
 SAMPLES = 3
-"""Configurations of each robot."""
+"""Number of random configurations of each robot."""
 
 REPEATS = re.compile(r'"[^"]*"|[-+\d.e]*\d[-+\d.e]*')
-"""Names and numbers of a message, which differ from file to file."""
+"""Pattern of the names and numbers in a message, which differ from file to file."""
 
 SHAPES = re.compile(rb"<(visual|collision|gazebo|transmission)\b.*?</\1>", re.DOTALL)
 
 
 class NotCompared(Exception):
-    """Pinocchio cannot read a file, or lacks a kind of joint."""
+    """Exception for files that Pinocchio cannot read, or joints that it lacks."""
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """Yield the URDF files below a folder, each content once."""
+    """Yield the URDF files below a folder, identical files once."""
     seen: set[bytes] = set()
     for path in sorted(folder.rglob("*.urdf")):
         digest = hashlib.sha256(path.read_bytes()).digest()
@@ -49,7 +49,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def reasons_of(error: ModelError) -> set[str]:
-    """Return the reasons of a refusal without names and numbers."""
+    """Return the reasons for a refusal, with names and numbers removed."""
     return {f"{problem.code} {REPEATS.sub('...', problem.title)[:90]}" for problem in error.problems}
 
 
@@ -97,7 +97,7 @@ class Judge:
         self.data = self.model.createData()
         self.frames = {plain(frame.name): k for k, frame in enumerate(self.model.frames) if frame.type == pin.FrameType.BODY}
         if self.model.nv != sum(robot.tree.links[robot.tree.index(j.link)].joint.freedoms for j in robot.joints):
-            raise NotCompared("Pinocchio has another number of joints")
+            raise NotCompared("Pinocchio has a different number of joints")
 
     def update(self, q: np.ndarray) -> None:
         """Compute poses and mass matrix at the joint coordinates q (n,); S (m, n) maps our joint velocities to Pinocchio's."""
@@ -147,21 +147,21 @@ class Judge:
 
 
 def plain(name: str) -> str:
-    """Return the name of a link as the reader has it."""
+    """Return the name that the reader gives a link."""
     return re.sub(r"->|[.:']|^-", "_", name)
 
 
 def compare(pin: Any, robot: Robot, text: bytes) -> str:
-    """Return how a robot compares with Pinocchio, which reads the file as it is, or else a mended copy."""
+    """Return how a robot compares with Pinocchio, which reads the original file or, if that fails, a repaired copy."""
     as_it_is = compare_text(pin, robot, text)
     if as_it_is.startswith("poses agree"):
         return as_it_is
     result = compare_text(pin, robot, mended(text))
-    return f"{result}; mended for Pinocchio" if result.startswith("poses agree") else result
+    return f"{result}; repaired for Pinocchio" if result.startswith("poses agree") else result
 
 
 def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
-    """Return agreement, a difference, or why there is no comparison."""
+    """Return agreement, a difference, or the reason why the results were not compared."""
     tree, rng, mass = robot.tree, np.random.default_rng(1), "M agrees" if robot.joints else "nothing moves"
     try:
         judge = Judge(pin, robot, text)

@@ -1,8 +1,8 @@
-"""Mutated handwritten files: each is refused with a code, or gives a model that runs as a second reading of it.
+"""Mutated handwritten files: each must be refused with a code, or give the same model as an independent reader.
 
-`python -m campaigns.written_files --count 10000 --seed 1` mutates short files, netlists, SBML and descriptions of FMUs. Short
-files are read again as a script would be written (`written_scripts`), SBML by libsbml's own conversions, descriptions by FMPy;
-every model is saved, loaded and run again. There must be no traceback, hang or excessive memory.
+`python -m campaigns.written_files --count 10000 --seed 1` mutates short files, netlists, SBML files and model descriptions of
+FMUs. The independent reader of short files is `written_scripts`, that of SBML is libsbml, and that of descriptions is FMPy; every
+model is also saved, loaded and run again. There must be no traceback, hang or excessive memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WORDS: Mapping[str, str] = {
     "sbml": '< > & " 0 -1 nan INF 1e400 <apply> </ci> <times/> kf ES <!ENTITY </model> <cn> <piecewise> <power/> <!-- ]]> ²',
     "fmu": '< > & " 0 -1 nan INF 1e400 </Float64> <Dimension/> ² 99999999999 2.0 3.0 input <!ENTITY <!DOCTYPE encoding="x"',
 }
-"""Words that are inserted, by form."""
+"""Words that are inserted, by format."""
 _DESCRIPTIONS = (
     """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="c" instantiationToken="{t}">
@@ -100,7 +100,7 @@ def _model_text(graph: Graph) -> str:
 
 
 def of_script(text: str, graph: Graph) -> list[str]:
-    """Return what differs between a short file's graph and the graph of the equivalent script."""
+    """Return the differences between a short file's graph and the graph of the equivalent script."""
     script = script_of(text)
     try:
         return [] if _model_text(graph) == _model_text(script) else ["the model of the script"]
@@ -157,7 +157,7 @@ def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
 
 
 def _infix(text: str, values: Mapping[str, float]) -> float:
-    """Return the value of a formula of libsbml."""
+    """Return the value of a libsbml formula."""
 
     def piecewise(*parts: Any) -> Any:
         for value, condition in zip(parts[::2], parts[1::2], strict=False):
@@ -194,7 +194,7 @@ def of_fmpy(text: str, description: Description) -> list[str]:
 
 
 def _saved(graph: Graph) -> list[str]:
-    """Return what differs in the run of a model after it is saved and loaded."""
+    """Return the differences in the run of a model after it is saved and loaded."""
     try:
         return differences(graph.freeze())
     except ScrewbondError as error:
@@ -202,7 +202,7 @@ def _saved(graph: Graph) -> list[str]:
 
 
 def _lenient(judge: Callable[[str, Any], list[str]], text: str, read: Any) -> list[str]:
-    """Return what a second reader finds; nothing if the judge cannot read the file."""
+    """Return the differences from an independent reader; return none if that reader cannot read the file."""
     try:
         return judge(text, read)
     except (ScrewbondError, ArithmeticError, MemoryError):
@@ -212,7 +212,7 @@ def _lenient(judge: Callable[[str, Any], list[str]], text: str, read: Any) -> li
 
 
 def judged(form: str, text: str, read: Any) -> list[str]:
-    """Return what differs from a second reading."""
+    """Return the differences between what was read and what an independent reader finds."""
     if form == "fmu":
         return _lenient(of_fmpy, text, read)
     graph = read.graph if form == "sbml" else read
@@ -223,7 +223,7 @@ def judged(form: str, text: str, read: Any) -> list[str]:
 
 
 def mutant(text: str, words: str, rng: random.Random) -> str:
-    """Mutate a text one to three times: cut it off, add a word, remove letters, exchange lines or words, or replace a number."""
+    """Mutate a file one to three times: truncate it, insert a word, delete letters, swap lines or words, or replace a number."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         at = rng.randrange(len(text) + 1)
         kind = rng.choices(("end", "word", "gap", "lines", "tokens", "number"), (1, 4, 3, 2, 3, 5))[0]
@@ -281,8 +281,8 @@ def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
 def campaign(
     form: str, count: int, seed: int, *, processes: int = 0, progress: bool = False
 ) -> tuple[Counter[str], list[tuple[int, str]]]:
-    """Outcomes of `count` mutated files of a form, and those that went wrong."""
-    outcomes, wrong, watched = Counter[str](), [], Progress(count, f"files of the form {form}", shown=progress)
+    """Return the outcomes of `count` mutated files of one format, and the failures."""
+    outcomes, wrong, watched = Counter[str](), [], Progress(count, f"{form} files", shown=progress)
     for job, kind, what in each(trial, [(form, seed, number) for number in range(count)], processes):
         outcomes[kind] += 1
         if kind == "wrong":
@@ -292,11 +292,11 @@ def campaign(
 
 
 def main() -> int:
-    """Run the campaign; return 1 if something went wrong."""
+    """Run the campaign; return 1 if a file fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=10_000, help="files of each form (default %(default)d)")
+    parser.add_argument("--count", type=int, default=10_000, help="files of each format (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
-    parser.add_argument("--form", choices=list(READ), help="only one form")
+    parser.add_argument("--form", choices=list(READ), help="only one format")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()
     failed = 0

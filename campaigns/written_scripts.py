@@ -1,6 +1,6 @@
 """Graphs of short files as a script would build them: the YAML as PyYAML reads it, and formulas as Python evaluates them.
 
-This is a second reading of the same text: it shares only the tables of kinds and units with `read_graph`.
+This is an independent reader of the same files: it shares only the tables of kinds and units with `read_graph`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COMPARISONS = {ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "less", ast.GtE: 
 
 
 class _Calls(ast.NodeTransformer):
-    """Comparisons and lists as the functions that a script would call."""
+    """Transformer that turns comparisons and lists into the functions that a script would call."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
@@ -53,7 +53,7 @@ def formula(text: str, names: Sequence[str]) -> Callable[..., Any]:
 
 
 def script_of(text: str) -> Graph:
-    """Return the graph of a short file, by a second reading."""
+    """Return the graph of a short file, read independently of `read_graph`."""
     content = _content(yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     return _filled(Graph(content["graph"]), content)
 

@@ -1,4 +1,4 @@
-"""Wrong values for every argument of public functions: each call works, or is refused with a code.
+"""Wrong values for every argument of public functions: each call must succeed, or be refused with a code.
 
 `python -m campaigns.wrong_arguments` replaces the arguments of the valid calls in `tests.front_door.valid_calls`, one at a time.
 """
@@ -14,7 +14,7 @@ from tests.front_door.valid_calls import bare_errors, of_elements, of_graphs, of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 1 if a call ended in an error without a code."""
+    """Return 1 if a call ends in an error without a code."""
     wanted, errors = sys.argv[1:] if arguments is None else arguments, list[str]()
     calls = {**of_elements(), **of_parts(), **of_graphs(), **of_runs()}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

@@ -1,6 +1,6 @@
 """A headless Chromium for tests, controlled over a pipe by its own protocol: it opens files, runs scripts, takes pictures.
 
-Its complaints and its network requests are recorded. Without Chromium, tests of pages are skipped and say so.
+Console errors and network requests are recorded. Without Chromium, tests of pages are skipped with this reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pytest
 
 
 def _works(path: str | None) -> bool:
-    """True if a command starts: some only say where to get the program."""
+    """Return True if a command starts: some only print where to get the program."""
     if path is None:
         return False
     return (
@@ -35,7 +35,7 @@ def _works(path: str | None) -> bool:
 
 
 PATIENCE = 240.0
-"""Seconds allowed for one answer, also on a busy machine."""
+"""Time limit for one reply, s, also on a busy machine."""
 CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
@@ -54,7 +54,7 @@ SWITCHES = (
     "--disable-dev-shm-usage",
 )
 KEYS = {"Enter": (13, "\r"), "Space": (32, " "), "ArrowRight": (39, ""), "ArrowLeft": (37, ""), "Home": (36, ""), "End": (35, "")}
-"""Name of a key -> its number and the text that it types."""
+"""Name of a key -> its number and the string that it types."""
 
 
 @dataclass

@@ -39,7 +39,8 @@ def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence
 
 @functools.cache
 def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
-    """Build a shared library from C text. The variable `<name>_address` holds the address of each function that is `given`."""
+    """Build a shared library from C source code. The variable `<name>_address` holds the address of each function that is
+    `given`."""
     with tempfile.TemporaryDirectory() as folder:
         source, table, made = (Path(folder, name) for name in ("procedures.c", "given.c", "procedures.so"))
         source.write_text(text)
@@ -57,7 +58,7 @@ def replace_procedures(compiler: str) -> list[int]:
 
     Call this before importing modules that compile any.
     """
-    assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "they have LLVM's already"
+    assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "LLVM's code already exists"
     made: list[int] = []
 
     def compiled(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> llvm.Library:

@@ -101,7 +101,7 @@ AT_RELEASES = frozenset(
         "tests/test_packaging.py::test_works_beside_models_of_the_user[models.py]",
     }
 )
-"""Tests that take seconds though smaller ones check their rule, or that rarely fail: `make release` runs them, not `make
+"""Tests that take seconds although smaller tests check the same rule, or that rarely fail: `make release` runs them, not `make
 verify`."""
 
 DOCUMENTED = "tests/export/test_definitions.py"
@@ -117,8 +117,8 @@ TOGETHER = {
 """File -> another that needs the same pages, models, documents or syntax trees: one worker runs both and builds these once."""
 
 OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/comparisons/", "tests/laws/")
-"""Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: the
-bits are the same (`tests/emit/test_backends.py`), and most tests run little of the code."""
+"""Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: results
+are bit-identical (`tests/emit/test_backends.py`), and most tests run little of the code."""
 
 MADE = pytest.StashKey[list[int]]()
 """Number of procedures that a C compiler has built each time."""
@@ -183,7 +183,7 @@ def few_objects() -> None:
 def one_loop(request: pytest.FixtureRequest) -> None:
     """Handle events once only, for tests that count the work of a run."""
     if request.config.getoption("--both-loops"):
-        pytest.skip("calls of runs are counted, and here each run is made twice")
+        pytest.skip("this test counts the calls of a run, and here each run is made twice")
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from tests.ptx_emulator import Emulated
 WARP = 32
 
 Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Arrays of numbers p, x and m, (runs or 1, numbers) each."""
+"""Arrays p, x and m, (runs or 1, values) each."""
 
 
 def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...]) -> RunBatch:
-    """Allocate a batch for the runs of these numbers."""
+    """Allocate a batch for the runs of these values."""
     program, counts = prepared.program, [sum(item.size for item in kept if item.over_time is over) for over in (False, True)]
     width = program.states + (0 if program.powers is None else int(program.powers.n_out))
     return RunBatch.of(max(map(len, blocks)), width, program.modes, len(prepared.wanted[0]), *counts)

@@ -250,7 +250,7 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
 
 
 def test_text_is_never_evaluated_as_code():
-    """No module turns text or files into running code, except one, which reads functions of this project alone."""
+    """No module turns strings or files into running code, except one, which reads functions of this project alone."""
     for name in SOURCES:
         for node in nodes(SOURCES[name], ast.Call):
             function = called(node.func)

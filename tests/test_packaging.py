@@ -82,7 +82,7 @@ def test_entry_point(config):
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """Return the Python and the folder of a fresh environment with the distribution and access to its required packages."""
-    pytest.importorskip("setuptools", reason="WHAT IS INSTALLED IS NOT TRIED: there is no setuptools")
+    pytest.importorskip("setuptools", reason="THE INSTALLATION IS NOT TESTED: setuptools is not installed")
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
     python = next(folder.glob("[bS]*/python*"))

@@ -1,1 +1,1 @@
-"""Graphs drawn at random, and their behaviour by independent algebra, for campaigns and tests."""
+"""Random graphs and their behaviour by independent algebra, for campaigns and tests."""

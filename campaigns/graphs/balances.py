@@ -1,4 +1,4 @@
-"""Lagrange's and Hamilton's equations of an IC by differences of its energies: M a + M' v - d(T - V)/dq = e."""
+"""Lagrange's and Hamilton's equations of an IC by finite differences of its energies: M a + M' v - d(T - V)/dq = e."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from bondgraph.model.mechanics import Mechanics
 
 WIDTH = 3e-4
-"""Width of the differences that give slopes, relative to the size of the varied number (at least 1)."""
+"""Step of the finite differences, relative to the size of the varied number (at least 1)."""
 
 
 def slopes(formula: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    """d formula / dx by central differences of fourth order, (m, n)."""
+    """Return d formula / dx by central differences of fourth order, (m, n)."""
     columns = []
     for k in range(len(x)):
         step = np.zeros(len(x))
@@ -34,22 +34,22 @@ class Balances:
     sign: int
 
     def of_velocity(self, a: Any, q: Any, v: Any, effort: Any, *others: Any) -> np.ndarray:
-        """M a + M' v - d(T - V)/dq - e, zero for the acceleration a."""
+        """Return M a + M' v - d(T - V)/dq - e, zero for the acceleration a."""
         a, q, v = (np.atleast_1d(given) for given in (a, q, v))
         turning, push = self._forces(q, v, others)
         return self.mass(q, others) @ a + turning - push - self.sign * np.atleast_1d(effort)
 
     def of_momentum(self, rate: Any, q: Any, v: Any, effort: Any, *others: Any) -> np.ndarray:
-        """p' - d(T - V)/dq - e."""
+        """Return p' - d(T - V)/dq - e."""
         rate, q, v = (np.atleast_1d(given) for given in (rate, q, v))
         return rate - self._forces(q, v, others)[1] - self.sign * np.atleast_1d(effort)
 
     def momentum(self, p: Any, q: Any, v: Any, *others: Any) -> np.ndarray:
-        """p - M v."""
+        """Return p - M v."""
         return np.atleast_1d(p) - self.mass(np.atleast_1d(q), others) @ np.atleast_1d(v)
 
     def mass(self, q: np.ndarray, others: Sequence[Any]) -> np.ndarray:
-        """M (n, n): as given, or from T(q, v), which is quadratic in v."""
+        """Return M (n, n): as given, or from T(q, v), which is quadratic in v."""
         if self.mechanics.inertia is not None:
             found = np.asarray(self.mechanics.inertia(self._given(q), *others), dtype=float)
             return found if found.ndim == 2 else found * np.eye(self.n) if found.ndim == 0 else np.diag(found)
@@ -63,7 +63,7 @@ class Balances:
         return np.array([[energy(a + b) - single[i] - single[j] for j, b in enumerate(one)] for i, a in enumerate(one)])
 
     def _forces(self, q: np.ndarray, v: np.ndarray, others: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """M' v, and d(T - V)/dq."""
+        """Return M' v, and d(T - V)/dq."""
         slope = slopes(lambda at: self.mass(at, others).ravel(), q).reshape(self.n, self.n, self.n)
         push, potential = np.einsum("ijk,i,j->k", slope, v, v) / 2, self.mechanics.potential
         if potential is not None:

@@ -1,4 +1,4 @@
-"""A second way to the equations: all element relations of a graph as one linear system, solved by SciPy."""
+"""Independent derivation of the equations: all element relations of a graph as one linear system, solved by SciPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bondgraph.model.model import Bond, Model
 def rates_and_power(
     model: Model, states: Mapping[str, np.ndarray], modes: Mapping[str, str] | None = None, causality: Causality | None = None
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Rates of all states (by element) and the largest violation of power continuity, relative to the largest power.
+    """Return the rates of all states (by element) and the largest violation of power continuity, relative to the largest power.
 
     Unknowns are the effort and the flow of every bond; each port of each element contributes one vector equation. Nothing
     is sorted. Causality is used only for a switched junction that is off, to find which variables are then zero.
@@ -41,7 +41,7 @@ def residual_and_power(
     modes: Mapping[str, str] | None = None,
     causality: Causality | None = None,
 ) -> tuple[float, float]:
-    """Largest violations of element relations and of power continuity for given values of all bonds, both relative to
+    """Return the largest violations of element relations and of power continuity for given values of all bonds, both relative to
     the largest terms. States may depend on each other here; their rates are not checked."""
     states = {
         path: np.asarray(values[resolve(f"{path}.{element.law.state}")])
@@ -56,7 +56,7 @@ def residual_and_power(
     for path, element in model.elements.items():
         law, bond = element.law, model.bonds_at(path)[0]
         if isinstance(law, IdealConstraint):
-            continue  # its relation is between rates
+            continue  # it relates rates
         if isinstance(law, Resistor) and (law.effort is None or law.flow is None):
             known, free, relation = ("f", "e", law.effort) if law.effort else ("e", "f", law.flow)
             inward = {"e": 1, "f": system.sign(bond, path)}
@@ -123,7 +123,8 @@ class Relations:
         )
 
     def worst_power(self, solution: np.ndarray) -> float:
-        """Largest violation of power continuity at an element that conserves power, relative to the largest power of a bond."""
+        """Return the largest violation of power continuity at an element that conserves power, relative to the largest power of a
+        bond."""
         most = max(np.abs(solution[self.block(b, "e")] * solution[self.block(b, "f")]).max() for b in self.model.bonds)
         worst = max((abs(self.power(solution, p)) for p in self.model.elements if self.keeps_power(p)), default=0.0)
         return worst / (1e-6 + most)

@@ -1,4 +1,4 @@
-"""Graphs as data: a description that can be transformed, drawn at random, and built into a Graph.
+"""Graphs as data: descriptions that can be drawn at random, transformed, and built into a Graph.
 
 A transformation is a pure function from a description to another of the same physics. It must not change the energy of any
 storage or the power into any part; `owner` tracks which part of the original each part represents.
@@ -16,7 +16,7 @@ from campaigns.graphs.drawn import asinh, cosh_less_one, sinh
 
 @dataclass(frozen=True)
 class Joint:
-    """Junction: its name, 0 or 1, and the nested graph that contains it ("": none)."""
+    """Junction: its name, 0 or 1, and the nested graph that contains it (or "")."""
 
     name: str
     type: int
@@ -25,7 +25,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Link:
-    """Link between two junctions: "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b`, or back."""
+    """Link between two junctions: "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b` or in reverse."""
 
     name: str
     a: str
@@ -37,8 +37,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Part:
-    """One-port at a junction; "c" and "i" are curved, output = size sinh(size x). It may be behind a unit transformer, or have
-    its arrow reversed."""
+    """One-port at a junction; "c" and "i" are nonlinear: output = size sinh(size x). It may be behind a unit transformer, or have
+    its half arrow reversed."""
 
     name: str
     kind: str
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Description:
-    """Graph as data; `order` is the order of its calls of `connect`, as numbers of its links and parts."""
+    """Graph as data; `order` lists the indices of its links and parts in the order in which they are connected."""
 
     joints: tuple[Joint, ...]
     links: tuple[Link, ...]
@@ -62,7 +62,8 @@ class Description:
 
 
 def drawn(rng: np.random.Generator) -> Description:
-    """A tree of up to five junctions, sometimes with a ring, with independent and dependent storages, resistors and sources."""
+    """Draw a tree of up to five junctions, sometimes with a ring, with independent and dependent storages, resistors and
+    sources."""
     joints = tuple(Joint(f"j{k}", int(rng.integers(2))) for k in range(rng.integers(1, 6)))
     links: list[Link] = []
     pairs = [(int(rng.integers(k)), k) for k in range(1, len(joints))]
@@ -89,7 +90,7 @@ def drawn(rng: np.random.Generator) -> Description:
 
 
 def built(d: Description) -> Graph:
-    """The graph of a description."""
+    """Return the graph of a description."""
     graph = Graph("described")
     groups = {group: Graph(group) for group in dict.fromkeys(j.group for j in d.joints) if group}
     junctions = {j.name: (J1 if j.type else J0)(j.name) for j in d.joints}
@@ -130,7 +131,7 @@ def built(d: Description) -> Graph:
 
 
 def element_of(part: Part):
-    """The element of a part."""
+    """Return the element of a part."""
     if part.kind in "ci":
         law = {
             "output": lambda x, k: k * sinh(k * x),
@@ -149,12 +150,12 @@ def element_of(part: Part):
 
 
 def reordered(d: Description, rng: np.random.Generator) -> Description:
-    """`connect` called in another order."""
+    """Connect links and parts in another order."""
     return replace(d, order=tuple(int(k) for k in rng.permutation(len(d.links) + len(d.parts))))
 
 
 def renamed(d: Description, rng: np.random.Generator) -> Description:
-    """Other names, in another alphabetical order."""
+    """Rename everything, so that the alphabetical order changes."""
     words = iter(rng.permutation(1000))
     new = {name: f"n{next(words)}" for name in [j.name for j in d.joints] + [x.name for x in (*d.links, *d.parts)]}
     return replace(
@@ -166,8 +167,11 @@ def renamed(d: Description, rng: np.random.Generator) -> Description:
 
 
 def turned(d: Description, rng: np.random.Generator) -> Description:
-    """Reverse half arrows. A bond's own effort (at a 1-junction) or flow (at a 0-junction) then has the opposite sign, and
-    numbers given in its sense change sign. An arrow between different junctions defines which way is forward, and stays."""
+    """Reverse half arrows.
+
+    A bond's own effort (at a 1-junction) or flow (at a 0-junction) then has the opposite sign, and numbers given in its direction
+    change sign. The half arrow between different junctions defines the forward direction, and is kept.
+    """
     type_of = {j.name: j.type for j in d.joints}
 
     def part(p: Part) -> Part:
@@ -186,7 +190,7 @@ def turned(d: Description, rng: np.random.Generator) -> Description:
 
 
 def split(d: Description, rng: np.random.Generator) -> Description:
-    """Every R as two, in series at a 1-junction, in parallel at a 0-junction."""
+    """Replace every R by two, in series at a 1-junction, in parallel at a 0-junction."""
     type_of = {j.name: j.type for j in d.joints}
     parts: list[Part] = []
     for p in d.parts:
@@ -200,7 +204,7 @@ def split(d: Description, rng: np.random.Generator) -> Description:
 
 
 def with_units(d: Description, rng: np.random.Generator) -> Description:
-    """Unit transformers before some parts."""
+    """Insert unit transformers before some parts."""
     return replace(d, parts=tuple(replace(p, unit=bool(rng.random() < 0.4)) for p in d.parts))
 
 
@@ -208,7 +212,7 @@ _DUAL = {"C": "I", "I": "C", "c": "i", "i": "c", "Se": "Sf", "Sf": "Se", "R": "R
 
 
 def dual(d: Description, rng: np.random.Generator) -> Description:
-    """Effort and flow exchanged: 0 and 1, C and I, Se and Sf; resistances and ratios inverted."""
+    """Exchange effort and flow: 0 and 1, C and I, Se and Sf; invert resistances and ratios."""
     return replace(
         d,
         joints=tuple(replace(j, type=1 - j.type) for j in d.joints),
@@ -228,7 +232,8 @@ ORDERS = 12.0
 
 
 def rescaled(d: Description, rng: np.random.Generator) -> Description:
-    """Every state in another unit: effort times a and flow over a, with another a beyond every two-port."""
+    """Scale every state to another unit: efforts are multiplied and flows divided by a factor, which differs on the two sides of
+    each two-port."""
     region = {j.name: j.name for j in d.joints}
     for x in d.links:
         if x.kind == "bond":

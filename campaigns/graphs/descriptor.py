@@ -1,7 +1,7 @@
-"""A third way to the equations: N y' + M y = b with all bond variables and ALL storage states as unknowns y.
+"""Independent equations in descriptor form: N y' + M y = b with all bond variables and ALL storage states as unknowns y.
 
-Linear graphs only. Nothing is sorted, no state is eliminated and no derivative is taken: dependences follow from the numbers. Its
-finite generalised eigenvalues are the poles of the graph, counted with their multiplicity.
+Linear graphs only. Nothing is sorted, no state is eliminated and no derivative is taken: dependences follow numerically. The
+finite generalised eigenvalues of (N, M) are the poles of the graph, counted with their multiplicity.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from campaigns.graphs.dense import Relations, _square
 class Descriptor(Relations):
     """Matrices N, M and b of a model in one combination of modes.
 
-    `algebraic` names constraints and switches whose vanishing variable needs no time derivative, since it depends on the efforts
-    and flows themselves: a1 f + a0 h = 0 holds for them, without f'.
+    `algebraic` names constraints and switches whose vanishing variable needs no time derivative, since the variable depends on
+    the efforts and flows themselves: a1 f + a0 h = 0 holds for them, without f'.
     """
 
     def __init__(self, model: Model, modes: Mapping[str, str], causality: Causality, algebraic: Collection[str] = ()):
         self.algebraic = frozenset(algebraic)
         super().__init__(model, {}, modes, causality)
         self.held: dict[str, int] = {}
-        """Storage or constraint -> place of its state in y."""
+        """Storage or constraint -> index of the start of its state in y."""
         self.moving: list[tuple[int, int, float]] = []
         for path, element in model.elements.items():
             law = element.law
@@ -43,7 +43,7 @@ class Descriptor(Relations):
                 matrix[row, column] += value
 
     def state(self, path: str) -> slice:
-        """Return the place of the state of a storage or constraint in y."""
+        """Return the slice of y that is the state of a storage or constraint."""
         return slice(self.held[path], self.held[path] + self.model.bonds_at(path)[0].dimension)
 
     def relations(self, path: str) -> None:
@@ -64,7 +64,7 @@ class Descriptor(Relations):
         elif isinstance(element.law, IdealSwitch):
             closed = self.modes[element.law.automaton] in element.law.active
             variable = self.block(bond, "e" if closed else "f")
-            asked = closed == self.causality.effort_into(bond, path)  # else the vanishing variable is the switch's own output
+            asked = closed == self.causality.effort_into(bond, path)  # else the switch's own output vanishes
             a1 = float(element.parameters["alpha1"].value)
             moving = asked and path not in self.algebraic
             self.rows([(variable, a1 * np.eye(n))], [(variable, np.eye(n))] if moving else [])
@@ -101,7 +101,7 @@ class Descriptor(Relations):
         self.right.extend(np.zeros(still[0][1].shape[0]))
 
     def determinant(self, s: complex) -> tuple[complex, float]:
-        """det(s N + M), as its phase and the logarithm of its size."""
+        """Return det(s N + M), as its phase and the logarithm of its magnitude."""
         phase, size = np.linalg.slogdet(s * self.N + self.M)
         return complex(phase), float(size)
 

@@ -1,4 +1,4 @@
-"""Random graphs of all kinds of elements, most of them causally sensible, some not."""
+"""Random graphs of all kinds of elements, most of them with a possible causality."""
 
 from __future__ import annotations
 
@@ -34,31 +34,32 @@ from bondgraph.model.laws import InertialField, Storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
-"""Probability of placing an element where it fits: 1 would never show a conflict."""
+"""Probability of choosing an element that is compatible with the causality at its junction: 1 would never show a conflict."""
 
 
 def random_graph(rng: np.random.Generator) -> Graph:
-    """A tree (sometimes a ring) of junctions, with two-ports on its branches and one-ports at its nodes, arrows at random."""
+    """Draw a tree (sometimes a ring) of junctions, with two-ports on its branches and one-ports at its nodes, and random half
+    arrows."""
     return consistent(Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph)
 
 
 def rigid_graph(rng: np.random.Generator) -> Graph:
-    """Linear, like `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
+    """Draw a linear graph, as `random_graph` does, but with frequent dependent storages and loops, and with ideal constraints."""
     return consistent(Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph)
 
 
 def switched_graph(rng: np.random.Generator) -> Graph:
-    """Like `rigid_graph`, with switched constraints, ideal switches and dry friction."""
+    """Draw a graph, as `rigid_graph` does, with switched constraints, ideal switches and dry friction."""
     return consistent(Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph)
 
 
 def curved_graph(rng: np.random.Generator) -> Graph:
-    """Like `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
+    """Draw a graph, as `rigid_graph` does, but with nonlinear storages and resistors: loops are solved by Newton's method."""
     return consistent(Curved(rng, int(rng.choice([1, 1, 2]))).graph)
 
 
 def consistent(graph: Graph) -> Graph:
-    """The graph without the start values of dependent storages."""
+    """Return the graph without the start values of dependent storages."""
     try:
         causality = assign_causality(graph.freeze())
     except ModelError:
@@ -72,11 +73,11 @@ def consistent(graph: Graph) -> Graph:
 
 
 class Draw:
-    """Random graph: junctions, each with a part that sets its common variable and guests that follow it, and branches between
-    junctions."""
+    """Random graph of junctions and branches between them; each junction has a part that sets its common variable, and other
+    parts that use the common variable."""
 
     linear = False
-    """True if relations with curves and modulated two-ports are left out."""
+    """True if nonlinear relations and modulated two-ports are left out."""
 
     def __init__(self, rng: np.random.Generator, dimension: int):
         self.rng, self.n, self.count = rng, dimension, 0
@@ -154,7 +155,7 @@ class Draw:
         self.join(junction, part)
 
     def guest(self, junction: Element) -> Element:
-        """Return a part that follows the common variable of a junction."""
+        """Return a part that, in most cases, does not set the common variable of a junction."""
         zero = junction.kind.endswith("0")
         if self.rng.random() > SENSIBLE:
             zero = not zero
@@ -186,7 +187,8 @@ class Draw:
         return R(name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n)
 
     def branch(self, a: Element, b: Element) -> None:
-        """Connect two junctions: directly if they differ, else through a gyrator; a matrix in a possible direction."""
+        """Connect two junctions: directly or through a transformer if their types differ, otherwise through a gyrator; a matrix
+        points in a direction that causality allows."""
         alike = a.kind[-1] == b.kind[-1]
         if self.rng.random() > SENSIBLE:
             alike = not alike
@@ -228,7 +230,7 @@ class Draw:
 
 
 class Rigid(Draw):
-    """A graph with storages that depend on each other, and constraints."""
+    """A graph with constraints, and with storages that depend on each other."""
 
     linear = True
 
@@ -245,7 +247,8 @@ class Rigid(Draw):
             self.join(junction, self.resistor(sets_effort=zero))
 
     def branch(self, a: Element, b: Element) -> None:
-        """Connect two junctions, equal ones rigidly half of the time, so that their storages depend on each other."""
+        """Connect two junctions; half of the time, connect junctions of the same type rigidly, so that their storages depend on
+        each other."""
         if a.kind[-1] == b.kind[-1] and self.rng.random() < 0.5:
             if self.rng.random() < 0.5:
                 return self.join(a, b)
@@ -265,7 +268,7 @@ class Switched(Rigid):
         return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
 
     def guest(self, junction: Element) -> Element:
-        """Return, now and then, a part that holds only in some modes."""
+        """Return a part, occasionally one that is active only in some modes."""
         draw, one = self.rng.random(), junction.kind.endswith("1")
         if draw < 0.15 and self.n == 1:
             return Switch(self.name("s"), automaton="relay", closed=self.active())
@@ -293,17 +296,17 @@ class Switched(Rigid):
 
 
 def sinh(x):
-    """Hyperbolic sine of each component."""
+    """Return the hyperbolic sine of each component."""
     return (exp(x) - exp(-x)) / 2
 
 
 def asinh(y):
-    """Inverse hyperbolic sine of each component."""
+    """Return the inverse hyperbolic sine of each component."""
     return log(y + sqrt(y * y + 1.0))
 
 
 def cosh_less_one(x):
-    """The integral of `sinh` from zero, summed over components."""
+    """Return the integral of `sinh` from zero, summed over components."""
     total = (exp(x) + exp(-x)) / 2 - 1.0
     return total if np.ndim(x) == 0 else sum(total)
 

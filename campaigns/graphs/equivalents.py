@@ -1,4 +1,4 @@
-"""A built graph with other elements of the same physics: resistors split, unit transformers put in, effort and flow exchanged."""
+"""A graph with other elements of the same physics: resistors split, unit transformers inserted, effort and flow exchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DUAL = {"C": "I", "I": "C", "q": "p", "p": "q", "effort": "flow", "flow": "effor
 
 
 def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Every linear R at a junction as two, in series or in parallel, if nothing reads its effort or flow."""
+    """Replace every linear R at a junction by two, in series or in parallel, if no signal reads the effort or flow of the R."""
     new, shares = rebuilt(graph), {}
     read = set(signals_read(new))
     for scope, prefix, link, part, junction in list(_at_junctions(new)):
@@ -62,7 +62,7 @@ def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def with_units(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Unit transformers between junctions and some of the scalar one-ports at them."""
+    """Insert unit transformers between junctions and some of the scalar one-ports at them."""
     new = rebuilt(graph)
     model = new.freeze()
     for scope, prefix, link, part, _ in list(_at_junctions(new)):
@@ -77,7 +77,7 @@ def with_units(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def _at_junctions(scope: Graph, prefix: str = "") -> Iterator[tuple[Graph, str, Link, Element, Element]]:
-    """One-ports whose bond ends at a junction of the same graph: (graph, its prefix, bond, one-port, junction)."""
+    """Yield the one-ports whose bond ends at a junction of the same graph: (graph, its prefix, bond, one-port, junction)."""
     for link in scope.links:
         for end, other in ((link.tail, link.head), (link.head, link.tail)):
             part, junction = end.owner, other.owner
@@ -91,7 +91,7 @@ def _at_junctions(scope: Graph, prefix: str = "") -> Iterator[tuple[Graph, str, 
 
 
 def dual(graph: Graph, rng: np.random.Generator) -> Rewritten | None:
-    """Exchange effort and flow; None if an element has no dual (an IC, a constraint, a matrix with a direction)."""
+    """Exchange effort and flow; return None if an element has no dual (an IC, a constraint, a matrix with a direction)."""
     model = graph.freeze()
     if any(_dual_law(element.law) is None for element in model.elements.values()):
         return None

@@ -1,7 +1,7 @@
-"""Rows of a graph at a point -> the rates and bond variables that they allow, with the equations that are hidden in them.
+"""Equations of a graph at a point -> the rates and bond variables that they allow, including hidden equations.
 
-Dependent storages and constraints determine rates only once they are differentiated: the rows are stacked with
-their own time derivatives and solved at once, by singular values.
+Dependent storages and constraints determine rates only once they are differentiated: the equations are stacked with their own
+time derivatives and solved together by singular value decomposition.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from campaigns.graphs.point import Point
 
 NEGLIGIBLE = 1e-11
-"""Fraction of the largest singular value below which a singular value counts as zero: rows are scaled to one, and random numbers
-are of the order of one."""
+"""Fraction of the largest singular value below which a singular value counts as zero: rows are scaled to unit size, and random
+numbers are of order one."""
 FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
 """Values of s at which the pencil s N + G is examined, 1/s."""
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """Solution of the relations at a point: all of y and the rates of its states, which of them are determined, how far the rows
-    are from being consistent, and how sensitive the solution is."""
+    """Solution of the relations at a point: all of y and the rates of its states, which of them are determined, how inconsistent
+    the rows are, and how sensitive the solution is."""
 
     y: np.ndarray
     rates: np.ndarray
@@ -39,7 +39,7 @@ class Allowed:
 def allowed(point: Point, most: int) -> Allowed:
     """Solve all rows with the given states, and as many of their derivatives as needed, up to `most`.
 
-    Beyond the first derivative, slopes count as constant, as they are in linear graphs.
+    Beyond the first derivative, slopes are treated as constant, as they are in linear graphs.
     """
     states = split(point)[1]
     for levels in range(most + 1):
@@ -63,7 +63,7 @@ def _with_derivatives(point: Point, levels: int) -> Allowed:
 
 
 def motion(linear: Point, most: int = 2) -> tuple[np.ndarray, np.ndarray] | None:
-    """P and c of x' = P x + c for consistent states, of a linear graph at the point where all is zero."""
+    """Return P and c of x' = P x + c for consistent states of a linear graph, at the point where all variables are zero."""
     z, x = split(linear)
     right = np.hstack([-linear.G[:, x], -linear.g[:, None]])
     for levels in range(most + 1):
@@ -75,9 +75,11 @@ def motion(linear: Point, most: int = 2) -> tuple[np.ndarray, np.ndarray] | None
 
 
 def restarted(linear: Point, before: np.ndarray, levels: int = 2) -> np.ndarray:
-    """States (n,) after an instant at which the relations became those of a linear graph at the point where all is zero.
+    """Return the states (n,) after an instant at which the relations changed to those of a linear graph, at the point where all
+    variables are zero.
 
-    N_x (x+ - x-) + G_z Z = 0 with Z the impulses of efforts and flows, and x+ such that all rows, and their derivatives, hold.
+    N_x (x+ - x-) + G_z Z = 0 with Z the impulses of efforts and flows, and x+ such that all rows and their derivatives are
+    satisfied.
     """
     z, x = split(linear)
     rest, right = stacked(linear, levels, -linear.g[:, None])
@@ -91,7 +93,7 @@ def restarted(linear: Point, before: np.ndarray, levels: int = 2) -> np.ndarray:
 
 
 def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """Indices in y of non-states and of states."""
+    """Return the indices in y of non-states and of states."""
     inside = np.zeros(len(point.y), dtype=bool)
     for name in point.states:
         inside[point.rows.places[name]] = True
@@ -99,8 +101,8 @@ def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All rows, and their derivatives, over (change of z, x', z', x'', z'', ...): matrix and right side; `right` (rows, k) is the
-    right side of the rows themselves."""
+    """Return all rows and their derivatives over (change of z, x', z', x'', z'', ...): the matrix and the right-hand side;
+    `right` (rows, k) is the right-hand side of the rows themselves."""
     z, x = split(point)
     N = settled(point)
     G, wide = point.G, len(z) + len(x)
@@ -121,7 +123,8 @@ def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, n
 
 
 def settled(point: Point) -> np.ndarray:
-    """N, without v' in rows of constraints and switches whose v is determined directly, and not by the states alone."""
+    """Return N, with zero factors of v' in rows of constraints and switches that determine v directly rather than through the
+    states alone."""
     N = point.N.copy()
     z, x = split(point)
     held = np.zeros(len(point.G), dtype=bool)
@@ -147,22 +150,23 @@ def is_singular(point: Point) -> bool:
 
 
 def jumps_with_blocks(point: Point, levels: int = 2) -> bool:
-    """Return True if other states would have to jump together with the value that a block holds: no states fit a change of that
-    value alone."""
+    """Return True if other states would have to jump together with the value that a block holds: no states are consistent with a
+    change of that value alone."""
     own = [point.rows.places[name] for name in point.states if name.rpartition(".")[0] in point.blocks]
     held = [k for place in own for k in range(place.start, place.stop)]
     return least_squares(*stacked(point, levels, -point.G[:, held]))[2] > 1e-8
 
 
 def null_space(matrix: np.ndarray) -> np.ndarray:
-    """An orthonormal basis, (n, k)."""
+    """Return an orthonormal basis, (n, k)."""
     _, s, vt = np.linalg.svd(matrix, full_matrices=True)
     rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0
     return vt[rank:].T
 
 
 def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Solution of least norm for each right side (m, k), null space, largest misfit, and condition number of the solved part."""
+    """Return the least-norm solution for each right-hand side (m, k), the null space, the largest residual, and the condition
+    number of the solved part."""
     columns = sizes_of_columns(matrix)
     u, s, vt = np.linalg.svd(matrix / columns, full_matrices=True)
     rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0
@@ -172,7 +176,7 @@ def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np
 
 
 def sizes_of_columns(matrix: np.ndarray) -> np.ndarray:
-    """The largest entry of each column; 1 for an empty column."""
+    """Return the largest entry of each column; 1 for an empty column."""
     sizes = np.abs(matrix).max(axis=0, initial=0.0)
     return np.where(sizes > 0.0, sizes, 1.0)
 

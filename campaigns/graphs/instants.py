@@ -1,4 +1,4 @@
-"""Runs in which several things happen at one instant, against exponentials of matrices between the instants."""
+"""Runs with several events at one instant, compared with matrix exponentials between the instants."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from campaigns.graphs.situations import at_zero, indices_of
 from campaigns.graphs.widened import INSTANT, Drawn
 
 END = 0.07
-"""End of a run, s: past the instant, and not at a tick."""
+"""End of a run, s: after the instant, and not at a tick."""
 AGREES = 1e-5
 """Largest error of states after a run at rtol 1e-8, relative to the largest along the run."""
 STARTS = 100
-"""Number of random starts in the search for a loop's solution that a run did not find."""
+"""Number of random starts in the search for a solution that a run did not find for a loop."""
 
 
 def run_differs(compiled: Compiled, drawn: Drawn) -> str:
-    """Return how a run differs from the expected one; "" if it does not.
+    """Return how a run differs from the expected run; "" if it does not.
 
     Every automaton whose guard rises at the instant acts there, and only then; states continue unchanged, except for those that a
-    transition sets; and the final states of a linear graph are those of the exponentials. A run may end if a loop has no
+    transition sets; and the final states of a linear graph are those of the matrix exponentials. A run may end if a loop has no
     solution.
     """
     laws = [element.law for element in compiled.model.elements.values()]
@@ -130,8 +130,10 @@ def _ticked(model: Model, path: str, values: dict[str, np.ndarray]) -> dict[str,
 
 
 def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every automaton that waits acts, in the order of their names: impulses bring states to values that the new relations allow;
-    a state that is set changes those that follow from it."""
+    """Let all waiting automata act, in the order of their names.
+
+    Impulses bring states to values that the new relations allow; setting a state changes the states that depend on it.
+    """
     model = compiled.model
     for name, automaton in sorted(model.automata.items()):
         for transition in automaton.transitions:
@@ -146,14 +148,14 @@ def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarr
 
 
 def _followed(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the states, with dependent ones computed from the others."""
+    """Return the states, with dependent states computed from the independent ones."""
     x = np.concatenate([np.ravel(values[state.name]) for state in compiled.system.states])
     env = compiled.evaluate(0.0, x, None, indices_of(compiled.model, modes))
     return {name: np.asarray(env[compiled.system.resolve(name)], dtype=float) for name in values}
 
 
 def _packed(point: Point, values: dict[str, np.ndarray]) -> np.ndarray:
-    """States in their order in y."""
+    """Return the states in their order in y."""
     y = np.zeros(len(point.y))
     for name in point.states:
         y[point.rows.places[name]] = np.ravel(values[name])

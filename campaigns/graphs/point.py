@@ -1,8 +1,8 @@
-"""A fourth way to the equations, for graphs with curves too: every relation of every element, linear about one point.
+"""Independent derivation of the equations of nonlinear graphs too: every relation of every element is linearised about one point.
 
 N y' + g(y) = 0 with all efforts, flows and states as unknowns y. Nothing is sorted, no element sets a variable of another, and no
-derivative is taken by formula: slopes are differences. `hidden` adds the time derivatives of the rows, which dependent storages
-and constraints need, and solves them by singular values.
+derivative is taken by formula: slopes are finite differences. `hidden` adds the time derivatives of the rows, which dependent
+storages and constraints need, and solves them by singular value decomposition.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Point:
     # -- pieces of relations
 
     def value(self, name: str) -> np.ndarray:
-        """A block of y at the point."""
+        """Return a block of y at the point."""
         return self.y[self.rows.places[name]]
 
     def sign(self, bond: Bond, path: str) -> int:
@@ -87,7 +87,7 @@ class Point:
         return 1 if bond.head.element == path else -1
 
     def others(self, element: Element) -> tuple[list[Any], list[str]]:
-        """Parameters of an element in this mode, and the states among its signals."""
+        """Return the parameters of an element in this mode, and the states among its signals."""
         numbers: list[Any] = []
         for parameter in element.parameters.values():
             given = parameter.value
@@ -96,7 +96,7 @@ class Point:
         return numbers, [name for name in element.signals if name in self.rows.places]
 
     def signals(self, element: Element, read: Sequence[np.ndarray]) -> list[Any]:
-        """The element's signals: states as given, modes by their index, time zero."""
+        """Return the element's signals: states as given, modes as indices, time as zero."""
         states = iter(read)
         found: list[Any] = []
         for name in element.signals:
@@ -111,7 +111,7 @@ class Point:
         return found
 
     def formula_rows(self, element: Element, names: Sequence[str], formula: Callable[..., Any]) -> slice:
-        """Rows formula(values of `names`, parameters, signals) = 0, with their slopes."""
+        """Add the rows formula(values of `names`, parameters, signals) = 0, with their slopes."""
         numbers, read = self.others(element)
         every = [*names, *read]
         sizes = np.cumsum([0, *(len(self.value(name)) for name in every)])
@@ -128,7 +128,7 @@ class Point:
         return self.rows.add(at(here), still)
 
     def linear_rows(self, still: Terms, moving: Terms = ()) -> slice:
-        """Rows sum(matrix @ value) + moving = 0."""
+        """Add the rows sum(matrix @ value) + moving = 0."""
         return self.rows.add(sum(np.atleast_2d(m) @ self.value(name) for name, m in still), still, moving)
 
     # -- relations
@@ -259,7 +259,7 @@ class Point:
 
 
 def state_names(path: str, element: Element) -> list[str]:
-    """The states of an element, by name."""
+    """Return the names of an element's states."""
     match element.law:
         case Storage() as law:
             return [f"{path}.{law.state}"]
@@ -273,7 +273,7 @@ def state_names(path: str, element: Element) -> list[str]:
 
 
 def _gradient(law: Storage, n: int) -> Callable[..., Any]:
-    """Return the output of a storage: as its author wrote it, or differences of the energy if there is nothing else."""
+    """Return the output of a storage: the formula of its author or, without one, finite differences of the energy."""
     if not law.by_gradient:
         return law.output
 

@@ -1,4 +1,4 @@
-"""Rebuilding: a built graph -> a copy of it with other names, ports written out, and signals read elsewhere."""
+"""Rebuilding: a built graph -> a copy with other names, explicit ports, and redirected signals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING: Mapping[str, str] = {}
 
 
 def names_of(graph: Graph, prefix: str = "") -> list[str]:
-    """Paths of all parts and automata."""
+    """Return the paths of all parts and automata."""
     found = [f"{prefix}{name}" for name in dict.fromkeys([*graph.parts, *graph.automata])]
     for name, part in graph.parts.items():
         if isinstance(part, Graph):
@@ -72,7 +72,7 @@ def rebuilt(graph: Graph, names: Mapping[str, str] = NOTHING, elsewhere: Mapping
 
 
 def _end(side: PortRef, made: Mapping[int, Element | Graph], free: Mapping[int, list[str]]) -> PortRef:
-    """The end of a bond, with the port that an order of connection would have given it."""
+    """Return the end of a bond, with the port that the order of connection would have selected."""
     part = side.owner
     if isinstance(part, Element) and not isinstance(part.law, Junction):
         name = side.name or free[id(part)][0]
@@ -94,7 +94,7 @@ def _element(part: Element, name: str, signal: Callable[[str], str]) -> Element:
 
 
 def automaton_of(automaton: Automaton, signal: Callable[[str], str]) -> Automaton:
-    """The automaton with other names for itself and for what it reads and sets."""
+    """Return the automaton with other names for itself and for what it reads and sets."""
     edges = tuple(
         replace(
             t,

@@ -18,7 +18,7 @@ from campaigns.graphs.rebuilding import automaton_of, names_of, path_of, rebuilt
 
 
 def nested(graph: Graph, rng: np.random.Generator) -> Graph:
-    """A flat graph with some junctions, and the parts on these alone, inside two nested graphs."""
+    """Move some junctions of a flat graph, and parts connected only to these junctions, into two nested graphs."""
     parts = {name: part for name, part in graph.parts.items() if isinstance(part, Element)}
     home = dict.fromkeys(parts, "")
     ends = [(link.tail.owner.name, link.head.owner.name) for link in graph.links]
@@ -78,11 +78,12 @@ class Rewritten:
     graph: Graph
     paths: Mapping[str, str]
     shares: Mapping[str, str] = field(default_factory=dict)
-    """Path of a new part -> path of the other part that shares the effect of one original part with it."""
+    """Path of a new part -> path of its partner: together, the two replace one original part."""
 
 
 def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Parts added and bonds connected in another order; clocks, which tick in the order of their blocks, keep it."""
+    """Add parts and connect bonds in another order; sampled blocks, which tick in the order in which they are added, keep their
+    order."""
     new = rebuilt(graph)
 
     def shuffle(scope: Graph) -> None:
@@ -101,7 +102,7 @@ def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Other names for all parts and automata, in another alphabetical order."""
+    """Rename all parts and automata, so that the alphabetical order changes."""
     old = names_of(graph)
     words = rng.permutation(10 * len(old))[: len(old)]
     names = {path: f"n{word}" for path, word in zip(old, words, strict=True)}
@@ -109,15 +110,15 @@ def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """The whole graph, with its automata, inside another."""
+    """Nest the whole graph, with its automata, inside another."""
     around = Graph(graph.name)
     around.parts["inside"] = graph
     return Rewritten(around, {path: f"inside.{path}" for path in names_of(graph)})
 
 
 def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Reverse half arrows that do not determine the sign of a state or source: of storages and sources of a junction's common
-    variable, and of linear resistors, if nothing reads their effort or flow."""
+    """Reverse half arrows that do not determine the sign of a state or source: those of storages and sources with a junction's
+    common variable, and of linear resistors whose effort and flow no signal reads."""
     new = rebuilt(graph)
     read = set(signals_read(new))
 
@@ -151,7 +152,7 @@ def _is_block(part: object) -> bool:
 
 
 def signals_read(graph: Graph) -> Iterator[str]:
-    """All signals that something in a graph reads, as it names them."""
+    """Return all signals that a graph's elements and automata read, under the names that they use."""
     for part in graph.parts.values():
         yield from (part.reads if isinstance(part, Element) else signals_read(part))
     for automaton in graph.automata.values():
@@ -163,7 +164,8 @@ def signals_read(graph: Graph) -> Iterator[str]:
 
 
 def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """The state of every independent storage in another unit, 1e-12 to 1e12 times its own; readers get it in the old unit."""
+    """Scale the state of every independent storage to another unit, 1e-12 to 1e12 times the original; signals that read the state
+    convert it back."""
     same = {path: path for path in names_of(graph)}
     try:
         model = graph.freeze()
@@ -217,7 +219,7 @@ def _unit(path: str) -> str:
 
 
 def _scaled(law: Storage, s: float) -> Storage:
-    """Return the law of a state that is s times the old one."""
+    """Return the law of a state that is s times the original."""
     return replace(
         law,
         spec=replace(law.spec, initial=s * np.asarray(law.spec.initial, dtype=float)[()], nominal=None),

@@ -23,7 +23,8 @@ class Situation:
 
 @dataclass
 class Rows:
-    """Rows of N y' + g(y) = 0 at a point: G = dg/dy, N, g, and which rows hold only together with their own derivative."""
+    """Rows of N y' + g(y) = 0 at a point: G = dg/dy, N, g, and which rows are satisfied only together with their own
+    derivative."""
 
     places: dict[str, slice]
     size: int
@@ -31,10 +32,10 @@ class Rows:
     moving: list[tuple[int, int, float]] = field(default_factory=list)
     left: list[float] = field(default_factory=list)
     held: list[tuple[slice, str]] = field(default_factory=list)
-    """Rows of constraints and switches, and the variable that vanishes by them."""
+    """Rows of constraints and switches, each with the variable that it sets to zero."""
 
     def add(self, value: np.ndarray, still: Terms, moving: Terms = ()) -> slice:
-        """Rows with this value, these slopes, and these factors of rates."""
+        """Add rows with this value, these slopes, and these factors of rates."""
         first, value = len(self.left), np.atleast_1d(np.asarray(value, dtype=float))
         for entries, terms in ((self.entries, still), (self.moving, moving)):
             for name, matrix in terms:
@@ -45,7 +46,7 @@ class Rows:
         return slice(first, first + len(value))
 
     def matrix(self, entries: list[tuple[int, int, float]]) -> np.ndarray:
-        """Entries as a full matrix."""
+        """Return the entries as a full matrix."""
         full = np.zeros((len(self.left), self.size))
         for row, column, value in entries:
             full[row, column] += value

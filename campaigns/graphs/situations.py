@@ -1,4 +1,4 @@
-"""Situations of compiled models: modes, states at random, and all values there."""
+"""Situations of compiled models: modes, random states, and all values at these states."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ MOST_COMBINATIONS = 1024
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:
-    """Every combination of the modes of all automata."""
+    """Return every combination of the modes of all automata."""
     names = [automaton.name for automaton in model.automata.values()]
     every = itertools.product(*(automaton.states for automaton in model.automata.values()))
     return [dict(zip(names, combination, strict=True)) for combination in itertools.islice(every, MOST_COMBINATIONS)]
 
 
 def indices_of(model: Model, modes: Mapping[str, str]) -> np.ndarray:
-    """Modes in the form that kernels take."""
+    """Return modes in the form that kernels take."""
     return np.array([float(a.states.index(modes[a.name])) for a in model.automata.values()])
 
 
 def near_start(compiled: Compiled, rng: np.random.Generator) -> np.ndarray:
-    """A random state; amounts of species stay positive."""
+    """Return a random state; amounts of species stay positive."""
     x = compiled.initial()[0]
     moved = x + rng.normal(size=len(x)) * 0.7
     for state in compiled.system.states:
@@ -45,7 +45,7 @@ def near_start(compiled: Compiled, rng: np.random.Generator) -> np.ndarray:
 
 
 def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
-    """All bond variables and states as the compiled model has them."""
+    """Return all bond variables and states of the compiled model."""
     env, system, model = compiled.evaluate(0.0, x, None, m), compiled.system, compiled.model
     names = [f"{bond.name}:{kind}" for bond in model.bonds for kind in ("effort", "flow")]
     names += [name for path, element in model.elements.items() for name in state_names(path, element)]
@@ -55,7 +55,7 @@ def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.
 
 
 def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np.ndarray:
-    """Return v' or p' of an IC; by its law from the effort, if other elements move it."""
+    """Return v' or p' of an IC; if other elements determine its motion, by its law from the effort."""
     system, element, (bond,) = compiled.system, compiled.model.elements[path], compiled.model.bonds_at(path)
     law = element.law
     assert isinstance(law, InertialField)
@@ -67,13 +67,14 @@ def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np
 
 
 def switched_junctions(model: Model) -> dict[str, Junction]:
-    """The laws of X0 and X1 by path."""
+    """Return the laws of X0 and X1 by path."""
     laws = {path: element.law for path, element in model.elements.items()}
     return {path: law for path, law in laws.items() if isinstance(law, Junction) and law.automaton is not None}
 
 
 def parted_by(compiled: Compiled) -> dict[str, str]:
-    """Return, for each switched junction, the bond that sets its common variable, which defines what opening means."""
+    """Return, for each switched junction, the bond that sets its common variable and so defines the meaning of an open
+    junction."""
     return {
         path: bond.name
         for path, law in switched_junctions(compiled.model).items()
@@ -83,7 +84,7 @@ def parted_by(compiled: Compiled) -> dict[str, str]:
 
 
 def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None) -> Iterator[dict[str, str]]:
-    """Yield each bond in turn as the one that an open junction leaves to itself, among its `choices` if they are known."""
+    """Yield every choice of one bond per open junction that keeps its own common variable, from `choices` if they are given."""
     shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
     every = choices or {path: [bond.name for bond in model.bonds_at(path)] for path in shut}
     for bonds in itertools.product(*(every[path] for path in shut)):
@@ -91,7 +92,7 @@ def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Seque
 
 
 def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
-    """Shape of every bond variable and state."""
+    """Return the shape of every bond variable and state."""
     found: dict[str, tuple[int, ...]] = {}
     for bond in model.bonds:
         shape = bond.shape
@@ -106,7 +107,7 @@ def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
 
 
 def at_random(model: Model, modes: Mapping[str, str], parted: Mapping[str, str], rng: np.random.Generator) -> Point:
-    """The relations at random values of everything; amounts are positive."""
+    """Return the relations at random values of all variables; amounts are positive."""
     values = {name: rng.normal(size=shape) for name, shape in shapes_of(model).items()}
     amounts = [f"{path}.q" for path, element in model.elements.items() if element.kind == "Ce"]
     positive = {name: np.abs(values[name]) + 0.3 for name in amounts}
@@ -114,6 +115,6 @@ def at_random(model: Model, modes: Mapping[str, str], parted: Mapping[str, str],
 
 
 def at_zero(compiled: Compiled, modes: Mapping[str, str]) -> Point:
-    """Return the relations where all is zero."""
+    """Return the relations at the point where all variables are zero."""
     zeros = {name: np.zeros(shape) for name, shape in shapes_of(compiled.model).items()}
     return Point(compiled.model, Situation(zeros, modes, parted_by(compiled)))

@@ -1,4 +1,4 @@
-"""One random graph -> the compiler's result, judged by the dense algebra of `hidden`."""
+"""One random graph -> the compiler's result, checked against the dense algebra of `hidden`."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ from campaigns.graphs.widened import Drawn
 LONGEST = 20.0
 """Maximum CPU time of a compilation, s."""
 MOST_MODES, MOST_OPENINGS = 3, 8
-"""Number of combinations of modes that are examined, and of meanings of open junctions in each, for a refused graph."""
+"""Numbers of combinations of modes, and of interpretations of open junctions in each combination, that are examined for a refused
+graph."""
 FAILURES = ("wrong", "uncoded", "slow")
 RUN_CURVED = 0.3
-"""Fraction of graphs with curves that are run: for these, only the times of events are compared."""
+"""Fraction of nonlinear graphs that are run: for these, only the times of events are compared."""
 AGREES = 1e-8
-"""Relative difference of rates and bond variables that counts as rounding, in a problem with a condition number below 1e5."""
+"""Relative difference of rates and bond variables that counts as rounding error, in a problem with a condition number below
+1e5."""
 TOO_ILL = 1e10
-"""Condition number beyond which there is no verdict."""
+"""Condition number above which a graph is not checked."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict: right, undecided, rightly refused, regular refused, wrong, uncoded or slow; and why."""
+    """Verdict: right, undecided, rightly refused, regular refused, wrong, uncoded or slow, with the reason."""
 
     kind: str
     reason: str = ""
@@ -44,7 +46,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Return True if this must not happen."""
+        """True if this verdict reports a fault."""
         return self.kind in FAILURES
 
 
@@ -105,7 +107,7 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
     if reference.condition > TOO_ILL or not np.isfinite(reference.y).all():
         return Verdict("undecided", "ill-conditioned")
     if _misses(point, reference.y) > AGREES and _misses(point, point.y) < AGREES**2:
-        return Verdict("undecided", "the reference misses its own relations")
+        return Verdict("undecided", "the reference violates its own relations")
     states = np.concatenate([np.arange(point.y.size)[point.rows.places[name]] for name in point.states] or [[]])
     if not reference.rates_decided[states.astype(int)].all():
         if is_singular(point):
@@ -129,7 +131,7 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
 
 
 def _misses(point: Point, y: np.ndarray) -> float:
-    """Return by how much bond variables violate the rows without rates, relative to the terms of each (and to one)."""
+    """Return by how much bond variables violate the equations without rates, relative to 1 plus the size of the terms in each."""
     still = ~point.N.any(axis=1)
     off = np.abs(point.g + point.G @ (y - point.y))[still]
     sizes = (np.abs(point.G) @ np.maximum(np.abs(y), np.abs(point.y)))[still]
@@ -137,7 +139,7 @@ def _misses(point: Point, y: np.ndarray) -> float:
 
 
 def _gap(found: np.ndarray, wanted: np.ndarray, where: np.ndarray | slice = slice(None)) -> float:
-    """The largest difference, relative to the largest number."""
+    """Return the largest difference, relative to 1 plus the largest number."""
     return float(np.abs(found - wanted)[where].max(initial=0.0) / (1.0 + np.abs(wanted).max(initial=0.0)))
 
 
@@ -151,9 +153,11 @@ def _worst(point: Point, wanted: np.ndarray) -> str:
 
 
 def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Verdict:
-    """Judge a refusal: it is right if the relations have no unique solution in some mode, an open junction has several meanings,
-    or states would have to jump with the value that a block holds; open junctions get the meanings that causality can give
-    them."""
+    """Check a refusal.
+
+    It is right if the relations have no unique solution in some mode, an open junction has several meanings, or states would have
+    to jump with the value that a block holds; open junctions get the meanings that causality allows.
+    """
     try:
         model = graph.freeze()
     except ModelError:
@@ -178,7 +182,8 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
 
 
 def _choices(model: Model, all_of_them: bool) -> dict[str, tuple[str, ...]] | None:
-    """Return, for each switched junction, the bonds that may be left to themselves; None if causality has none."""
+    """Return, for each switched junction, the bonds that may keep their own common variable when it opens; None if no causality
+    exists."""
     try:
         found = causality.openings(model)
     except ModelError:

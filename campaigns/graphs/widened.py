@@ -1,4 +1,4 @@
-"""Random graphs of every kind of element: those of `drawn`, with further features drawn at random."""
+"""Random graphs of every kind of element: graphs of `drawn` with further random features."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Drawn:
 
 
 def widened(rng: np.random.Generator) -> Drawn:
-    """One of the families of `drawn`, small, with one to three features, or none in one case of ten."""
+    """Draw a small graph of one of the families of `drawn`, with one to three features, or with none in one case out of ten."""
     base = str(rng.choice(list(BASES)))
     count = 0 if rng.random() < 0.1 else int(rng.integers(1, 4))
     features = tuple(str(f) for f in rng.permutation(FEATURES)[:count])
@@ -67,7 +67,7 @@ def widened(rng: np.random.Generator) -> Drawn:
 
 
 def _event(graph: Graph, rng: np.random.Generator) -> None:
-    """Add an automaton that acts at the instant and halves an independent state."""
+    """Add an automaton that acts at `INSTANT` and halves an independent state."""
     try:
         model = graph.freeze()
         dependent = assign_causality(model).derivative
@@ -85,7 +85,7 @@ def _event(graph: Graph, rng: np.random.Generator) -> None:
 
 
 class _Wide(Draw):
-    """Mixin for a family, with the parts that the features add."""
+    """Mixin that adds the parts of the features to a family."""
 
     def __init__(self, rng: np.random.Generator, dimension: int, features: tuple[str, ...]):
         self.features, self.used, self.holds = features, set[str](), list[str]()
@@ -100,7 +100,8 @@ class _Wide(Draw):
             late()
 
     def _automata(self) -> None:
-        """Add two automata that act at the instant by guards with different slopes, or never."""
+        """Add two automata whose guards cross zero at `INSTANT` with different slopes or, without the feature "instant", never
+        act."""
         if not {"instant", "ratio"} & set(self.features):
             return
         for name, slope in (("first", 1.0), ("second", 3.0)):
@@ -109,17 +110,17 @@ class _Wide(Draw):
             self.graph.add_automaton(Automaton(name, ("low", "high"), "low", edges))
 
     def either(self, one: object, other: object) -> object:
-        """Return a number by mode, with a value for each state of one of the two automata."""
+        """Return a mode-dependent value, with a number for each state of one of the two automata."""
         self.used.add("ratio")
         return by_mode("first" if self.rng.random() < 0.5 else "second", {"low": one, "high": other})
 
     @property
     def jumps(self) -> bool:
-        """Return True if the next number depends on a mode."""
+        """True if the next number depends on a mode."""
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
-        """Return a storage, with an IC instead of some inertias."""
+        """Return a storage; an IC replaces some of the inertias."""
         if "ic" in self.features and kind.__name__ == "I" and self.rng.random() < 0.6:
             return self._configuration()
         return super().storage(kind)
@@ -150,7 +151,7 @@ class _Wide(Draw):
         )
 
     def source(self, kind: Callable[..., Element]) -> Element:
-        """Return a source; some follow a sampled state, some jump."""
+        """Return a source, whose value may follow a sampled state or jump."""
         rng, n = self.rng, self.n
         if "sampled" in self.features and self.states and rng.random() < 0.6:
             self.used.add("sampled")
@@ -225,7 +226,7 @@ class _Wide(Draw):
             self.join(at[k % len(at)], field.port(port))
 
     def _chemistry(self) -> None:
-        """Add species at 0-junctions and reactions between complexes of them, sometimes coupled to a scalar rest of the graph."""
+        """Add species at 0-junctions and reactions between their complexes, sometimes coupled to the rest of a scalar graph."""
         rng, g = self.rng, self.graph
         self.used.add("reaction")
         count = int(rng.integers(2, 5))

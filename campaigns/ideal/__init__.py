@@ -1,1 +1,1 @@
-"""Random models of ideal elements and the independent programs that judge them; the judges import nothing from this project."""
+"""Random models of ideal elements, and the programs that check them, which import nothing from this project."""

@@ -1,4 +1,4 @@
-"""Graphs of the cases: records -> a graph and the names of the quantities that the judge knows."""
+"""Graphs of the cases: records -> a graph and the names of the quantities that the reference program also computes."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from screws import joints, pose
 from screws.scalars import sin
 
 ACROSS = {"C": "effort", "L": "flow", "R": "flow"}
-"""Signal of a branch that the judge knows."""
+"""Signal of a branch that the reference program also computes."""
 
 
 def source(name: str, wave: Wave) -> Element:
-    """Return a source that follows a wave."""
+    """Return a source that follows a waveform."""
     if wave == Wave(mean=wave.mean):
         return Se(name, wave.mean)
     return Se(name, lambda t: wave.at(t, sin), signals=["time"])
 
 
 def timed(name: str, times: tuple[float, ...], closed: bool) -> tuple[Automaton, list[str]]:
-    """Return an automaton that turns at given times, and its modes in which a switch is closed."""
-    modes = tuple(f"{name} {k}" for k in range(max(len(times), 1) + 1))  # at least two, even if it never turns
+    """Return an automaton that changes mode at given times, and its modes in which a switch is closed."""
+    modes = tuple(f"{name} {k}" for k in range(max(len(times), 1) + 1))  # at least two, even without a transition
     turns = [Transition(modes[k], modes[k + 1], lambda t, at=at: t - at, "time") for k, at in enumerate(times)]
     return Automaton(f"{name} turns", modes, modes[0], tuple(turns)), list(modes[0 if closed else 1 :: 2])
 
@@ -93,7 +93,7 @@ def masses_graph(case: Masses) -> tuple[Graph, list[str]]:
 
 
 def linkage_graph(case: Linkage) -> tuple[Graph, dict[str, float]]:
-    """Return the graph of a linkage, and its start rate; its crank's joint is "crank"."""
+    """Return the graph of a linkage and its start rate; the joint of the crank is named "crank"."""
     graph, frame = Graph("linkage"), ground("frame")
     placed, _ = places(case, np.array(case.start))
     bodies = {}

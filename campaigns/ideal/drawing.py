@@ -1,4 +1,4 @@
-"""Random networks, rows and linkages by seed, as records, and smaller ones that may show the same fault."""
+"""Random networks, masses and linkages by seed, as records, and smaller records that may show the same fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from campaigns.ideal.records import Branch, Dyad, Link, Linkage, Mass, Masses, Network, Rub, Wave
 
 END = 2.0
-"""Time (s) of all runs; there are 40 samples, and switches turn between them at multiples of the judges' steps."""
+"""Duration (s) of every run; there are 40 samples, and switches toggle between samples, at multiples of the reference programs'
+step sizes."""
 SAMPLES = np.linspace(0.0, END, 41)
 
 
@@ -27,7 +28,7 @@ def _apart(rng: np.random.Generator, low: float, high: float) -> float:
 
 
 def _wave(rng: np.random.Generator, size: float) -> Wave:
-    """Draw a constant, a ramp or a sine."""
+    """Draw a waveform: a constant, a ramp or a sine."""
     kind = rng.random()
     if kind < 0.3:
         return Wave(mean=_apart(rng, 0.2 * size, size))
@@ -38,7 +39,7 @@ def _wave(rng: np.random.Generator, size: float) -> Wave:
 
 
 def drawn_network(seed: int) -> Network:
-    """Draw 3 to 6 nodes, all joined, with at least one source and one diode and no dead ends."""
+    """Draw a network of 3 to 6 nodes, all connected, with at least one source and one diode and no dead ends."""
     rng = np.random.default_rng([seed, 1])
     while True:
         network = without_dead_ends(Network(_branches(rng), bool(rng.random() < 0.75)))
@@ -60,7 +61,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
         if kind == "V":
             phase, omega = _short(rng.uniform(0.0, 6.2)), _short(rng.uniform(1.0, 6.0))
             inside, constant = 0.05 if rng.random() < 0.8 else 0.0, rng.random() < 0.25
-            mean = 0.0 if inside else -volts * math.sin(phase)  # else a start may need an impulse
+            mean = 0.0 if inside else -volts * math.sin(phase)  # otherwise a start may need an impulse
             wave = (
                 Wave(mean=volts * _apart(rng, 0.2, 1.0))
                 if constant and inside
@@ -77,7 +78,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
 
 
 def without_dead_ends(network: Network) -> Network:
-    """Drop branches to nodes that nothing else joins, until no such branch is left: graphs have no such junctions (E115)."""
+    """Drop branches to nodes with no other branch, until no such branch is left: graphs have no such junctions (E115)."""
     while True:
         degrees = Counter(node for branch in network.branches for node in (branch.tail, branch.head))
         ends = {node for node, degree in degrees.items() if degree == 1 and (node or not network.grounded)}
@@ -88,7 +89,8 @@ def without_dead_ends(network: Network) -> Network:
 
 
 def drawn_masses(seed: int, largest: int = 8) -> Masses:
-    """Draw a row, a tree or a drive: limits are all equal, or rounded to one decimal with many ties."""
+    """Draw masses as a row, a tree or a drive, with friction limits that are equal, or rounded to one decimal so that many
+    coincide."""
     rng = np.random.default_rng([seed, 2])
     count, kind = int(rng.integers(2, largest + 1)), ("row", "tree", "drive")[int(rng.integers(3))]
     limits = rng.choice((1.0, 2.0)) * np.ones(3 * count) if seed % 2 else np.round(rng.uniform(0.2, 2.0, 3 * count), 1)

@@ -1,7 +1,7 @@
-"""Step halving: from a program that runs with any step size, its answer and an estimate of its error.
+"""Step halving: the result of a program that accepts any step size, with an estimate of the error.
 
-The error is of the first order with a factor that depends on where events lie between steps, so that no extrapolation helps, and
-the larger of two differences is its bound.
+The error is of first order with a factor that depends on where events lie between steps, so that no extrapolation helps, and the
+larger of two differences bounds the error.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 SMALL = 1e-5
-"""Errors, relative to the largest value, that are ignored."""
+"""Error, relative to the largest value, that is always allowed."""
 LARGE = 0.02
-"""Errors, relative to the largest value, beyond which a reference is not settled."""
+"""Error, relative to the largest value, above which a reference has not converged."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Course:
 
 @dataclass(frozen=True)
 class Reference:
-    """Answer of a judge.
+    """Result of a reference program.
 
-    values : (samples, channels), up to the time `ends`, after which there is no solution.
-    error : (channels,) bounds of the errors. settled : False if smaller steps do not make the answers converge.
+    values : (samples, channels), up to the time `ends`, after which there is no solution. error : (channels,) bounds of the
+    errors. settled : False if the results do not converge as the step size decreases.
     """
 
     values: np.ndarray
@@ -41,7 +41,7 @@ class Reference:
 
 
 def halved(simulate: Callable[[float], Course], samples: np.ndarray, step: float, least: float) -> Reference:
-    """Halve the step, at most down to a sixteenth, until two answers agree well; values below `least` count as zero."""
+    """Halve the step size, at most down to a sixteenth, until two results agree well; values below `least` count as zero."""
     finest = step / 16.0
     courses = [simulate(step), simulate(step / 2.0)]
     while True:

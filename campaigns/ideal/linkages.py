@@ -24,13 +24,14 @@ from campaigns.ideal.records import Dyad, Link, Linkage
 POINTS = 4001
 """Number of angles of the grid."""
 STILL = 1e-7
-"""Rate (rad/s) of a bounce that counts as rest."""
+"""Rate (rad/s) below which a bouncing crank counts as at rest."""
 TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
 class Place:
-    """Place of a link: its start (x + i y), angle, mass, moment of inertia, and the distance of its centre along it."""
+    """Position and inertia of a link: start (x + i y), angle, the link's length, mass and moment of inertia, and the distance of
+    the centre of mass from the start."""
 
     begin: np.ndarray
     angle: np.ndarray
@@ -98,7 +99,7 @@ def _periodic(a: np.ndarray, values: np.ndarray) -> CubicSpline:
 
 
 def _turning(a: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Return the derivative of an angle that may wrap: d angle = Im(conj(z) dz) of z = exp(i angle)."""
+    """Return the derivative of an angle that may wrap: d angle = Im(conj(z) dz) with z = exp(i angle)."""
     z = np.exp(1j * angle)
     rate = _periodic(a, z.real).derivative()(a) + 1j * _periodic(a, z.imag).derivative()(a)
     return np.asarray((np.conj(z) * rate).imag)
@@ -126,7 +127,7 @@ class _Motion:
         return float(self.linkage.torque.at(t) - self.reduced.dV(a % TURN))
 
     def grip(self, a: float) -> float:
-        """Return the torque on the crank that friction can take."""
+        """Return the largest torque on the crank that friction can balance."""
         return sum(limit * abs(float(self.reduced.k[joint](a % TURN))) for joint, limit in self.linkage.frictions)
 
     def loosened(self, t: float, a: float, until: float) -> float:
@@ -168,7 +169,7 @@ class _Motion:
 
 
 def _course(linkage: Linkage, reduced: Reduced, samples: np.ndarray, rtol: float) -> np.ndarray:
-    """Integrate piece by piece: moving, at rest by friction or on the stop, or locked."""
+    """Integrate piece by piece: moving, at rest by friction or at the stop, or locked."""
     motion = _Motion(linkage, reduced)
     t, a, w, end = 0.0, linkage.start, linkage.rate, float(samples[-1])
     rows = np.array([[a, w]] * len(samples))

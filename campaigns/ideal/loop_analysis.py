@@ -1,12 +1,13 @@
 """Loop analysis of networks with ideal diodes and switches: a network -> voltages and currents, with error bounds.
 
-Implicit Euler makes each branch a resistance and a voltage, u = r i - e. The currents of all loops minimise dissipation among
-those that no diode forbids,
+Implicit Euler makes each branch a resistance and a voltage, u = r i - e. Of all loop currents that the diodes allow, the actual
+currents minimise
 
-    min 1/2 i^T r i - e^T i,   Kirchhoff's current law,   i >= 0 in diodes,
+    1/2 i^T r i - e^T i   subject to   Kirchhoff's current law   and   i >= 0 in diodes.
 
-which is the complementarity problem of the diodes (Cottle; Millar's content). In units of the loops' resistances it is the
-projection of a point onto a cone, which Lawson and Hanson's active set solves in finitely many steps. No modes are enumerated.
+This is the complementarity problem of the diodes (Cottle; Millar's content). Scaled by the loops' resistances, it is the
+projection of a point onto a cone, which Lawson and Hanson's active-set method solves in finitely many steps, without
+enumerating modes.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from campaigns.ideal.halving import Course, Reference, halved
 from campaigns.ideal.records import Branch, Network
 
 WIRE = 1e-9
-"""Resistance (Ohm) in series with each branch; other resistances are of order one."""
+"""Resistance (Ohm) in series with each branch; all other resistances are of order one."""
 SHORT = 1e-5
-"""Voltage across such a resistance, relative to the largest source, that reveals an unopposed source if it lasts two steps in a
-row; an impulse, such as the charging of a capacitor, takes one step."""
+"""Voltage across this resistance, relative to the largest source, that reveals an unopposed source if it lasts two steps in a
+row; an impulse, as in the charging of a capacitor, takes one step."""
 NOTHING = 1e-6
 """Voltages and currents, relative to the largest source, that count as zero."""
 ORDER = "DSVCRL"
-"""Order of branches for the tree: the others then have large impedances, each with its own loop."""
+"""Order of branches for the tree: branches outside the tree, each with its own loop, then have large impedances."""
 
 
 def channels(network: Network) -> list[str]:
@@ -87,7 +88,7 @@ def _course(network: Network, samples: np.ndarray, h: float) -> Course:
 
 
 def _allowed(free: np.ndarray, cone: np.ndarray) -> np.ndarray:
-    """Return the point nearest to `free` whose products with the columns of `cone` are not negative."""
+    """Return the point nearest to `free` whose products with the columns of `cone` are non-negative."""
     return free + cone @ nnls(cone, -free)[0] if cone.size else free
 
 

@@ -17,11 +17,11 @@ from campaigns.ideal.records import Masses
 ROUNDING = 1e-11
 """Fraction of an impulse's bound, and of the largest velocity, that counts as zero."""
 NOTHING = 1e-6
-"""Velocity (m/s) that counts as zero; the velocities of interest are of order one."""
+"""Velocity (m/s) that counts as zero; typical velocities are of order one."""
 
 
 def slips(masses: Masses) -> np.ndarray:
-    """Return G (frictions, masses): slips by velocities."""
+    """Return the matrix G (friction elements, masses) that maps velocities to slip velocities."""
     matrix = np.zeros((len(masses.rubs), len(masses.masses)))
     for k, rub in enumerate(masses.rubs):
         matrix[k, rub.a] += rub.ratio if rub.b is None else 1.0

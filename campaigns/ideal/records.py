@@ -1,4 +1,4 @@
-"""Records from which a model and its judge are made: waves, networks, rows of masses, linkages."""
+"""Records from which a model and its reference are made: waveforms, networks, rows of masses, linkages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Wave:
-    """Wave mean + slope t + size sin(omega t + phase)."""
+    """Waveform mean + slope t + size sin(omega t + phase)."""
 
     mean: float = 0.0
     slope: float = 0.0
@@ -19,7 +19,7 @@ class Wave:
     phase: float = 0.0
 
     def at(self, t: Any, sin: Callable[[Any], Any] = math.sin) -> Any:
-        """Return the value at a time; `sin` is the sine for the kind of numbers in use."""
+        """Return the value at a time; `sin` is the sine for the type of number in use."""
         value = self.mean + self.slope * t
         return value + self.size * sin(self.omega * t + self.phase) if self.size else value
 
@@ -36,8 +36,8 @@ class Wave:
 class Branch:
     """Branch of a network from node `tail` to node `head`.
 
-    kind : "R", "L", "C" (value in Ohm, H, F), "D" (conducts from tail to head), "S" (a switch that turns at `times`), "V"
-        (v(tail) - v(head) = wave + value * current).
+    kind : "R", "L", "C" (value in Ohm, H, F), "D" (conducts from tail to head), "S" (a switch that toggles at `times`), "V"
+        (v(tail) - v(head) = waveform + value * current).
     closed : True for a switch that is closed at the start.
     """
 
@@ -51,12 +51,12 @@ class Branch:
     closed: bool = False
 
     def conducts(self, t: float) -> bool:
-        """Return False for a switch that is open at a time."""
+        """Return False for a switch that is open at a time, True otherwise."""
         return self.kind != "S" or self.closed ^ (sum(t > at for at in self.times) % 2 == 1)
 
     def __str__(self) -> str:
-        more = {"V": f" {self.wave}, {self.value:g} Ohm inside", "D": "", "S": f" {'closed' if self.closed else 'open'}"}
-        turns = f", turns at {self.times}" if self.times else ""
+        more = {"V": f" {self.wave}, {self.value:g} Ohm in series", "D": "", "S": f" {'closed' if self.closed else 'open'}"}
+        turns = f", toggles at {self.times}" if self.times else ""
         return f"{self.name} {self.tail} -> {self.head}{more.get(self.kind, f' {self.value:g}')}{turns}"
 
 
@@ -69,7 +69,7 @@ class Network:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Return the nodes at which branches meet."""
+        """Nodes at which branches meet."""
         return tuple(sorted({node for branch in self.branches for node in (branch.tail, branch.head)}))
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class Mass:
 
     @property
     def inertia(self) -> float:
-        """Return the mass plus the inertia behind the gear."""
+        """Mass plus the inertia behind the gear."""
         return self.mass + self.gear**2 * self.geared
 
     def __str__(self) -> str:
@@ -136,8 +136,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Dyad:
-    """Two links that follow a point of an earlier link: a rod and a rocker about `pivot`, or a rod and a slider, whose
-    length is not used, on the line y = pivot[1]. The point is at `reach` along the link before."""
+    """Two links that follow a point of an earlier link: a rod and a rocker about `pivot`, or a rod and a slider, whose length is
+    not used, on the line y = pivot[1]. The point is at distance `reach` along the preceding link."""
 
     kind: str
     rod: Link

@@ -1,4 +1,4 @@
-"""Verdicts on cases: the family and seed of a case -> the result of its run and the verdict of its judge."""
+"""Verdicts on cases: the family and seed of a case -> the result of its run, compared with its reference solution."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from campaigns.processes import limit_time
 KINDS = ("right", "rightly refused", "undecided", "wrong", "ended early", "refused", "slow", "crashed")
 FAILED = KINDS[3:]
 LONGEST = 20.0
-"""CPU time (s) of compiling and running after which a case is slow; it is interrupted after twice that time."""
+"""CPU time (s) of compiling and running after which a case counts as slow; the run is interrupted after twice that time."""
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "networks": drawing.drawn_network,
     "masses": drawing.drawn_masses,
@@ -45,7 +45,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Return True for what must not happen."""
+        """True if this verdict reports a failure."""
         return self.kind in FAILED
 
 
@@ -61,7 +61,7 @@ class Run:
 
 
 def reference(case: Case, finer: int = 1) -> Reference:
-    """Ask the judge of a case, with steps shorter than usual by the factor `finer`."""
+    """Compute the reference solution of a case, with `finer` times shorter steps than usual."""
     if isinstance(case, Network):
         return analysed(case, SAMPLES, 2e-3 / finer)
     return stepped(case, SAMPLES, 1e-3 / finer) if isinstance(case, Masses) else integrated(case, SAMPLES)
@@ -97,11 +97,11 @@ def _crank(result: Any) -> np.ndarray:
 
 
 def judged(case: Case, limited: bool = False) -> Verdict:
-    """Run a case and compare it with its judge; `limited` interrupts this process when the run takes too long."""
+    """Run a case and compare it with its reference solution; `limited` interrupts this process when the run takes too long."""
     try:
         known = reference(case)
     except (RuntimeError, np.linalg.LinAlgError) as error:
-        return Verdict("undecided", "the judge gives up", str(error))
+        return Verdict("undecided", "the reference program fails", str(error))
     if limited:
         limit_time(2.0 * LONGEST, time.process_time() + LONGEST)
     try:
@@ -112,19 +112,19 @@ def judged(case: Case, limited: bool = False) -> Verdict:
         return Verdict("crashed", type(error).__name__, str(error)[:300])
     verdict = compared(seen, known)
     if verdict.kind == "wrong" and not isinstance(case, Linkage):
-        # An event right after a time that all step sizes share has the same error with each of them, unseen by halving.
+        # An event right after a time that all step sizes share has the same error with each step size, unseen by halving.
         try:
             return compared(seen, reference(case, finer=10))
         except KeyboardInterrupt:
-            return Verdict("undecided", "the judge takes too long", verdict.detail, verdict.seconds)
+            return Verdict("undecided", "the reference program takes too long", verdict.detail, verdict.seconds)
     return verdict
 
 
 def compared(seen: Run, known: Reference) -> Verdict:
-    """Compare a run with its judge's reference."""
+    """Compare a run with its reference solution."""
     text, seconds = " ".join((seen.message or seen.refusal).split())[:600], round(seen.seconds, 2)
     if not known.settled:
-        return Verdict("undecided", "the judge does not settle", text, seconds)
+        return Verdict("undecided", "the reference does not converge", text, seconds)
     none = math.isfinite(known.ends)
     if seen.refusal and seen.seconds <= LONGEST:
         return Verdict("rightly refused" if none else "refused", cause(seen.refusal), text, seconds)
@@ -154,7 +154,7 @@ def compared(seen: Run, known: Reference) -> Verdict:
 
 
 def cause(message: str) -> str:
-    """Return the code and the text of its line, or of the first line, without names and numbers."""
+    """Return the error code and its line of the message (without a code, the first line), with names and numbers removed."""
     line = next((line for line in message.splitlines() if re.search(r"\b[EG]\d{3} ", line)), message.partition("\n")[0])
     line = line.partition(" s: ")[2] or line
     code = re.match(r"\s*([EG]\d{3} )?", line)

@@ -88,7 +88,7 @@ def flow_sources() -> Found:
 
 @ENTRIES.add("Pi filter")
 def pi_filter() -> Found:
-    """Source across C_a, coil with its resistance, C_b and the load across the far end; all ones."""
+    """Source across C_a, a coil with resistance, and C_b with the load across the far end; all values are one."""
     graph, near, branch, far = Graph("pi"), J0("near"), J1("branch"), J0("far")
     graph.connect(Se("u", 1.0), near).connect(near, C("a", capacitance=1.0)).connect(near, branch)
     graph.connect(branch, R("r", 1.0)).connect(branch, I("l", 1.0)).connect(branch, far)

@@ -29,7 +29,7 @@ class Entries(dict[str, Callable[[], Found]]):
 
 
 def joined(junction, *parts, name: str = "model") -> Graph:
-    """All parts at one junction, sources pointing in."""
+    """Return all parts at one junction, sources pointing in."""
     graph = Graph(name)
     for part in parts:
         graph.connect(part, junction) if part.kind in ("Se", "Sf") else graph.connect(junction, part)
@@ -49,7 +49,7 @@ def matrices(graph: Graph, states: Sequence[str], inputs: Sequence[str] = ()) ->
 
 
 def poles(graph: Graph) -> np.ndarray:
-    """Poles at the start, sorted by real part, then by imaginary part."""
+    """Return poles at the start, sorted by real part, then by imaginary part."""
     return np.sort_complex(linearise(compiled(graph)).poles())
 
 

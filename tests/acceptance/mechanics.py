@@ -82,7 +82,7 @@ def duffing() -> Found:
 
 
 def plate() -> Any:
-    """Two-port H = x^2 / (2 (C + y)) with C = 1."""
+    """Return a two-port H = x^2 / (2 (C + y)) with C = 1."""
 
     def efforts(z, c):
         x, y = z[0], z[1]

@@ -11,7 +11,7 @@ ENTRIES = Entries()
 
 
 def refused(graph: Graph, code: str, *words: str) -> Found:
-    """The code, and which of the words (bonds, elements, cures) the message lacks."""
+    """Return the code, and which of the words (bonds, elements, cures) the message lacks."""
     with pytest.raises(ModelError) as caught:
         compiled(graph)
     text = str(caught.value)

@@ -124,7 +124,7 @@ def boost() -> Found:
 
 
 def landing(alpha1: float) -> Graph:
-    """The ball of Bortoff 2020, section 2: contact by a constraint that a three-state machine switches."""
+    """Return the ball of Bortoff 2020, section 2: contact by a constraint that a three-state machine switches."""
     ground = Constraint(
         "ground", alpha1=alpha1, alpha0=100.0, alpha2=1e6, initial=1.0, automaton="contact", active=["contact"], closing="smooth"
     )

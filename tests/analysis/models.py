@@ -7,7 +7,7 @@ from screws.scalars import exp, log
 
 
 def motor() -> Graph:
-    """DC motor of the acceptance suite: R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6, U = 5."""
+    """Return a DC motor of the acceptance suite: R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6, U = 5."""
     graph = Graph("motor")
     armature, rotor = J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     graph.connect(Se("supply", 5.0), armature).connect(armature, R("winding", 4.0)).connect(armature, I("coil", 15e-6))
@@ -49,7 +49,7 @@ def two_masses() -> Graph:
 
 
 def pi_filter() -> Graph:
-    """Source, resistor, C_a, L, C_b with load: all values are one."""
+    """Return a source, resistor, C_a, L, C_b with load: all values are one."""
     graph = Graph("pi filter")
     inlet, a, b = J1("inlet", domain="electrical"), J0("a", domain="electrical"), J0("b", domain="electrical")
     middle = J1("middle", domain="electrical")
@@ -62,7 +62,7 @@ def pi_filter() -> Graph:
 
 
 def diode() -> Graph:
-    """Diode and resistor in series on a capacitor: a nonlinear algebraic loop."""
+    """Return a diode and resistor in series on a capacitor: a nonlinear algebraic loop."""
     graph = Graph("diode")
     series = J1("series", domain="electrical")
     graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
@@ -72,7 +72,7 @@ def diode() -> Graph:
 
 
 def wired() -> Graph:
-    """Two equal RC circuits on one source."""
+    """Return two equal RC circuits on one source."""
     graph = Graph("twins")
     supply = J0("supply node", domain="electrical")
     graph.connect(Se("supply", 1.0), supply)
@@ -83,7 +83,8 @@ def wired() -> Graph:
 
 
 def chain(sections: int) -> Graph:
-    """Masses in a row with springs and dampers between them; a force drives the first, and the last is tied to the wall."""
+    """Return masses in a row with springs and dampers between them; a force drives the first, and the last is tied to the
+    wall."""
     graph = Graph("chain")
     velocities = [J1(f"v{k}", domain="translation") for k in range(sections)]
     graph.connect(Se("push", 1.0), velocities[0])

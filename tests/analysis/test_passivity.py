@@ -60,7 +60,7 @@ def test_ports_must_be_pairs() -> None:
 
 
 def plate(force) -> Graph:
-    """Moving-plate capacitor as a storage element with two components: charge and distance."""
+    """Return a moving-plate capacitor as a storage element with two components: charge and distance."""
     graph = Graph("plate")
     node = J1("node", dimension=2)
 

@@ -125,7 +125,7 @@ def test_a_diode_in_the_way_is_conducting() -> None:
 
 
 def test_forces_that_cancel_leave_a_body_at_rest() -> None:
-    """0.1 + 0.2 - 0.3 is 5.6e-17: rounding of the sources, not a force."""
+    """0.1 + 0.2 - 0.3 is 5.6e-17: rounding error of the sources, not a force."""
     graph, v = Graph("tug"), J1("v", domain="translation")
     for name, force in (("one", 0.1), ("two", 0.2), ("three", -0.3)):
         graph.connect(Se(name, force), v)
@@ -209,7 +209,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
-    """A spring yields by F / k and the mass stays at rest: its momentum is rounding, in newtons and in other units."""
+    """A spring yields by F / k and the mass stays at rest: its momentum is rounding error, in newtons and in other units."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
     compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))

@@ -18,7 +18,8 @@ from tests.schedule.graphs import bouncing, chain
 
 
 def mixed(sections: int) -> Graph:
-    """A chain with every kind of element that has a pattern, in several directions, with formulas, symbols and odd names."""
+    """Return a chain with every kind of element that has a pattern, in several directions, with formulas, symbols and odd
+    names."""
     rng = np.random.default_rng(sections)
     graph, before = Graph("mixed"), None
     for i in range(sections):
@@ -51,7 +52,7 @@ def mixed(sections: int) -> Graph:
 
 
 def written(system: System) -> list[Any]:
-    """The whole content of a system; for operations, their names and printed forms."""
+    """Return the whole content of a system; for operations, their names and printed forms."""
     states = [(s.name, s.rate, s.held, *np.ravel(s.initial), *np.ravel(s.nominal)) for s in system.states]
     numbers = [(name, np.shape(value), *np.ravel(value)) for name, value in system.parameters.items()]
     statements = [(s.outs, s.op.name, s.op.latex, s.args, s.element) for s in system.statements]

@@ -10,14 +10,14 @@ from campaigns.estimates import STUDIES, found, least, main, within
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_truth_lies_where_the_estimate_says(name):
-    """Three numbers together are off by more than 4.5 deviations once in six thousand times; the linear problem agrees except
-    for curvature, which is small where deviations are a few per cent."""
+    """The distance of three parameters exceeds 4.5 deviations once in six thousand times; it equals that of the linear problem
+    except for curvature, which is small where deviations are a few per cent."""
     answer = found((name, 11))
     assert answer.distance < 4.5 and answer.distance == pytest.approx(answer.linear, abs=0.2)
 
 
 def test_how_many_lie_within():
-    """Distances of normal noise: 95 of 100 within 2.795 deviations of three numbers."""
+    """Distances of normal noise: 95 of 100 are within 2.795 deviations for three parameters."""
     drawn = np.linalg.norm(np.random.default_rng(0).normal(size=(20000, 3)), axis=1)
     assert within(drawn) == pytest.approx(19000, abs=4.0 * np.sqrt(950.0))
 
@@ -25,4 +25,4 @@ def test_how_many_lie_within():
 def test_how_few_are_too_few(capsys):
     assert least(100) == 87 and least(1) == 0
     assert main(["--count", "2", "--study", "ball"]) == 0
-    assert "2 of 2 ellipsoids hold the truth, 2 of the linear problem" in capsys.readouterr().out
+    assert "2 of 2 ellipsoids contain the true values, 2 of the linear problem" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""The judge of exported runs, and the page that it writes."""
+"""The check of exported runs, and the page that it writes."""
 
 import numpy as np
 import pytest
@@ -51,6 +51,6 @@ def test_a_model_that_takes_too_long_or_dies_fails(monkeypatch):
         exports.os._exit(3)
 
     monkeypatch.setattr(exports, "judge", slow)
-    assert cells("bridge", ["gcc", "wasm"], "gcc", "", seconds=0.2) == {"gcc": "same", "wasm": "fails: no answer in 0.2 s"}
+    assert cells("bridge", ["gcc", "wasm"], "gcc", "", seconds=0.2) == {"gcc": "same", "wasm": "fails: no result in 0.2 s"}
     monkeypatch.setattr(exports, "judge", dying)
-    assert cells("bridge", ["gcc"], "gcc", "")["gcc"] == "fails: the process ended with 3"
+    assert cells("bridge", ["gcc"], "gcc", "")["gcc"] == "fails: the process ended with exit code 3"

@@ -1,4 +1,5 @@
-"""The judges of the campaign of modes against closed forms, how the campaign classifies their answers, and a small sample."""
+"""The reference programs of the campaign of modes against closed forms, how the campaign classifies results, and a small
+sample."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ SOURCE = Branch("V", "V", 1, 0, wave=SINE)
 
 
 def agrees(known: Reference, channel: int, exact: np.ndarray, most: float) -> None:
-    """Test that the answer is correct within its stated error, and that this error is small."""
+    """Test that the result is correct within its stated error, and that this error is small."""
     assert known.settled and known.error[channel] < most
     assert np.abs(known.values[:, channel] - exact).max() <= known.error[channel]
 
@@ -70,7 +71,7 @@ def test_a_source_that_nothing_opposes_has_no_solution() -> None:
 
 
 def test_a_source_of_a_few_millivolts_that_nothing_opposes_has_no_solution() -> None:
-    """It first rises by 2.5 mV, which a diode shorts; a capacitor that is charged instantly is not a short."""
+    """The source first rises by 2.5 mV, which a diode shorts; a capacitor that is charged instantly is not a short."""
     wave = Wave(mean=-math.sin(1.5), size=1.0, omega=4.1, phase=1.5)
     shorted = Network((Branch("V", "V", 1, 0, wave=wave), Branch("D", "D", 1, 0), Branch("R", "R", 1, 0, 1.0)))
     assert analysed(shorted, SAMPLES).ends < 1e-3
@@ -109,7 +110,8 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
-    """It has 39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by one."""
+    """The row has 39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by
+    one."""
     assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -243,7 +245,7 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_a_difference_is_judged_again_with_shorter_steps() -> None:
-    """An event lies less than the shortest step after a time that all step lengths share: halving sees 7e-6 of 5e-5."""
+    """An event lies less than the shortest step after a time that all step sizes share: halving sees 7e-6 of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
     )
@@ -286,7 +288,7 @@ def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
 
 
 def test_linkages_are_graphs() -> None:
-    """Each part of the random linkages has its elements; compiling them takes seconds and is left to the thorough tests."""
+    """Each part of the random linkages has its elements; the thorough tests also compile them, which takes seconds."""
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}

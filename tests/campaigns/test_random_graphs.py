@@ -1,4 +1,4 @@
-"""A small sample of the campaign of random graphs, and what its judges detect when something is wrong."""
+"""A small sample of the campaign of random graphs, and what its checks detect when something is wrong."""
 
 from __future__ import annotations
 

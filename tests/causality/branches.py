@@ -16,7 +16,7 @@ DOMAIN = "translation"
 
 
 def branched(rng: np.random.Generator, most: int = 4) -> Graph:
-    """Two or three bodies, each driven and damped, with a branch between some pairs; at most `most` ideal elements."""
+    """Return two or three bodies, each driven and damped, with a branch between some pairs; at most `most` ideal elements."""
     graph, count = Graph("branched"), int(rng.integers(2, 4))
     bodies = [J1(f"v{k}", domain=DOMAIN) for k in range(count)]
     for k, body in enumerate(bodies):
@@ -54,7 +54,7 @@ def branch(graph: Graph, rng: np.random.Generator, at, name: str, depth: int, le
 
 
 def ideal(graph: Graph, rng: np.random.Generator, own: str):
-    """An ideal element, with its own automaton."""
+    """Return an ideal element, with its own automaton."""
     match int(rng.integers(4)):
         case 0:
             return Friction(f"c{own}", float(rng.uniform(0.2, 2)))
@@ -70,19 +70,20 @@ def ideal(graph: Graph, rng: np.random.Generator, own: str):
 
 @dataclass(frozen=True)
 class BruteForce:
-    """Consequences, in one mode, of all relations of a model and of their first two derivatives, by singular values alone."""
+    """Consequences, in one mode, of all relations of a model and of their first two derivatives, by singular value decomposition
+    alone."""
 
     agrees: bool
     """Whether the relations have a solution."""
     decides: bool
     """Whether they determine the rates of the storage elements."""
     states: dict[str, float]
-    """States of the storage elements that the relations permit, nearest to the requested ones."""
+    """States of the storage elements that the relations permit, nearest to the requested states."""
     rates: dict[str, float]
 
 
 def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str, float]) -> BruteForce:
-    """Rates of linear graphs with constant sources; the zero variable of an ideal element has zero derivatives."""
+    """Return the rates of linear graphs with constant sources; the zero variable of an ideal element has zero derivatives."""
     ideal = [path for path, e in compiled.model.elements.items() if isinstance(e.law, (IdealConstraint, IdealSwitch))]
     system = Descriptor(compiled.model, modes, compiled.causality, ideal)
     n, zero = system.size, np.zeros((system.size, system.size))
@@ -104,7 +105,7 @@ def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str,
 
 
 def _solved(rows: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Least-squares solution, null space, and the largest residual."""
+    """Return the least-squares solution, null space, and the largest residual."""
     u, s, vt = np.linalg.svd(rows, full_matrices=True)
     rank = int(np.sum(s > 1e-9 * s[0]))
     solution = vt[:rank].T @ ((u[:, :rank].T @ right) / s[:rank])

@@ -40,7 +40,7 @@ Kind = Callable[..., object]
 
 
 def at(kind: Callable, domain: str, *parts, more: Graph | None = None, name: str = "node") -> Graph:
-    """Elements at a junction; a tuple of elements is connected through a junction of the other kind."""
+    """Return elements at a junction; a tuple of elements is connected through a junction of the other kind."""
     graph, node = more or Graph("model"), kind(name, domain=domain)
     for k, part in enumerate(parts):
         if isinstance(part, tuple):
@@ -67,7 +67,7 @@ def refused(graph: Graph, code: str, *words: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_effort(domain: str) -> None:
-    """E203 at a 0-junction: an I or R between them, or an Sf instead of one."""
+    """E203 at a 0-junction: insert an I or R between the elements in conflict, or replace one of them by an Sf."""
     _, inertia, damper = DOMAINS[domain]
     one, two, load = Se("one", 1.0), Se("two", 2.0), R("load", 1.0)
     refused(at(J0, domain, one, two, load), "E203", f"({inertia} or {damper})", "Sf instead")
@@ -81,7 +81,7 @@ def test_two_that_set_one_effort(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_flow(domain: str) -> None:
-    """E203 at a 1-junction: a C or R between them, or an Se instead of one."""
+    """E203 at a 1-junction: insert a C or R between the elements in conflict, or replace one of them by an Se."""
     compliance, _, damper = DOMAINS[domain]
     one, two, load = Sf("one", 1.0), Sf("two", 2.0), R("load", 1.0)
     refused(at(J1, domain, one, two, load), "E203", f"({compliance} or {damper})", "Se instead")
@@ -92,7 +92,7 @@ def test_two_that_set_one_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_nobody_sets_the_flow(domain: str) -> None:
-    """E203 if all elements set efforts: an I or R at the junction."""
+    """E203 if all elements set efforts: connect an I or R to the junction."""
     _, inertia, damper = DOMAINS[domain]
     parts = Friction("f", 1.0), Constraint("k")
     refused(at(J1, domain, *parts), "E203", f"an I or R at this junction ({inertia} or {damper})")
@@ -108,7 +108,7 @@ def test_diodes_alone_need_no_advice(domain: str) -> None:
 
 
 def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
-    """A gear whose friction grows with the transmitted effort."""
+    """Return a gear whose friction grows with the transmitted effort."""
     graph = at(J1, domain, Se("drive", 2.0), I("in", 1.0), name="fast")
     at(J1, domain, I("out", 1.5), R("load", 1.0), more=graph, name="slow")
     gear, fast, slow = TF("gear", 0.5), graph.parts["fast"], graph.parts["slow"]
@@ -124,8 +124,8 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
-    """E205: a stiff C between a storage element and the rest, or instead of a constraint; a homogeneous nonlinear law is
-    solved."""
+    """E205: insert a stiff C between a storage element and the remaining graph, or replace a constraint by it; a homogeneous
+    nonlinear law is solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}) of high stiffness at a 0-junction")
     assert runs(lossy(domain, True, lambda e: e * e)) and runs(lossy(domain, False, absolute))
@@ -139,7 +139,7 @@ def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_constraints_that_contradict(domain: str) -> None:
-    """E208: leave one out, or replace it by a stiff C."""
+    """E208: leave out one of the elements, or replace it by a stiff C."""
     parts = Sf("drive", 1.0), I("m", 1.0)
     refused(at(J1, domain, *parts, Constraint("stop")), "E208", f"C ({DOMAINS[domain][0]}) of high stiffness")
     assert runs(at(J1, domain, *parts))
@@ -152,8 +152,8 @@ def lever(graph: Graph, *transitions: Transition, states=("off", "on")) -> Graph
 
 @pytest.mark.parametrize("domain", SOME)
 def test_states_of_switches_without_a_solution(domain: str) -> None:
-    """E212: a resistor in series with the switch that shorts an effort source, or in parallel with one that disconnects a flow
-    source."""
+    """E212: put a resistor in series with the switch that shorts an effort source, or in parallel with one that disconnects a
+    flow source."""
     damper = DOMAINS[domain][2]
     flips = Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "off", lambda t: t - 0.4, ("time",))
     short, cut = Switch("s", automaton="lever", closed="on"), Switch("s", automaton="lever", closed="on")
@@ -165,7 +165,7 @@ def test_states_of_switches_without_a_solution(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_must_exclude_each_other(domain: str) -> None:
-    """E220, E212: one automaton for both."""
+    """E220, E212: use one automaton for both elements."""
     closes = Transition("off", "on", lambda t: t - 0.2, ("time",))
 
     def half(first: tuple[str, str], second: tuple[str, str]) -> Graph:
@@ -181,7 +181,7 @@ def test_switches_that_must_exclude_each_other(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_cannot_start_so(domain: str) -> None:
-    """E214: a start in the other mode, or consistent start values."""
+    """E214: start in the other mode, or with consistent start values."""
 
     def start(mode: str, charge: float) -> Graph:
         parts = C("c", capacitance=1.0, initial=charge), R("r", 1.0), Switch("s", automaton="lever", closed="on")

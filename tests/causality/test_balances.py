@@ -16,7 +16,7 @@ HOT, COLD = 400.0, 300.0
 
 
 def between_bodies(*transfers: Any) -> Graph:
-    """Heat transfers in series from a hot to a cold body, with nodes "n1", "n2" ... between them."""
+    """Return heat transfers in series from a hot to a cold body, with nodes "n1", "n2" ... between them."""
     graph, nodes = Graph("wall"), [J0(f"n{k}", domain="thermal") for k in range(1, len(transfers))]
     ends = [Se("hot", HOT), *nodes, Se("cold", COLD)]
     for transfer, start, stop in zip(transfers, ends, ends[1:], strict=False):
@@ -57,7 +57,7 @@ AMPLITUDE, OMEGAS, INDUCTANCES, PAIRS = 5.0, (60.0, 90.0), np.array([2e-3, 3e-3]
 
 
 def driven_motor(third: Any) -> Graph:
-    """Synchronous motor with current sources on two phases, and the given element on the third."""
+    """Return a synchronous motor with current sources on two phases, and the given element on the third."""
     graph, out = Graph("drive"), J1("out", domain="rotation")
     motor = parts.machines.synchronous_motor("motor", PAIRS, 0.1, 0.5, *INDUCTANCES, 1e-3, 1e-3)
     sources = [Sf(f"i{k}", lambda t, w=w: AMPLITUDE * sin(w * t), signals=["time"]) for k, w in enumerate(OMEGAS)]

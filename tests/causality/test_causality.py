@@ -52,7 +52,7 @@ def problems(graph: Graph) -> tuple[Problem, ...]:
 
 
 def here() -> int:
-    """The caller's line."""
+    """Return the caller's line."""
     frame = inspect.currentframe()
     assert frame is not None and frame.f_back is not None
     return frame.f_back.f_lineno
@@ -131,7 +131,7 @@ def check_strokes(model: Model) -> None:
 
 
 def flux(p, k):
-    """Flow of an I whose relation the user has not inverted."""
+    """Return the flow of an I whose relation the user has not inverted."""
     return k * p * p * p + p
 
 
@@ -237,7 +237,7 @@ def cube_root(p):
 
 @pytest.mark.parametrize("start", ["motor", "load"])
 def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
-    """Both flows are nonlinear, f_load = 3 f_motor; the one with a start value keeps its state."""
+    """Both flows are nonlinear, f_load = 3 f_motor; the mass with a start value keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     motor, load = (
         I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}, initial=0.8 if name == start else 0.0)
@@ -406,7 +406,7 @@ def test_every_message_has_a_place_and_a_cure() -> None:
 
 
 def chain(n: int) -> Graph:
-    """Masses with springs and dampers in parallel between them."""
+    """Return masses with springs and dampers in parallel between them."""
     graph, before = Graph("chain"), J1("m0 v")
     graph.connect(Se("pull", 1.0), before).connect(before, I("m0", 1.0))
     for k in range(1, n):

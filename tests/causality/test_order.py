@@ -37,7 +37,7 @@ def opening(name: str = "gate") -> Automaton:
 
 
 def charging(order: bool, meet: str) -> Graph:
-    """Two capacitors charged through an inductor until a junction opens."""
+    """Return two capacitors charged through an inductor until a junction opens."""
     graph, a, b, v = Graph("charging"), C("a", capacitance=1.0), C("b", capacitance=3.0), J1("v")
     x = X0("x", automaton="gate", active=["on"]) if meet == "X0" else J0("x")
     for part in (a, b) if order else (b, a):
@@ -71,7 +71,7 @@ def test_the_switch_that_is_advised_leaves_the_charge_where_it_is() -> None:
 
 
 def two_sides(kind: type, order: bool) -> Graph:
-    """Two sources with resistors on either side of a switched junction: no element requires a particular side to set its
+    """Return two sources with resistors on either side of a switched junction: no element requires a particular side to set its
     variable."""
     meet, side, source = (X0, J1, Se) if kind is X0 else (X1, J0, Sf)
     graph, x = Graph("sides").add_automaton(opening()), meet("x", automaton="gate", active=["on"])
@@ -97,7 +97,7 @@ def test_what_a_storage_decides_is_not_ambiguous() -> None:
 
 @pytest.mark.parametrize("between", [None, TF, GY])
 def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
-    """It does not matter which of two resistors sets the effort: both have no power once the junction opens."""
+    """It does not matter which of two resistors sets the effort: neither has power once the junction opens."""
     graph, x, v = Graph("dead").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("v")
     graph.connect(v, I("i", 1.0, initial=1.0)).connect(v, x).connect(x, R("a", 2.0))
     if between is None:
@@ -132,8 +132,8 @@ def test_properties_decide_which_storage_follows(some: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("order", [True, False])
 @pytest.mark.parametrize("kind", [C, I])
 def test_a_start_value_is_given_to_whoever_has_it(kind: type, order: bool) -> None:
-    """Of two storage elements that move as one, the one with a start value is independent; its neighbour follows from the first
-    instant."""
+    """Of two rigidly coupled storage elements, the element with a start value is independent; its neighbour follows from the
+    first instant."""
     graph, meet = Graph("pair"), (J0 if kind is C else J1)("n")
     word = "capacitance" if kind is C else "inertia"
     parts = [kind("a", **{word: 1.0}), kind("b", **{word: 3.0}, initial=0.6), R("r", 1.0)]

@@ -138,7 +138,7 @@ def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float
 
 
 def test_random_networks_of_capacitors() -> None:
-    """Floating nodes, several rings at once: the potentials agree with nodal analysis."""
+    """Floating nodes, several simultaneous rings: the potentials agree with nodal analysis."""
     random, several = np.random.default_rng(7), 0
     for _ in range(6):
         n = int(random.integers(2, 5))
@@ -244,7 +244,7 @@ def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
 
 
 def test_a_coil_beside_a_switch_keeps_its_causality() -> None:
-    """It is the dual of a switch that shorts a capacitor: when it opens, it forces the flow to zero at once."""
+    """The switch is the dual of a switch that shorts a capacitor: when it opens, it forces the flow to zero immediately."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (I("L", 1.0), 1, 2), (switch("S"), 1, 2), (Se("u", -1.0), 1, 0)]
     compiled = compile_model(dual(parts).add_automaton(lever("on", "off")), progress=False)
     run = compiled.simulate(2.0, samples=np.linspace(0.0, 2.0, 21), progress=False)

@@ -32,7 +32,7 @@ from tests.inner.model import Storage
 
 
 def loop(*parts, **more) -> Graph:
-    """A series loop of elements."""
+    """Return a series loop of elements."""
     graph, junction = Graph("model"), J1("loop")
     for part in parts:
         graph.connect(junction, part)
@@ -43,7 +43,7 @@ OWN_RATE = Storage("flow", "p", StateSpec(0.0), Op("f", lambda p: p), Op("E", la
 
 
 def rod(x: float, **more) -> Graph:
-    """A mass in a plane on a rod of 1 m; it starts at (x, 0)."""
+    """Return a mass in a plane on a rod of 1 m; it starts at (x, 0)."""
     graph, vx, vy = Graph("pendulum"), J1("vx", domain="translation"), J1("vy", domain="translation")
     graph.connect(vx, I("mx", mass=1.0)).connect(vy, I("my", mass=1.0)).connect(Se("weight", -9.81), vy)
     graph.connect(vx, C("px", stiffness=0.0, initial=x)).connect(vy, C("py", stiffness=0.0))
@@ -94,7 +94,7 @@ def shorted(what=None, initial: str = "off") -> Graph:
 
 
 def shorted_by(count: int) -> Graph:
-    """Switches across a source, each with its own automaton: any that closes shorts it."""
+    """Return switches across a source, each with its own automaton: any that closes shorts it."""
     graph, node = Graph("model"), J0("node")
     graph.connect(node, Se("u", 1.0)).connect(node, R("r", 1.0))
     for name in "abcdefghijk"[:count]:
@@ -146,7 +146,7 @@ def block(equations, **more) -> Graph:
 
 
 def answering(formula) -> Graph:
-    """Two blocks that each need the other's result."""
+    """Return two blocks that each need the other's result."""
     return block([("x", formula, ["y"]), ("y", lambda x: x, ["x"])])
 
 
@@ -160,7 +160,7 @@ Case = tuple[str, Callable[[], object], tuple[str, ...]]
 
 
 def rod_turned_round():
-    """A pendulum with a wrong sign in its Jacobian."""
+    """Return a pendulum with a wrong sign in its Jacobian."""
     graph, v = Graph("pendulum"), J1("v", dimension=2)
     graph.connect(v, I("m", [1.0, 1.0])).connect(v, C("place", capacitance=1.0, dimension=2, initial=[1.0, 0.0]))
     along = MTF("J", lambda q: np.array([[q[0], -q[1]]]), signals=["place.q"], dimensions=(2, 1))
@@ -187,7 +187,7 @@ def compiled():
 
 
 def provoke(make: Callable[[], object]) -> ModelError:
-    """The error raised on construction, freezing or compilation."""
+    """Return the error raised on construction, freezing or compilation."""
     with pytest.raises(ModelError) as caught:
         made = make()
         if isinstance(made, Graph):

@@ -1,4 +1,5 @@
-"""Errors in use: all are reported at once, each cause once; a refused graph can be corrected; changed numbers are checked too."""
+"""Errors in use: all are reported together, each cause once; a refused graph can be corrected; changed numbers are checked
+too."""
 
 from __future__ import annotations
 
@@ -91,7 +92,7 @@ def test_a_value_by_mode_is_checked_when_it_is_changed() -> None:
 
 
 def test_one_name_stands_for_a_list_of_one() -> None:
-    """A text is never split into letters, wherever names are accepted."""
+    """A string is never split into characters, wherever names are accepted."""
     hit = Transition("free", "free", lambda h: -h, "stop.h", (("m.p", lambda p: -p, "m.p"),), impact="stop")
     stop = Constraint("stop", initial=1.0, automaton="contact", active="held", restitution=0.5)
     graph = loop(I("m", 1.0), stop, Se("wind", lambda t: t, signals="time"))

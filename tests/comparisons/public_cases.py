@@ -1,4 +1,4 @@
-"""Cases from public issue trackers as small models with exact answers: the table, and cases of events and steps.
+"""Cases from public issue trackers as small models with exact solutions: the table, and cases of events and steps.
 
 Each case rebuilds in our elements a problem reported for another program, and returns a run with values and their exact
 counterparts: closed forms, elliptic functions, or SciPy with equations written by hand. None of the reports' code is used.
@@ -306,7 +306,8 @@ def thermostat() -> Answer:
 
 
 def bang_bang() -> Answer:
-    """Return a mass of 1 kg under a force of -1 N times the sign of its place, from 1 m: parabolas of 4 sqrt(2) s, for 1000 s."""
+    """Return a mass of 1 kg under a force of -1 N times the sign of its position, from 1 m: parabolas of 4 sqrt(2) s, for 1000
+    s."""
     graph, v = Graph("bang-bang"), J1("v", domain="translation")
     graph.connect(Se("force", lambda x: -sign(x), signals=["place.y"]), v).connect(v, I("mass", 1.0))
     graph.add(signals.integrator("place", "v.flow", initial=1.0))

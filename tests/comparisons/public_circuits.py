@@ -55,7 +55,7 @@ def cubic_loop(**guess: Any) -> Graph:
 
 @case("OpenModelica #9868", 1e-14)
 def solution_by_guess() -> Answer:
-    """It is refused without a guess (E215); a guess selects the nearest solution."""
+    """The loop is refused without a guess (E215); a guess selects the nearest solution."""
     runs = [cubic_loop(guess={"flow": guess}).simulate(1.0) for guess in (-8.0, 2.0, 14.0)]
     return Answer(runs[-1], [run["r.flow"][-1] for run in runs], [-10.0, 3.0, 15.0])
 

@@ -1,4 +1,4 @@
-"""Published answers about bodies with shapes: Siconos' tables, MuJoCo run alongside, and the subjects of Drake's examples.
+"""Published results for bodies with shapes: Siconos' tables, MuJoCo run alongside, and the subjects of Drake's examples.
 
 Numbers of siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`, b6c9bfd: ImpactingStick.ref and
 BouncingBallNETS-WITHPROJ.ref; their scheme has steps of 0.1 ms and 5 ms, and its error is first-order, like ours.
@@ -36,7 +36,8 @@ def stepped(*bodies, step, end, **contact):
 
 
 def stick(step, end=0.2, start=0.0):
-    """Return a stick whose lower end strikes the floor twice, with restitution 1 and friction 0.01: its end is a ball of no size.
+    """Return a stick whose lower end hits the floor twice, with restitution 1 and friction 0.01: its end is a ball of radius
+    zero.
 
     It flies from time 0, in closed form until `start`.
     """
@@ -93,7 +94,8 @@ def test_a_bouncing_ball():
 
 @pytest.mark.parametrize("friction", [0.2, 0.05, 0.3])
 def test_a_ball_on_an_inclined_plane(friction):
-    """It rolls at 5/7 g sin where friction exceeds 2/7 tan, else slides at g (sin - mu cos): Drake's example of this name."""
+    """The ball rolls at 5/7 g sin where friction exceeds 2/7 tan, else slides at g (sin - mu cos): Drake's example of this
+    name."""
     angle = np.radians(40.0)
     slides = friction < 2.0 / 7.0 * np.tan(angle)
     gravity = 9.81 * np.array([np.sin(angle), 0.0, -np.cos(angle)])
@@ -106,7 +108,8 @@ def test_a_ball_on_an_inclined_plane(friction):
 
 
 def test_a_box_slides_as_in_mujoco():
-    """It slides v^2 / (2 mu g) before it stops, to within a step here; MuJoCo's friction is regularised and its contact soft."""
+    """The box slides v^2 / (2 mu g) before it stops, to within one of our steps; MuJoCo's friction is regularised and its contact
+    soft."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     v, mu, step = 1.0, 0.4, 2e-3
     box = rigid_body(

@@ -1,4 +1,4 @@
-"""Cases of public issue trackers: which are right, and how exactly; which are refused; and which end though they should not.
+"""Cases of public issue trackers: which are right, and how exactly; which are refused; and which end too early.
 
 The table of `docs/comparisons.md` is compared with the cases, so that neither lacks an entry of the other.
 """
@@ -38,8 +38,8 @@ ENDED = {
         lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
 }  # fmt: skip
-"""Runs that end early and say so, though the system continues: with their length, the kind of failure, and the approximate time.
-A case that is cured fails here; it then belongs to the right cases."""
+"""Runs that end early with a reason, although the system continues: their length, the kind of failure, and the approximate time.
+A case that is fixed fails here; it then moves to the right cases."""
 
 
 INEXACT = {"scipy #18039": (cases.bang_bang, 2e-3)}

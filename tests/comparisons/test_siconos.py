@@ -1,4 +1,4 @@
-"""Published answers: the result tables of Siconos' tutorials for the same systems.
+"""Published results: the tables of Siconos' tutorials for the same systems.
 
 Parameters and numbers are those of siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`.
 """
@@ -78,7 +78,7 @@ def test_impacts_of_a_ball(table, model, initial, t_end):
 def test_a_column_of_beads(how):
     """Ten steel beads fall on a wall, all restitutions 1: all bounce back alike.
 
-    Simultaneous and sequential impacts agree here, since each returning bead strikes an equal one that is still falling.
+    Simultaneous and sequential impacts agree here, since each returning bead hits an equal bead that is still falling.
     """
     radius, mass = 0.005, 4 / 3 * 3.14159265 * 0.005**3 * 7780
     (published,) = PUBLISHED["BeadColumnED_NewtonLaw"].values()
@@ -92,7 +92,7 @@ def test_a_column_of_beads(how):
 
 
 def test_a_slider_with_play_in_its_guide():
-    """Their scheme has steps of 10 us without projection, penetrates the guide by 1.2 um and has a first-order error: results
+    """Siconos' scheme has steps of 10 us without projection, penetrates the guide by 1.2 um and has a first-order error: results
     agree to 3e-4 over the first impacts and contact, and to 1 % of the revolutions after .2 s and a hundred impacts."""
     (published,) = PUBLISHED["SliderCrankD1MinusLinearOSI"].values()
     times = np.array([row[0] for row in published])
@@ -105,12 +105,12 @@ def test_a_slider_with_play_in_its_guide():
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
     np.testing.assert_allclose(found[1:3], expected[1:3], rtol=1e-3)
     assert found[3, 0] == pytest.approx(expected[3, 0], rel=0.01)
-    assert np.abs(q[:, 2]).max() < 1e-9  # the slider hits with both corners at once, and does not rotate
+    assert np.abs(q[:, 2]).max() < 1e-9  # the slider hits with both corners simultaneously, and does not rotate
     assert run.statistics.steps < 20_000  # rounding errors in that symmetry do not shorten the steps
 
 
 def test_a_woodpecker_on_its_pole():
-    """Friction, impacts and jamming: our course and theirs agree within the errors of both schemes, which are first-order."""
+    """Friction, impacts and jamming: our trajectory and theirs agree within the errors of both schemes, which are first-order."""
     (published,) = PUBLISHED["Woodpecker"].values()
     published = np.array(published)
     steps = stepper(woodpecker(), inertia="full", friction="coulomb", restitution={"beak": 0.5})

@@ -15,7 +15,7 @@ HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
 
 
 def feeder(source: Any = 100.0, **load: Any) -> Graph:
-    """A constant-power load behind a line."""
+    """Return a constant-power load behind a line."""
     node = J1("node", domain="electrical")
     drive = Se("source", source, **({"signals": ["time"]} if callable(source) else {}))
     graph = Graph("feeder").connect(drive, node).connect(node, R("line", 2.0))
@@ -124,7 +124,7 @@ RISING = {
 
 
 def passive_network(seed: int) -> Graph:
-    """Increasing relations between two to four nodes, with a resistor from each node to ground, fed by a source behind a
+    """Return increasing relations between two to four nodes, with a resistor from each node to ground, fed by a source behind a
     resistor."""
     rng = np.random.default_rng(seed)
     count, law = int(rng.integers(2, 5)), RISING[rng.choice(list(RISING))]

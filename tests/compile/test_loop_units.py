@@ -1,4 +1,4 @@
-"""Nonlinear algebraic loops have the same verdict and solution in all units of current, voltage and time."""
+"""Nonlinear algebraic loops have the same outcome and solution in all units of current, voltage and time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def diode(name: str, amperes: float = 1.0, volts: float = 1.0, **inverse: Any) -
 
 
 def bridge(amperes: float, volts: float, source: Any) -> Graph:
-    """Four diodes between a source behind 1 Ohm and a load of 100 Ohm, in these units."""
+    """Return four diodes between a source behind 1 Ohm and a load of 100 Ohm, in these units."""
     ohms, line = volts / amperes, J1("line")
     a, b, plus, minus = (J0(name) for name in ("a", "b", "plus", "minus"))
     drive = Se("source", source, signals=["time"]) if callable(source) else Se("source", source * volts)
@@ -83,7 +83,7 @@ def test_a_rectifier_runs_alike_in_all_units(amperes: float, volts: float, secon
 
 
 def chain(source: Any, **inverse: Any) -> Graph:
-    """A source behind 1 Ohm with a resistor to ground beside a diode."""
+    """Return a source behind 1 Ohm with a resistor to ground beside a diode."""
     line, node, out = J1("line"), J0("node"), J1("out")
     graph = Graph("chain").connect(Se("source", source, signals=["time"]), line).connect(line, R("r", 1.0))
     graph.connect(line, node).connect(node, R("leak", 100.0)).connect(node, out)

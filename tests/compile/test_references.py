@@ -33,7 +33,7 @@ def test_a_ring_of_storages_swings(inner: type, outer: type, names: list[str]) -
 
 
 def rectifier(order: list[int], names: list[str]) -> Graph:
-    """A bridge of four diodes on a source with a resistance, and a load with a capacitor."""
+    """Return a bridge of four diodes on a source with a resistance, and a load with a capacitor."""
     source = Se("u", lambda t: 10.0 * sin(t), signals="time")
     parts = [(4, 0, source), (4, 1, R("inside", 0.1)), (0, 2, Diode("up0")), (1, 2, Diode("up1")), (3, 0, Diode("low0"))]
     parts += [(3, 1, Diode("low1")), (2, 3, R("load", 2.0)), (2, 3, C("C", capacitance=0.3))]

@@ -39,7 +39,7 @@ def test_sources_hold_pages_examples_and_tests() -> None:
     """MANIFEST.in names every file that git tracks, or the packages contain it."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     if not listed:
-        pytest.skip("WHAT IS PACKED IS NOT TESTED: this is not a checkout")
+        pytest.skip("THE DISTRIBUTION IS NOT TESTED: this is not a checkout")
     rules = [line.split() for line in (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()]
     folders = {rule[1] for rule in rules if rule[0] in ("graft", "recursive-include")}
     files = {name for rule in rules if rule[0] == "include" for name in rule[1:]} | {"setup.cfg", "setup.py", "pyproject.toml"}

@@ -87,7 +87,7 @@ ELEMENTS = {
 
 
 def plain(text: str) -> list[str]:
-    """Lines without trailing blanks; the page's own line numbers are not fixed."""
+    """Return lines without trailing blanks; the page's own line numbers are not fixed."""
     return [re.sub(r"(\.md):\d+", r"\1:LINE", line.rstrip()) for line in text.strip("\n").splitlines()]
 
 
@@ -138,7 +138,7 @@ def test_paths_of_the_source_lead_somewhere(page: Path) -> None:
 
 
 def headings(path: Path) -> set[str]:
-    """Anchors of a page, as GitHub makes them."""
+    """Return the anchors of a page, as GitHub makes them."""
     found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
 

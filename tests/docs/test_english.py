@@ -63,7 +63,7 @@ PHRASES = (
     ("goes too far", r"\bgo(?:es)? (?:too far|round in a circle|there and back)\b", "overshoots, forms a cycle, alternates"),
     (" behind the ", r"\bbehind the (?:last|first|parameters|values|title|nodes|stack)\b", "after"),
 )
-"""Text that every match contains, pattern, what to write instead."""
+"""String that every match contains, pattern, what to write instead."""
 
 ARCHAIC = ("lest", "whence", "thence", "hither", "thither", "nought", "naught", "aright", "amiss", "whilst", "exacter")
 PHRASES += tuple((word, rf"\b{word}\b", "a word of today") for word in ARCHAIC)
@@ -84,7 +84,7 @@ def text_of(path: Path) -> str:
 
 
 def inversions(text: str) -> list[str]:
-    """Return each phrase of the list found in a text, with its context and what to write instead."""
+    """Return each phrase of the list found in a string, with its context and what to write instead."""
     return [
         f"{text[max(found.start() - 40, 0) : found.end() + 20]!r}: write {instead!r}"
         for part, pattern, instead in PHRASES

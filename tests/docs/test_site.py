@@ -32,7 +32,7 @@ PACKAGES = {"bondgraph": bondgraph, "screwbond.models": models, "screws": screws
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_has_its_entry(package: str) -> None:
-    """Each is on the page of the package that exports it; modules have their own page."""
+    """Each public name is on the page of the package that exports it; modules have their own page."""
     names = PACKAGES[package].__all__
     modules = {name for name in names if isinstance(getattr(PACKAGES[package], name), types.ModuleType)}
     described = DESCRIBED.findall(PAGES[package])
@@ -127,7 +127,7 @@ def test_links_of_the_front_page_lead_to_pages_of_the_site() -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All pages, built from a copy of the sources as `make docs` builds them: a warning from Sphinx is an error."""
     for name in ("sphinx", "furo", "myst_nb", "sphinx_gallery"):
-        pytest.importorskip(name, reason='THE SITE IS NOT TRIED: pip install "screwbond[docs]"')
+        pytest.importorskip(name, reason='THE SITE IS NOT TESTED: pip install "screwbond[docs]"')
     folder = tmp_path_factory.mktemp("site")
     made_elsewhere = ("*.py", "__pycache__", "api", "errors", "examples")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*made_elsewhere))
@@ -291,9 +291,9 @@ def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
 
 @pytest.mark.release
 @needs_chromium
-@pytest.mark.skipif(not notebooks(), reason="there is no notebook")
+@pytest.mark.skipif(not notebooks(), reason="there are no notebooks")
 def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
-    """They show their stored outputs; the site runs nothing."""
+    """Notebooks show their stored outputs; the site runs nothing."""
     for name in notebooks():
         window.open(site / f"examples/{name}.html")
         assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name

@@ -8,7 +8,7 @@ from bondgraph import Compiled, Element, Graph, compile_model
 
 
 def star(junction: Element, *parts: Element, reverse: bool = False, name: str = "star") -> Graph:
-    """All elements at one junction, with arrows from the sources in and to the rest out, or all reversed."""
+    """Return all elements at one junction, with arrows from the sources in and to the rest out, or all reversed."""
     graph = Graph(name)
     for part in parts:
         inward = (part.kind in ("Se", "Sf")) != reverse
@@ -21,7 +21,7 @@ def compiled(graph: Graph) -> Compiled:
 
 
 def rates(model: Compiled, t: float = 0.0, parameters=None, **initial) -> dict[str, np.ndarray]:
-    """Rates of the states by name, from the compiled kernel."""
+    """Return the rates of the states by name, from the compiled kernel."""
     x, m = model.initial(initial)
     dx = model.program.rates(t, x, model.parameters(parameters), m)
     slots = model.program.layout

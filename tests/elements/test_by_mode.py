@@ -30,7 +30,7 @@ from bondgraph.export import c_source, latex, state_equations
 
 
 def after(time: float) -> Automaton:
-    """An automaton that enters the state "contact" at a given time."""
+    """Return an automaton that enters the state "contact" at a given time."""
     return Automaton("bumper", ("free", "contact"), "free", (Transition("free", "contact", lambda t: t - time, ("time",)),))
 
 
@@ -53,7 +53,7 @@ def test_a_damper_that_switches() -> None:
 
 
 def test_values_by_mode_have_units() -> None:
-    """One unit each, or one for all; a bare number is allowed if it is zero."""
+    """One unit for each value, or one for all; a bare number is allowed if it is zero."""
 
     def brake(value: Any) -> Graph:
         graph, v = Graph("brake").add_automaton(after(1.0)), J1("v", domain="translation")

@@ -27,7 +27,7 @@ SI = {
 
 
 def powers(unit: str) -> dict[str, int]:
-    """A unit such as `J s/mol` or `m^3/s` in powers of base units."""
+    """Return a unit such as `J s/mol` or `m^3/s` in powers of base units."""
     found: dict[str, int] = {}
     for sign, part in zip((1, -1), unit.split("/"), strict=False):
         for factor in part.split():

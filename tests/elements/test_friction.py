@@ -17,7 +17,7 @@ LIMIT = 1.0
 
 
 def block(load, mass=(1.0, 1.0), signals=(), **friction):
-    """A block on a table, under a load."""
+    """Return a block on a table, under a load."""
     graph, v = Graph("block"), J1("v", domain="translation")
     graph.connect(Se("load", load, signals=signals), v).connect(v, I("m", np.diag(mass)))
     return compile_model(graph.connect(v, Friction("f", LIMIT, dimension=2, **friction)))
@@ -62,7 +62,7 @@ def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
 
 
 def test_a_block_on_a_steep_incline_turns_and_slides_on():
-    """It does not stick, because the load exceeds the limit: it passes near rest, or rests for an instant."""
+    """The block does not stick, because the load exceeds the limit: it passes near rest, or rests for an instant."""
     given = {"load.value": np.array([0.0, -1.5])}
     for aside in (0.0, 1e-3, 0.5):
         run = loaded().simulate(5.0, initial={"m.p": np.array([aside, 1.0])}, parameters=given, progress=False, rtol=1e-9)
@@ -136,7 +136,7 @@ def test_along_one_line_it_is_the_scalar_element():
 
 
 def sphere(friction, dimension, turn=0.0, mass=2.0, radius=0.1, gravity=9.81):
-    """A sphere on a floor: its velocity and spin in the floor plane, and its height, which an ideal constraint holds."""
+    """Return a sphere on a floor: its velocity and spin in the floor plane, and its height, which an ideal constraint holds."""
     graph, v, w, slip = (
         Graph("sphere"),
         J1("v", domain="translation"),
@@ -199,7 +199,7 @@ def test_it_has_linear_equations_where_it_sticks():
 
 
 def geared(drive, load, inertia=1.5, start=0.0, **friction):
-    """A shaft of 1 kg m^2 with friction, a gear of ratio 2, and a body behind it."""
+    """Return a shaft of 1 kg m^2 with friction, a gear of ratio 2, and a body behind it."""
     graph, gear = Graph("geared"), TF("gear", 0.5, domains=("rotation", "rotation"))
     shaft = graph.series(Se("drive", drive), I("shaft", 1.0, initial=start), Friction("loss", 1.0, **friction))
     graph.connect(shaft, gear).connect(gear, graph.series(I("body", inertia), Se("load", load)))
@@ -263,7 +263,8 @@ def test_friction_that_outgrows_its_load_ends_the_run():
 
 
 def test_backward_friction_of_its_own_limit():
-    """It sticks between limits of 1 forward and 3 backward; a negative limit ends the run; a plane has no backward limit."""
+    """The block sticks between limits of 1 forward and 3 backward; a negative limit ends the run; a plane has no backward
+    limit."""
     for load, speed in ((2.0, 1.0), (-2.0, 0.0), (-4.0, -1.0)):
         graph, v = Graph("ratchet"), J1("v", domain="translation")
         graph.connect(Se("load", load), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0, backward=lambda: 3.0))

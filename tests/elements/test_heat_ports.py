@@ -39,7 +39,7 @@ CAPACITY, START = 100.0, 300.0
 
 
 def body(domain: str, name: str = "body", capacity: float = CAPACITY, start: float = START) -> Element:
-    """A body with a constant heat capacity; on a true bond its energy is relative to the start."""
+    """Return a body with a constant heat capacity; on a true bond its energy is relative to the start."""
     if domain == "heat":
         return C(name, capacitance=capacity, initial=capacity * start, domain="heat")
     return C(name, energy=lambda S, c, T: c * T * (exp(S / c) - 1.0), parameters={"c": capacity, "T": start}, domain="thermal")
@@ -53,7 +53,7 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def gained(result: Result, name: str = "body") -> float:
-    """Energy that a storage element gained, J."""
+    """Return the energy that a storage element gained, J."""
     stored = result.ledger.elements[name]
     return float(stored[-1] - stored[0])
 
@@ -172,7 +172,7 @@ def test_friction_in_a_collision_gives_no_heat():
 
 
 def test_what_a_switch_takes_counts_into_its_port():
-    """The switch's own power is only rounding; the power of its port has the opposite sign."""
+    """The switch's own power is within rounding error; the power of its port has the opposite sign."""
     graph, loop = Graph("g"), J1("loop", domain="electrical")
     diode = Diode("diode", heat=True)
     graph.connect(Se("u", lambda t: 3.0 * sin(t), signals="time"), loop).connect(loop, diode).connect(loop, R("r", 1.7))
@@ -183,7 +183,7 @@ def test_what_a_switch_takes_counts_into_its_port():
 
 
 def test_an_open_port_is_the_surroundings():
-    """The heat is dissipated as usual, and the report says so, once."""
+    """The heat is dissipated as usual, and the run reports this once."""
     graph, part, loop = Graph("g"), Graph("part"), J1("loop")
     inside = J1("inside")
     leak = R("leak", 4.0, heat=True)
@@ -239,7 +239,7 @@ def test_a_paper_has_the_balance_of_all():
 
 
 def test_equal_resistors_are_booked_by_their_ports():
-    """Statements are copied from one R to all equal ones; those with and without a heat port differ."""
+    """Statements are copied from one R to all equal R; R with and without a heat port differ."""
     graph, node, case = Graph("g"), J0("node", domain="electrical"), J0("case", domain="heat")
     graph.connect(Se("u", 10.0), node).connect(case, body("heat"))
     for k in range(6):
@@ -252,8 +252,8 @@ def test_equal_resistors_are_booked_by_their_ports():
 
 
 def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
-    """Machine code alone judges sound runs."""
-    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("judged in Python"))
+    """Machine code checks sound runs without Python."""
+    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})
     assert ends.ok.all() and ends["T"][:, -1] == pytest.approx([320.0, 302.0], rel=1e-9)

@@ -14,7 +14,7 @@ C1, C2, G = 100.0, 50.0, 2.0
 
 
 def body(name: str, capacity: float, start: float) -> Element:
-    """A body whose energy c T0 (exp(S / c) - 1) is relative to the start."""
+    """Return a body whose energy c T0 (exp(S / c) - 1) is relative to the start."""
     values = {"c": capacity, "T0": start}
     return C(name, energy=lambda S, c, T0: c * T0 * (exp(S / c) - 1.0), parameters=values, domain="thermal")
 
@@ -26,7 +26,7 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float = 400.0, cold: float = 300.0) -> Graph:
-    """Two bodies, connected directly to the ports of a heat transfer, and the arrows of both bonds."""
+    """Return two bodies, connected directly to the ports of a heat transfer, and the arrows of both bonds."""
     graph, bonds = Graph("pair"), ((body("A", C1, hot), wall.port("1")), (wall.port("2"), body("B", C2, cold)))
     for (tail, head), turned in zip(bonds, flipped, strict=True):
         graph.connect(head, tail) if turned else graph.connect(tail, head)
@@ -36,7 +36,8 @@ def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float 
 @pytest.mark.parametrize("flipped", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("temperatures", [(400.0, 300.0), (300.0, 400.0)])
 def test_two_bodies_exchange_heat(flipped, temperatures):
-    """Their temperature difference decays as exp(-G t (1 / C1 + 1 / C2)); energy is conserved, and entropy is the sum of both."""
+    """The temperature difference of two bodies decays as exp(-G t (1 / C1 + 1 / C2)); energy is conserved, and entropy is the sum
+    of both."""
     hot, cold = temperatures
     result = run(pair(HeatTransfer("wall", G), flipped, hot, cold), 60.0, rtol=1e-9)
     decay, mean = (hot - cold) * np.exp(-G * result.t * (1.0 / C1 + 1.0 / C2)), (C1 * hot + C2 * cold) / (C1 + C2)

@@ -51,7 +51,7 @@ def test_pendulum_period_and_energy(form: str, given: str, vector: bool) -> None
 
 
 def double(form: str, given: str, own: str = "", **more: Any) -> Any:
-    """Two point masses on massless rods, absolute angles; optionally h or v' by hand."""
+    """Return two point masses on massless rods, absolute angles; optionally h or v' by hand."""
 
     def inertia(q: Any, m: Any) -> Any:
         off = m[1] * cos(q[0] - q[1])
@@ -87,7 +87,7 @@ def double(form: str, given: str, own: str = "", **more: Any) -> Any:
 
 
 def textbook(q: np.ndarray, v: np.ndarray, torque: np.ndarray) -> np.ndarray:
-    """Accelerations of the double pendulum, eliminated by hand from Newton's equations with rod lengths of 1 m."""
+    """Return the accelerations of the double pendulum, eliminated by hand from Newton's equations with rod lengths of 1 m."""
     m1, m2, g, d = 1.3, 0.8, 9.81, q[0] - q[1]
     a = torque[0] - m2 * np.sin(d) * v[1] ** 2 - (m1 + m2) * g * np.sin(q[0])
     b = torque[1] + m2 * np.sin(d) * v[0] ** 2 - m2 * g * np.sin(q[1])

@@ -36,7 +36,7 @@ HEAT_A, HEAT_B, WALL = 100.0, 50.0, 0.5
 
 
 def bodies(graph: Graph, flipped: bool = False) -> Graph:
-    """Two bodies at 400 K and 300 K."""
+    """Return two bodies at 400 K and 300 K."""
     a, b = J0("a", domain="heat"), J0("b", domain="heat")
 
     def bond(tail, head):
@@ -48,7 +48,7 @@ def bodies(graph: Graph, flipped: bool = False) -> Graph:
 
 
 def coupled(*through, flipped: bool = False) -> Graph:
-    """Two bodies with the given elements at the 1-junction between them."""
+    """Return two bodies with the given elements at the 1-junction between them."""
     graph, gap = bodies(Graph("bodies"), flipped), J1("gap")
     graph.connect(graph["a"], gap).connect(gap, graph["b"])
     for part in through:
@@ -168,7 +168,7 @@ def test_vectors_of_temperatures():
 
 
 def test_a_row_of_equal_parts_is_booked_as_each_of_them():
-    """Statements are copied from one R to all equal ones; an R between two temperatures differs from one to the surroundings."""
+    """Statements are copied from one R to all equal R; an R between two temperatures differs from an R to the surroundings."""
     graph, before = Graph("row"), None
     for k in range(6):
         node = J0(f"n{k}", domain="heat")

@@ -16,7 +16,7 @@ def arc(e, f, V, P):
 
 
 def fed(*others, **arguments):
-    """An arc behind 10 ohm at 200 V, with other parts in series."""
+    """Return an arc behind 10 ohm at 200 V, with other parts in series."""
     graph, loop = Graph("arc"), J1("loop", domain="electrical")
     graph.connect(Se("u", 200.0), loop).connect(loop, R("r", 10.0))
     graph.connect(loop, R("arc", relation=arc, parameters=ARC, **arguments))

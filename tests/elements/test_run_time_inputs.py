@@ -1,4 +1,4 @@
-"""Parameters and start values are inputs of the compiled code: given by name, refused if they do not fit."""
+"""Parameters and start values are inputs of the compiled code: given by name, refused if they are inconsistent with the model."""
 
 from __future__ import annotations
 

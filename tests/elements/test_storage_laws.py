@@ -14,7 +14,7 @@ L0, LSAT, I0 = 0.1, 0.01, 2.0
 
 
 def flux(i):
-    """Flux linkage of a saturating inductor, Wb."""
+    """Return the flux linkage of a saturating inductor, Wb."""
     return LSAT * i + (L0 - LSAT) * I0 * atan(i / I0)
 
 
@@ -23,13 +23,13 @@ def inductance(i):
 
 
 def energy_of_flux(i):
-    """Energy in closed form: i psi minus the co-energy, J."""
+    """Return the energy in closed form: i psi minus the co-energy, J."""
     arc = i * np.arctan(i / I0) - I0 / 2.0 * np.log1p((i / I0) ** 2)
     return i * np.array([float(flux(each)) for each in i]) - LSAT * i**2 / 2.0 - (L0 - LSAT) * I0 * arc
 
 
 def circuit(inductor, *others, away=False):
-    """Alternating voltage on 1 ohm and inductors in series; the arrow of the first may be reversed."""
+    """Return the alternating voltage on 1 ohm and inductors in series; the arrow of the first may be reversed."""
     graph, loop = Graph("saturating"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0))
     graph.connect(inductor, loop) if away else graph.connect(loop, inductor)

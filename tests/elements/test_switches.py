@@ -41,7 +41,7 @@ def values(compiled: Compiled, mode: float) -> dict[str, np.ndarray]:
 
 
 def node_with_switch(dimension: int = 1) -> Graph:
-    """A capacitor connected through a switched 0-junction to a mass and a resistor."""
+    """Return a capacitor connected through a switched 0-junction to a mass and a resistor."""
     start = 3.0 if dimension == 1 else np.arange(1.0, dimension + 1)
     graph = Graph("switched node").add_automaton(never())
     switch = X0("switch", automaton="s", active=["on"])
@@ -114,7 +114,7 @@ def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
 
 
 def bouncing() -> Graph:
-    """A mass that falls and bounces on a floor, a counter of bounces, and a state in which the mass stays down."""
+    """Return a mass that falls and bounces on a floor, a counter of bounces, and a state in which the mass stays down."""
     graph = Graph("ball")
     fall = J1("v")
     graph.connect(Se("weight", -10.0), fall).connect(fall, I("ball", 1.0))

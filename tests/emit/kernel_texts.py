@@ -216,7 +216,7 @@ def tables(c: Numbers) -> None:
 
 
 def names(c: Numbers) -> None:
-    """A name assigned in both branches, several assignments at once, a name with a type."""
+    """A name assigned in both branches, several simultaneous assignments, a name with a type."""
     for k in range(c.count):
         if c.x[k] > c.y[k]:
             low, high = c.y[k], c.x[k]

@@ -84,7 +84,7 @@ def test_sign_and_ties(compiled):
 
 
 def chain(links):
-    """Positions along a chain of rotating links and their derivatives: a long program with much sharing."""
+    """Return positions along a chain of rotating links and their derivatives: a long program with much sharing."""
     tape = Tape()
     x, p = tape.inputs("x", links), tape.inputs("p", 2)
     R, r, places = np.eye(3), np.zeros(3), []

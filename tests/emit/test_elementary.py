@@ -1,4 +1,5 @@
-"""Elementary functions: errors below one unit in the last place, and the same bits on all processors, in lanes, C and CPython."""
+"""Elementary functions: errors below one unit in the last place, and bit-identical results on all processors, in lanes, C and
+CPython."""
 
 from __future__ import annotations
 
@@ -47,14 +48,14 @@ ODD += (math.inf, -math.inf, math.nan, math.pi / 2.0, 709.78, -745.13, 2.2250738
 
 @functools.cache
 def routine(name: str) -> Routine:
-    """A routine of both inputs or of the first."""
+    """Return a routine of both inputs or of the first."""
     tape = Tape()
     arguments = [each.index for each in tape.inputs("x", 2)[: 2 if name in TWO else 1]]
     return Routine("rates", tape, (("x", 2),), (TapeScalar(tape, tape.apply(op.CODES[TAPE_NAMES.get(name, name)], *arguments)),))
 
 
 def machine(name: str, points: np.ndarray) -> np.ndarray:
-    """Results (samples,) at points (samples, 2)."""
+    """Return results (samples,) at points (samples, 2)."""
     return compile_routines([routine(name)]).kernel("rates").many(points)[:, 0]
 
 

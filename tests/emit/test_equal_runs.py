@@ -1,4 +1,4 @@
-"""Whole runs have the same bits for every target processor, alone and in lanes."""
+"""Whole runs are bit-identical for every target processor, alone and in lanes."""
 
 from __future__ import annotations
 

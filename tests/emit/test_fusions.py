@@ -14,7 +14,7 @@ from tests.inner.tape import opcodes as op
 
 
 def processors() -> list[str]:
-    """Settings of `SCREWBOND_PROCESSOR` whose code runs here."""
+    """Return the settings of `SCREWBOND_PROCESSOR` whose code runs here."""
     import llvmlite.binding
 
     has_vectors = llvmlite.binding.get_host_cpu_features().get("avx2")
@@ -57,7 +57,7 @@ def test_a_fused_operation_rounds_once():
 
 
 def random_routine(seed: int, steps: int) -> Routine:
-    """Products, sums, differences and quotients of random earlier values."""
+    """Return products, sums, differences and quotients of random earlier values."""
     tape, random = Tape(), np.random.default_rng(seed)
     values: list[TapeScalar] = list(tape.inputs("x", 4))
     for _ in range(steps):

@@ -83,7 +83,7 @@ def test_other_calls_go_through_a_switch_over_numbers():
 
 
 def test_what_procedures_store_to_is_found():
-    """Objects: 1 and 2 are the parts, 3 and 4 their numbers, 5 the source, 6 the places, 7 the whole."""
+    """Objects: 1 and 2 are the parts, 3 and 4 their numbers, 5 the source, 6 the positions, 7 the whole."""
     fields = {"Whole.first": {1}, "Whole.second": {2}, "Whole.source": {5}, "Whole.places": {6}, "Part.values": {3, 4}}
     memory = Pointers({name: frozenset(objects) for name, objects in fields.items()}, {})
     given = {"both": {"whole": frozenset({7})}}

@@ -31,7 +31,8 @@ from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):
-    """Dense derivatives of formulas of n arguments, and their constant entries, interpreted and written out, as functions."""
+    """Return the dense derivatives of formulas of n arguments, and their constant entries, interpreted and written out, as
+    functions."""
     tape = Tape()
     before = tape.inputs("before", len(constants)) if constants else []
     x = tape.inputs("x", n)
@@ -156,7 +157,7 @@ def test_error_control_sees_the_jacobian_of_a_model():
 
 
 def every_instruction():
-    """Derivatives of every instruction, with rows shared by several nodes."""
+    """Return the derivatives of every instruction, with rows shared by several nodes."""
     tape = Tape()
     x = tape.inputs("x", 9)
     outputs = [formula(*x[k % 6 : k % 6 + 3]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
@@ -165,7 +166,7 @@ def every_instruction():
 
 
 def memory(table, steps):
-    """Initial values of all nodes and rows of derivatives, for a table of one pass."""
+    """Return the initial values of all nodes and rows of derivatives, for a table of one pass."""
     values, rows = np.repeat(steps.start, table.lanes), aligned_zeros(table.rows * table.stride * table.lanes)
     rows.reshape(table.rows, table.stride, -1)[table.seed_rows, steps.seed_groups] = 1.0
     return values, rows

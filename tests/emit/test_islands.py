@@ -1,4 +1,4 @@
-"""Long routines of independent parts: equal parts are written once, with the bits of the reference."""
+"""Long routines of independent parts: equal parts are written once, and results match the reference bit for bit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_parts_that_are_alike_have_one_form():
     alike = max(found, key=lambda form: len(form.input_positions))
     assert (alike.inputs, alike.results) == ((0, 2, 2), (1, 1))
     others = [k for k in range(COUNT) if k != 3]
-    assert alike.numbers == tuple((0.1 + k,) for k in others), "1.5 is the same in all parts, and stays in the text"
+    assert alike.numbers == tuple((0.1 + k,) for k in others), "1.5 is the same in all parts, and remains in the source code"
     assert [goals[0] for goals in alike.output_positions] == [1 + 2 * k for k in others]
 
 

@@ -1,4 +1,4 @@
-"""The kernel language: each construct gives the same bits in CPython, LLVM and C compilers; anything else is refused."""
+"""The kernel language: each construct gives bit-identical results in CPython, LLVM and C; anything else is refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def address(function):
 
 
 def memory(seed):
-    """A table of random numbers, every third of which is extreme."""
+    """Return a table of random numbers, every third of which is extreme."""
     random, table, inner = np.random.default_rng(seed), FieldTable(Numbers), FieldTable(Inner)
     table.allocate(count=COUNT)
     inner.allocate()
@@ -58,7 +58,7 @@ def memory(seed):
 
 
 def bits(table):
-    """All numbers of a table, without addresses; all NaN are equal."""
+    """Return all numbers of a table, without addresses; all NaN are equal."""
     arrays = [table.arrays[name] for name in ("x", "y", "out")] + [table.tables["inner"].arrays["numbers"]]
     reals = np.concatenate([*arrays, [table["total"], table["found"], table.tables["inner"]["scale"]]])
     integers = [*table.arrays["i"].tolist(), *table.arrays["whole"].tolist(), table["steps"], table["count"]]

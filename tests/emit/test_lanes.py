@@ -1,4 +1,4 @@
-"""Kernels for several runs in lanes: each lane has the bits of a single run's kernel, whatever its neighbours."""
+"""Kernels for several runs in lanes: each lane equals a single run's kernel bit for bit, whatever its neighbours."""
 
 from __future__ import annotations
 

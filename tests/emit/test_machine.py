@@ -1,4 +1,4 @@
-"""Compilation of handwritten text, and messages for missing parts."""
+"""Compilation of handwritten source code, and messages for missing parts."""
 
 import ctypes
 import gc

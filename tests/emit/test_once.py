@@ -1,4 +1,4 @@
-"""Things made once in a process: threads that ask at the same time wait for the first."""
+"""Objects created once per process: threads that request one simultaneously wait for the first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_nothing_is_made_twice(through) -> None:
 
     def make() -> object:
         count.append(1)
-        time.sleep(0.01)  # other threads ask meanwhile
+        time.sleep(0.01)  # other threads request it meanwhile
         return object()
 
     ask = through(make)
@@ -48,7 +48,7 @@ def test_nothing_is_made_twice(through) -> None:
 
 
 def test_no_machine_code_is_made_without_a_lock() -> None:
-    """Otherwise two threads could both make it, and one would keep the addresses of discarded code."""
+    """Without a lock, two threads could both compile a function, and one would keep the addresses of discarded code."""
     root = Path(bondgraph.__file__).parent
     found = [
         str(path)

@@ -1,4 +1,4 @@
-"""Procedures: their readable texts in LLVM's language and in C, and the compiled code."""
+"""Procedures: readable LLVM IR and C, and the compiled code."""
 
 import ctypes
 import functools
@@ -128,7 +128,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, 1.79769313486
 @needed
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_functions_of_numbers_have_equal_bits(compiler):
-    """For ordinary numbers and all pairs of special ones; NaN may be written in several ways."""
+    """For ordinary numbers and all pairs of special numbers; NaN may be written in several ways."""
     rng = np.random.default_rng(0)
     x, y = (np.concatenate([rng.normal(size=2000) ** 9, grid.ravel()]) for grid in np.meshgrid(EXTREMES, EXTREMES))
     procedures, found = translate([of_pairs], ["of_pairs"]), []

@@ -54,5 +54,5 @@ def differences(
     h, kinds = stride * (abs(at) or 1.0), run(float(at)).events.kinds
     while any(run(float(at) + s).events.kinds != kinds for s in (-h, h)):
         h /= SHORTER
-        assert h > 1e-7 * (abs(at) or 1.0), "events are others as soon as the number is"
+        assert h > 1e-7 * (abs(at) or 1.0), "any change of the number changes the events"
     return extrapolated(looked_at, float(at), h)

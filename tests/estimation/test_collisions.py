@@ -50,7 +50,7 @@ def bounced(times, numbers):
 
 @pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
 def test_a_ball_with_spin_against_complex_steps(spin):
-    """It sticks at the first bounce or at a later one, or keeps sliding."""
+    """The ball sticks at the first bounce or at a later one, or keeps sliding."""
     names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
     inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
     start = {"J.p": inertia * spin, "m.p": 0.2}
@@ -72,7 +72,7 @@ def test_a_ball_with_spin_against_complex_steps(spin):
 
 @functools.cache
 def rod(restitution=0.975):
-    """Return a rod that strikes the floor obliquely with its end."""
+    """Return a rod whose end hits the floor obliquely."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", 1.0)).connect(y, I("my", 1.0)).connect(w, I("J", 1.0 / 3.0))
@@ -179,7 +179,7 @@ def test_contacts_that_another_value_takes_apart_are_refused():
 
 
 def handed_on(count, p, masses, restitutions):
-    """Return the momenta of balls in a row after each has struck the next, also for complex numbers."""
+    """Return the momenta of balls in a row after each has hit the next, also for complex numbers."""
     momenta = [p, *[0.0 * p] * (count - 1)]
     for k, e in enumerate(restitutions):
         approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
@@ -190,7 +190,7 @@ def handed_on(count, p, masses, restitutions):
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
-    """Balls of decreasing mass separate; equal ones touch at rest, so a change of their masses makes them meet again."""
+    """Balls of decreasing mass separate; equal balls touch at rest, so a change of their masses makes them meet again."""
     masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
     given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
@@ -222,7 +222,7 @@ def beam():
 
 
 def test_an_order_by_chance_is_refused_without_friction_too():
-    """In a sequence the slightly lower side is struck first, and the beam turns accordingly."""
+    """In a sequence the slightly lower side is hit first, and the beam turns accordingly."""
     compiled, settings = beam(), {"impacts": "sequential", "progress": False, "rtol": 1e-10}
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
@@ -288,7 +288,7 @@ def test_what_does_not_act_on_each_other_has_times_of_its_own():
 
 @functools.cache
 def pendulum():
-    """A double pendulum whose tip strikes a wall with friction."""
+    """Return a double pendulum whose tip hits a wall with friction."""
 
     def inertia(q, m1, m2):
         both = m2 * cos(q[1] - q[0])
@@ -366,7 +366,7 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
 
 
 def plank(arms, gap=0.1, friction=False, **mass):
-    """Return a plank that falls on supports at these places; with friction, the last support presses a slide beside it."""
+    """Return a plank that falls on supports at these positions; with friction, the last support presses a slide beside it."""
     graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
     graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
     graph.connect(Se("weight", -19.62), y)
@@ -387,7 +387,8 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
-    """It lies at the centre of percussion of the blow on the other end: heavier ends pull it up, lighter ends press it down."""
+    """The support is at the centre of percussion for an impact on the other end: heavier ends pull the plank up there, lighter
+    ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is at the boundary between contact and separation', **rests)
@@ -399,7 +400,7 @@ def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
 
 
 def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
-    """A blow at the start: the second ball is struck together with the last one unless it moves away first."""
+    """A blow at the start: the second ball is hit together with the last ball unless it moves away first."""
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
     for how in ("simultaneous", "sequential"):
         for name in ("ball1.p", "ball2.p"):
@@ -424,7 +425,8 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
 
 
 def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
-    """Its last bounce and the limit of all later ones coincide; being one contact, it does not collide with itself."""
+    """The last bounce of an end and the limit of all later bounces coincide; being one contact, the end does not collide with
+    itself."""
     compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
     found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
     last, limit = found.result.events[-2:]
@@ -440,7 +442,7 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
-    """Their collision is not a linear problem: the run takes them in sequence, each by its own formula."""
+    """The collision of nonlinear storages is not a linear problem: the run takes them in sequence, each by its own formula."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)

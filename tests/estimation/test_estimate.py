@@ -68,7 +68,7 @@ def test_covariance_is_that_of_the_linear_problem():
 
 
 def test_what_the_data_cannot_tell_is_named():
-    """The speed alone determines the voltage only relative to the ratio, and is independent of an unused number."""
+    """The speed alone determines the voltage only relative to the ratio, and is independent of an unused parameter."""
     numbers = {"supply.value": (2.0, 10.0), "emf.ratio": (0.004, 0.02), "winding.resistance": (2.0, 8.0)}
     steady = {"rotor.flow": (np.array([5.0, 6.0]), np.full(2, measured()["rotor.flow"][-1]), 1.0)}
     found = estimate(drive(), numbers, steady, progress=False)
@@ -98,7 +98,7 @@ def test_fewer_data_than_numbers_tell_none_that_takes_part():
 
 
 def test_data_without_noise_leave_rounding():
-    """It starts at the true values, where the residual vanishes, and near them."""
+    """The estimate starts at the true values, where the residual vanishes, and near them."""
     data, value = {name: (TIMES, y) for name, y in measured().items()}, TRUTH["winding.resistance"]
     found, near = (estimate(drive(), {"winding.resistance": begin}, data, progress=False) for begin in (value, 1.05 * value))
     assert found.chi2 == 0.0 and "rounding" in found.findings[0] and not any("rounding" in finding for finding in near.findings)
@@ -136,7 +136,7 @@ def test_several_experiments_tell_more_than_one():
 
 
 def test_runs_that_fail_inside_the_search_are_stepped_back_from():
-    """A resistance below zero is refused. A search whose bounds allow this continues near it, and says so."""
+    """A resistance below zero is refused. A search whose bounds allow this continues near it, and reports this."""
     ranges = {"winding.resistance": (-100.0, 40.0, 100.0), "friction.resistance": (-1e-4, 1e-6, 1e-4)}
     found = estimate(drive(), ranges, data(0), progress=False)
     assert found.failures and all("E119" in reason for reason in found.failures)

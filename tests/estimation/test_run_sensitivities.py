@@ -22,7 +22,7 @@ from tests.run.test_ticks import proportional
 from tests.run.test_ticks import pushed as clocked
 
 STEP = 1e-30
-"""Length of a complex step: its derivative has only rounding errors."""
+"""Complex step size: the derivative has only rounding errors."""
 EXACT = 1e-8
 """Tolerance relative to the largest value of the derivative along the run."""
 TIGHT = {"rtol": 1e-11, "progress": False}
@@ -271,7 +271,7 @@ def test_torques_of_the_delta_robot_against_differences_of_runs():
 
 
 def test_two_balls_that_touch_at_the_same_time_by_chance():
-    """They do not act on each other, so each bounce has its own time; a ball alone has the same derivatives."""
+    """The balls do not act on each other, so each bounce has its own time; a ball alone has the same derivatives."""
 
     def balls(count):
         graph = Graph("balls")

@@ -59,7 +59,7 @@ def test_a_start_that_jumps_has_no_derivative():
 
 @pytest.mark.parametrize("name", ["load.p", "drive.p"])
 def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
-    """Sticking bodies reach one speed at once; S followed the decay of a constraint that the run would not have had."""
+    """Sticking bodies reach one speed immediately; S followed the decay of a constraint that the run would not have had."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(Se("torque", 1.0), a).connect(slip, Friction("plates", 5.0))
@@ -69,7 +69,7 @@ def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
 
 
 def test_a_start_that_is_near_another_mode_has_a_derivative():
-    """Differences of one per cent would cross the edge; smaller ones do not."""
+    """Differences of one per cent would cross the edge; smaller differences do not."""
     graph, edge = Graph("near"), 1.003
     gauge = ("still", lambda k: 0.0 * k, ["k"])
     graph.add(Block("gauge", [gauge], states={"x": StateSpec(0.0)}, rates={"x": "still"}, parameters={"k": 1.0}))

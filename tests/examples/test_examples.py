@@ -71,7 +71,7 @@ def test_length(path):
 
 
 def test_every_example_is_tested():
-    """Each is tested here or in test_vehicles.py."""
+    """Each example is tested here or in test_vehicles.py."""
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
 
@@ -196,7 +196,7 @@ def test_delta_poles():
 
 @pytest.mark.parametrize("run", [ball_run, colliding_run, rolling_run], ids=["ball", "colliding", "rolling"])
 def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
-    """The residual is below 1e-9 of the energy in play at rtol 1e-9 [1e-11 at most]."""
+    """The residual is below 1e-9 of the energy scale at rtol 1e-9 [1e-11 at most]."""
     compiled = run().compiled
     tight, loose = (
         compiled.simulate(0.2, samples=0.005, rtol=rtol, progress=False).ledger.relative_residual for rtol in (1e-9, 1e-3)

@@ -12,7 +12,7 @@ from docs.twelve_models import PAGE, PLOTTED, SHOWN, code, lines, page
 from examples import twelve
 
 QUICK = ("kettle", "enzyme", "Wilberforce pendulum")
-"""Models that `make test` runs; `make release` runs all, and `campaigns.twelve_models` runs them with random numbers too."""
+"""Models that `make test` runs; `make release` runs all, and `campaigns.twelve_models` runs them with random parameters too."""
 
 
 def test_there_are_twelve_of_at_most_25_lines_of_100_characters() -> None:

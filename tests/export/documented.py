@@ -1,4 +1,4 @@
-"""Models whose documents are tested, each compiled once: those of papers and examples, and small ones of every kind."""
+"""Models whose documents are tested, each compiled once: models of papers and examples, and small models of every kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.systems import ROBOT
 
 
 def sampled() -> Graph:
-    """A mass that a sampled controller positions against a spring."""
+    """Return a mass that a sampled controller positions against a spring."""
     graph, v = Graph("sampled position"), J1("velocity", domain="translation")
     graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=30.0, initial=0.1)).connect(v, R("drag", 0.5))
     error = Op("error", lambda q: 0.3 - q, "0.3 - #1")
@@ -28,7 +28,7 @@ def sampled() -> Graph:
 
 
 def greek() -> Graph:
-    """Names that LaTeX cannot take unescaped."""
+    """Return names that LaTeX cannot take unescaped."""
     graph, v = Graph("Größe_1 & 50 % of Ω"), J1("ω_1")
     graph.connect(v, I("θ #2", 2.0)).connect(v, C("пружина", stiffness=3.0, initial=1.0))
     turned = Block(
@@ -39,7 +39,7 @@ def greek() -> Graph:
 
 
 def long_names() -> Graph:
-    """Names wider than any column."""
+    """Return names wider than any column."""
     long = "an_unusually_long_name_that_somebody_gave_to_a_part_of_the_machine_number_"
     graph, v, inner, w = Graph(long * 2), J1(f"{long}v", domain="translation"), Graph(f"{long}inner"), J1(f"{long}w")
     inner.connect(w, I(f"{long}m2", 1.0)).connect(w, R(f"{long}r2", 0.3)).expose("port", w)
@@ -51,7 +51,7 @@ def long_names() -> Graph:
 
 
 def sampled_delta() -> Graph:
-    """The delta robot under task control at 1 kHz."""
+    """Return the delta robot under task control at 1 kHz."""
     control = task_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0, period=1e-3)
     graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)
@@ -59,7 +59,7 @@ def sampled_delta() -> Graph:
 
 
 def linearised_delta() -> Graph:
-    """The delta robot under linearising control."""
+    """Return the delta robot under linearising control."""
     control = linearising_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0)
     graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)
@@ -89,11 +89,11 @@ def compiled(name: str) -> Compiled:
 
 @cache
 def paper(name: str) -> Paper:
-    """The document of a model with all digits, not yet formatted in a style."""
+    """Return the document of a model with all digits, not yet formatted in a style."""
     return paper_of(compiled(name), 17)
 
 
 @cache
 def page(name: str) -> str:
-    """The document of a model in Markdown."""
+    """Return the document of a model in Markdown."""
     return as_markdown(paper(name))

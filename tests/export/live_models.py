@@ -22,21 +22,21 @@ class Case(NamedTuple):
 
 
 def oscillator() -> Graph:
-    """A mass on a spring with a damper under a constant force."""
+    """Return a mass on a spring with a damper under a constant force."""
     graph, v = Graph("oscillator"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), v).connect(v, I("mass", inertia=2.0))
     return graph.connect(v, C("spring", stiffness=50.0)).connect(v, R("damper", resistance=5.0))
 
 
 def stiff() -> Graph:
-    """A mass on a spring with a much faster damper."""
+    """Return a mass on a spring with a much faster damper."""
     graph, v = Graph("stiff"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("c", stiffness=1e3, initial=1.0))
     return graph.connect(v, R("r", 1e3))
 
 
 def servo() -> Graph:
-    """A DC motor under a sampled PID at 1 kHz."""
+    """Return a DC motor under a sampled PID at 1 kHz."""
     graph, current, speed = Graph("servo"), J1("current", domain="electrical"), J1("speed", domain="rotation")
     graph.add(signals.step("wanted", start=0.05, after=100.0))
     graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
@@ -49,7 +49,7 @@ def servo() -> Graph:
 
 
 def bridge() -> Graph:
-    """A rectifier of four diodes with a reservoir."""
+    """Return a rectifier of four diodes with a reservoir."""
     mains, a, b, plus = J1("mains"), J0("a"), J0("b"), J0("plus")
     graph = Graph("bridge").connect(Se("u", lambda t: 20 * sin(314.16 * t), signals="time"), mains)
     graph.connect(b, mains).connect(mains, a).connect(mains, R("winding", 1.0)).connect(b, R("leak", 1e6))
@@ -62,14 +62,14 @@ def bridge() -> Graph:
 
 
 def newton_loop() -> Graph:
-    """A source that charges a capacitor through a resistor and a nonlinear resistor."""
+    """Return a source that charges a capacitor through a resistor and a nonlinear resistor."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("source", lambda t: 2.0 * sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
     return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
 
 
 def resistive() -> Graph:
-    """A time-varying source and a resistor: a model without states."""
+    """Return a time-varying source and a resistor: a model without states."""
     v = J1("v")
     return Graph("resistive").connect(Se("source", lambda t: sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 2.0))
 

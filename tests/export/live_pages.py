@@ -28,12 +28,12 @@ simulator(S).then(({ run }) => {
 
 
 def between(text: str, marks: tuple[str, str]) -> str:
-    """The text between two marks."""
+    """Return the text between two marks."""
     return text.partition(marks[0])[2].partition(marks[1])[0]
 
 
 def facts_of(page: LivePage) -> dict[str, Any]:
-    """The data of a page."""
+    """Return the data of a page."""
     facts: dict[str, Any] = json.loads(between(page.text, DATA))
     return facts
 

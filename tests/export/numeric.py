@@ -16,14 +16,14 @@ from tests.inner.output import labels_of
 
 
 def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
-    """A state near the start, and the modes at the start."""
+    """Return a state near the start, and the modes at the start."""
     rng = np.random.default_rng(seed)
     x, m = model.initial()
     return np.asarray(x) + far * rng.normal(size=len(x)) * np.where(x == 0, 1.0, np.abs(x)), np.asarray(m, dtype=float)
 
 
 def point_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -> dict[str, float]:
-    """Numbers of states, parameters, modes and time, by label."""
+    """Return the numbers of states, parameters, modes and time, by label."""
     numbers = {"time": time}
     blocks = {"x": [s.name for s in model.system.states], "p": model.system.parameters, "m": model.system.modes}
     for values, names in ((x, blocks["x"]), (model.parameters(), blocks["p"]), (m, blocks["m"])):
@@ -35,7 +35,7 @@ def point_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
 
 
 def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -> dict[str, float]:
-    """Rates of the compiled model by label of the state."""
+    """Return the rates of the compiled model by label of the state."""
     rates = model.program.rates(time, x, model.parameters(), m)
     _, places, labels = own_states(model.system)
     return {label: float(rates[place]) for place, label in zip(places, labels, strict=True)}
@@ -50,7 +50,7 @@ class _Known(NumPyPrinter):
 
 
 def _function(expression: Any) -> Callable[[Mapping[str, float]], Any]:
-    """An expression or matrix as a function of a dictionary of numbers by name."""
+    """Return an expression or matrix as a function of a dictionary of numbers by name."""
     printer = _Known({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
     return sympy.lambdify([sympy.Symbol("known")], expression, modules="numpy", printer=printer)
 
@@ -64,7 +64,7 @@ class Numbers:
         self._compiled: dict[Any, Any] = {}
 
     def at(self, numbers: Mapping[str, float], expressions: Mapping[str, Any]) -> dict[str, Any]:
-        """Expressions and matrices at a point."""
+        """Return expressions and matrices at a point."""
         self.known = dict(numbers)
         return {name: self._value(expression) for name, expression in expressions.items()}
 
@@ -92,7 +92,7 @@ _FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """An expression or matrix at a point; the function for each is made once."""
+    """Return an expression or matrix at a point; the function for each is made once."""
     if id(expression) not in _FUNCTIONS:
         _FUNCTIONS[id(expression)] = expression, _function(expression)
     return _FUNCTIONS[id(expression)][1](numbers)

@@ -76,7 +76,7 @@ def rates(x: np.ndarray, p: Mapping[str, Any], m: np.ndarray) -> np.ndarray:
 
 
 def pose(H):
-    """Matrix of seven numbers, by the page's conventions."""
+    """Return the matrix of seven numbers, by the page's conventions."""
     w, x, y, z = H[:4]
     turn = np.array(
         [

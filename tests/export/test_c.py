@@ -1,4 +1,4 @@
-"""The C source: compiles without warnings, gives the bits of the NumPy reference, and resembles the model."""
+"""The C source: compiles without warnings, matches the NumPy reference bit for bit, and resembles the model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ POINTS = 6
 
 
 def libm(name: str, arguments: int) -> Callable[..., float]:
-    """A function of the C library."""
+    """Return a function of the C library."""
     function = getattr(ctypes.CDLL(ctypes.util.find_library("m")), name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arguments
     return lambda *values: np.float64(function(*values))
@@ -73,7 +73,7 @@ def bounced(p, q):
 
 
 def switched() -> Graph:
-    """Vectors, all kinds of functions, an automaton with a reset, and a name that is invalid in C."""
+    """Return vectors, all kinds of functions, an automaton with a reset, and a name that is invalid in C."""
     graph = Graph("2 masses */ (switched)")
     graph.add_automaton(
         Automaton(
@@ -133,7 +133,7 @@ def eggs() -> Graph:
 
 
 def chain(sections: int) -> Graph:
-    """Masses in a row, with a spring and a damper between neighbours."""
+    """Return masses in a row, with a spring and a damper between neighbours."""
     graph = Graph("chain")
     before = J1("v0", domain="translation")
     graph.connect(Se("push", 1.0), before)
@@ -155,7 +155,7 @@ def chain(sections: int) -> Graph:
 
 
 def diode() -> Graph:
-    """A nonlinear algebraic loop: a diode and a resistor in series feed a capacitor."""
+    """Return a nonlinear algebraic loop: a diode and a resistor in series feed a capacitor."""
     graph = Graph("diode")
     series = J1("series", domain="electrical")
     graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
@@ -191,7 +191,7 @@ def table(library: ctypes.CDLL, kind: type, name: str, count: int) -> np.ndarray
 
 
 def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
-    """Times, states, other parameters and modes: at the start and nearby."""
+    """Return times, states, other parameters and modes: at the start and nearby."""
     rng = np.random.default_rng(5)
     x0, m0 = compiled.initial()
     count = sum(int(np.size(v)) for v in compiled.system.parameters.values())
@@ -222,7 +222,7 @@ def plain(routine: Routine | Alternatives) -> Routine:
 def test_c_gives_the_bits_of_the_reference(
     model: str, built: Callable[[str], ctypes.CDLL], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the C library's sine and exponential in the interpreter, every bit of every routine is the same."""
+    """With the C library's sine and exponential in the interpreter, every routine is bit-identical."""
     compiled = compile_model(MODELS[model](), backend="numpy")
     library = built(model)
     routines = {name: plain(routine) for name, routine in trace(compiled.system)[0].items()}

@@ -41,12 +41,12 @@ KATEX = set(
 
 
 def tabled(text: str, caption: str) -> list[list[str]]:
-    """Cells of the table below a caption, by rows."""
+    """Return the cells of the table below a caption, by rows."""
     return [row for table in captioned(text, f"{caption}.") for row in table[1:]]
 
 
 def symbols(text: str) -> list[str]:
-    """The letters of all tables; letters of equal parts also with each of their numbers."""
+    """Return the letters of all tables; letters of equal parts also with each of their numbers."""
     found = [row[0] for title in ("Parameters", "States") for row in tabled(text, title)]
     found += [cell for row in tabled(text, "Further symbols") for cell in (row[0], row[4] if len(row) > 4 else "")]
     found += re.findall(r"\*\* (\$\\sigma[^$]*\$): `", text)  # state machines
@@ -183,7 +183,7 @@ def test_what_must_be_told_is_told() -> None:
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a certain length, only parts that occur several times are written, and the page says so."""
+    """Beyond a certain length, only parts that occur several times are written, and the page states this."""
     whole = page("hand")
     monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
     monkeypatch.setattr(paper_module, "MAX_BOXES", 3)
@@ -216,7 +216,7 @@ def test_figures_and_tables_are_numbered(name: str) -> None:
 
 
 def rotor() -> Graph:
-    """A rotor in space, with diagonal inertia and a friction coefficient for each axis."""
+    """Return a rotor in space, with diagonal inertia and a friction coefficient for each axis."""
     graph, spin = Graph("rotor"), J1("spin", domain="rotation", dimension=3)
     graph.connect(spin, I("body", [1 / 7, 2.0, 3e-5], dimension=3))
     return graph.connect(spin, R("air", np.diag([1.0, 2.0, 123456789.0]), dimension=3))

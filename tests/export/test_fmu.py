@@ -1,4 +1,4 @@
-"""Functional mock-up units: FMPy runs them like the model here, with the same bits in co-simulation."""
+"""Functional mock-up units: FMPy runs them like the model itself, bit for bit in co-simulation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SPAN, SETTINGS = 3.0, {"rtol": 1e-6, "progress": False}
 
 
 def oscillator() -> Graph:
-    """A mass on a spring, driven by a push."""
+    """Return a mass on a spring, driven by a push."""
     graph, velocity = Graph("Öl & <Gas>"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     return graph.connect(velocity, C('"spring" Δ', stiffness=50.0)).connect(velocity, R("m" * 200, resistance=5.0))
@@ -58,7 +58,7 @@ def swing(models, folder):
 
 
 class Opened:
-    """A unit, unpacked once; its instances log into `said`."""
+    """An FMU, unpacked once; its instances log into `said`."""
 
     def __init__(self, unit):
         self.description = fmpy.read_model_description(str(unit.path), validate=False)
@@ -66,7 +66,7 @@ class Opened:
         self.references = {each.name: each.valueReference for each in self.description.modelVariables}
 
     def instance(self, kind="Slave", begin=True, span=None, start=0.0, **modes):
-        """A new instance, initialized unless `begin` is False."""
+        """Return a new instance, initialized unless `begin` is False."""
         words = {"guid": self.description.guid, "unzipDirectory": self.folder, "instanceName": "one"}
         words["modelIdentifier"] = self.unit.identifier
         if self.unit.version == 3:
@@ -97,7 +97,7 @@ def opened_swing(swing):
 
 
 def walk(opened, one, name, points):
-    """Values of a variable after each communication step."""
+    """Return the values of a variable after each communication step."""
     values = []
     for begin, end in itertools.pairwise(points):
         one.doStep(begin, end - begin)
@@ -162,7 +162,7 @@ def test_the_importer_knows_how_small_states_are(swing, models):
 
 
 def test_in_event_mode_the_importer_handles_each_event(opened, models):
-    """The unit returns early at all events and ticks except those of the start."""
+    """The FMU returns early at all events and ticks except those of the start."""
     assert opened.description.coSimulation.hasEventMode and opened.description.modelExchange.needsCompletedIntegratorStep
     run = models[0].simulate(SPAN, samples=SPAN / 97, **SETTINGS)
     one = opened.instance(begin=False, eventModeUsed=True, earlyReturnAllowed=True)
@@ -339,7 +339,7 @@ def test_names_survive_and_units_have_exponents(swing):
 
 
 def test_an_empty_array_is_no_variable(folder):
-    """Otherwise it would have the value reference of the next variable."""
+    """An empty array would have the value reference of the next variable."""
     graph = oscillator()
     graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
     unit = fmu(graph, folder / "empty.fmu", t_end=1.0, platforms=(), **SETTINGS)
@@ -416,7 +416,7 @@ def test_platforms_have_names_in_both_versions():
 
 
 def limited() -> Graph:
-    """A spring whose stroke ends the run."""
+    """Return a spring whose stroke ends the run."""
     graph, velocity = Graph("limited"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0)).connect(
         velocity, C("spring", stiffness=1.0)

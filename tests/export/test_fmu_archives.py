@@ -46,7 +46,7 @@ PAGE = "documentation/index.html"
 
 
 def ports() -> Graph:
-    """A mass on a spring, a charged capacitor and a body in space, each with an open port, and two user-defined pushes."""
+    """Return a mass on a spring, a charged capacitor and a body in space, each with an open port, and two user-defined pushes."""
     graph, v, node, body = (
         Graph("ports"),
         J1("v", domain="translation"),
@@ -64,14 +64,14 @@ def ports() -> Graph:
 
 
 def oscillator() -> Graph:
-    """A mass on a spring with an optional push."""
+    """Return a mass on a spring with an optional push."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("push", 0.0), v).connect(v, I("mass", inertia=2.0))
     return graph.connect(v, C("spring", stiffness=50.0))
 
 
 def members(path: Path) -> dict[str, list[tuple[str | None, ...]]]:
-    """Kind and members of each terminal of a unit."""
+    """Return the kind and members of each terminal of an FMU."""
     root = Xml.fromstring(zipfile.ZipFile(path).read(TERMINALS))
     named = ("memberName", "variableName", "variableKind")
     return {
@@ -92,7 +92,7 @@ def with_ports(folder: Path) -> Path:
 
 
 def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> None:
-    """Forces and currents into the unit sum to zero; a brake takes power out of it; a source with a formula has no terminal."""
+    """Forces and currents into the FMU sum to zero; a brake takes power out of it; a source with a formula has no terminal."""
     assert members(with_ports) == {
         "shaft": [("_screwbond_translation",), ("effort", "shaft.value", "inflow"), ("flow", "mass.flow", "signal")],
         "wrist": [("_screwbond_screw",), ("effort", "wrist.value", "_screwbond_inflow"), ("flow", "wrist.flow", "signal")],
@@ -126,7 +126,7 @@ def test_a_graph_keeps_its_open_ports() -> None:
 
 
 def test_the_icon_is_the_graph(with_ports: Path) -> None:
-    """Its corners in the file keep the aspect ratio of the picture; an archive has no SVG without a PNG."""
+    """The corners of the icon in the file keep the aspect ratio of the picture; an archive has no SVG without a PNG."""
     names = set(zipfile.ZipFile(with_ports).namelist())
     if importlib.util.find_spec("matplotlib") is None:
         assert not {name for name in names if "icon." in name}
@@ -221,7 +221,7 @@ def test_every_name_comes_back(folder: Path) -> None:
 
 
 def reference(path: Path) -> dict[str, np.ndarray]:
-    """The reference results in the manifest of a unit: values (samples, size) by name."""
+    """Return the reference results in the manifest of an FMU: values (samples, size) by name."""
     packed = zipfile.ZipFile(path)
     (related,) = Xml.fromstring(packed.read(f"{REFERENCES}/fmi-ls-manifest.xml"))
     assert (related.get("role"), related.get("type")) == ("result", "text/csv")
@@ -231,7 +231,7 @@ def reference(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
 def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
-    """The unit suggests the communication step; half of the points are ticks."""
+    """The FMU suggests the communication step; half of the points are ticks."""
     outputs = ["held.y", "ball.p"]
     unit = fmu(juggler(), folder / "juggler.fmu", t_end=2.5, outputs=outputs, rtol=1e-6, page=False, progress=False)
     result, expected = fmpy.simulate_fmu(str(unit.path), fmi_type="CoSimulation", output=outputs), reference(unit.path)

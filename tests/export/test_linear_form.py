@@ -26,7 +26,7 @@ def motor() -> Graph:
 
 
 def chain(count: int, closed: bool = False) -> Graph:
-    """Masses and springs; the last two masses are held together if `closed`."""
+    """Return masses and springs; the last two masses are held together if `closed`."""
     graph, before = Graph("chain"), Se("push", 1.0)
     for k in range(count):
         mass, force = J1(f"v{k}"), J0(f"f{k}")

@@ -1,4 +1,4 @@
-"""Pages that simulate: WebAssembly takes the same steps as a run here, with the same bits; unsupported models are refused."""
+"""Pages that simulate: WebAssembly takes the steps of a native run, bit for bit; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def case_of(name: str) -> Case:
 
 @functools.cache
 def exported(name: str) -> tuple[Compiled, LivePage]:
-    """A model and its page with 101 samples."""
+    """Return a model and its page with 101 samples."""
     case = case_of(name)
     compiled = compile_model(case.graph())
     parameter, low, high, _ = case.slider
@@ -42,12 +42,12 @@ def exported(name: str) -> tuple[Compiled, LivePage]:
 
 
 def samples(case: Case) -> np.ndarray:
-    """The sample times of a case, s."""
+    """Return the sample times of a case, s."""
     return np.linspace(case.settings.get("t_start", 0.0), case.t_end, 101)
 
 
 def assert_same(got, name, parameters):
-    """Check that the run of a page with these parameters has the steps, events and bits of a run here."""
+    """Check that the run of a page with these parameters is bit-identical to a native run, with the same steps and events."""
     case, (compiled, _) = case_of(name), exported(name)
     run = compiled.simulate(case.t_end, parameters=parameters, samples=samples(case), **case.settings)
     columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
@@ -60,7 +60,7 @@ def assert_same(got, name, parameters):
 
 
 def sides_of(run, names):
-    """Values of all names before and after each event."""
+    """Return the values of all names before and after each event."""
     values = [run.at_events(name) for name in names]
     return [[each[side][k] for each in values] for k in range(len(run.events)) for side in (0, 1)]
 
@@ -119,7 +119,7 @@ def test_multiply_add_rounds_once():
 
 @needs_node
 def test_a_run_that_ends_early_says_why(tmp_path):
-    """The exported run has no collision; with another parameter two coincide, which only Python settles."""
+    """The exported run has no collision; with another parameter two coincide, which only Python can resolve."""
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""

@@ -47,7 +47,7 @@ def double_pendulum(form: str = "lagrangian") -> Graph:
 
 
 def double_kinetic(q, v):
-    """Point masses of 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m, absolute angles."""
+    """Return point masses of 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m, absolute angles."""
     return (3.5 * 0.64 * v[0] ** 2 + 1.5 * 0.36 * v[1] ** 2) / 2 + 1.5 * 0.8 * 0.6 * v[0] * v[1] * cos(q[0] - q[1])
 
 
@@ -56,7 +56,7 @@ def double_potential(q):
 
 
 def cart_pole(form: str = "lagrangian") -> Graph:
-    """A cart, which is driven and held by a spring, with a pole; friction at the cart grows with speed."""
+    """Return a cart, which is driven and held by a spring, with a pole; friction at the cart grows with speed."""
     pole = IC(
         "pole",
         inertia=lambda q, M, m, l, g: array([[M + m, m * l * cos(q[1])], [m * l * cos(q[1]), m * l * l]]),
@@ -73,7 +73,7 @@ def cart_pole(form: str = "lagrangian") -> Graph:
 
 
 def four_bar(form: str = "lagrangian") -> Graph:
-    """A crank and a rocker whose ends a massless coupler keeps at a fixed distance."""
+    """Return a crank and a rocker whose ends a massless coupler keeps at a fixed distance."""
     graph, crank, rocker = Graph("four-bar"), J1("crank rate"), J1("rocker rate")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.3, potential=lambda q: 2.0 * sin(q), form=form, position=1.0))
     graph.connect(rocker, IC("rocker", inertia=lambda q: 0.5, potential=lambda q: 3.0 * sin(q), form=form, position=1.2))
@@ -83,7 +83,8 @@ def four_bar(form: str = "lagrangian") -> Graph:
 
 
 def apart(a, b):
-    """Square of the coupler's length minus its value at the start, m^2: crank 0.3 m, rocker 0.6 m, pivots 1 m apart."""
+    """Return the square of the coupler's length minus its value at the start, m^2: crank 0.3 m, rocker 0.6 m, pivots 1 m
+    apart."""
     x, y = 1.0 + 0.6 * cos(b) - 0.3 * cos(a), 0.6 * sin(b) - 0.3 * sin(a)
     return (x * x + y * y - COUPLER) / 2
 
@@ -92,7 +93,7 @@ COUPLER = (1.0 + 0.6 * np.cos(1.2) - 0.3 * np.cos(1.0)) ** 2 + (0.6 * np.sin(1.2
 
 
 def slider(form: str = "lagrangian") -> Graph:
-    """A crank that drives a mass through a transformer that depends on its angle: the mass has derivative causality."""
+    """Return a crank that drives a mass through a transformer that depends on its angle: the mass has derivative causality."""
     graph, crank, slide = Graph("slider"), J1("crank rate"), J1("slide")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.4, form=form, position=0.5, velocity=1.0)).connect(
         Se("motor", 0.3), crank
@@ -140,7 +141,7 @@ def mechanics_of(name: str, form: str, numbers: bool = False) -> MechanicalEquat
 
 
 def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> dict[str, float]:
-    """Velocities by label, from the states v or p."""
+    """Return the velocities by label, from the states v or p."""
     n = len(found.v)
     if all(name in at for name in found.v):
         return {name: at[name] for name in found.v}
@@ -150,7 +151,7 @@ def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]
 
 
 def own_mass(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> np.ndarray:
-    """Mass matrix of the independent inertias alone, by the compiled model: momenta as functions of velocities."""
+    """Return the mass matrix of the independent inertias alone, by the compiled model: momenta as functions of velocities."""
     columns = []
     for k in range(len(found.v)):
         columns.append(np.concatenate([np.atleast_1d(m) for m in momenta(model, found, at, np.eye(len(found.v))[k])]))

@@ -1,4 +1,4 @@
-"""Modelica source: rumoca runs it with the results obtained here; names are preserved; unsupported models are refused."""
+"""Modelica source: rumoca reproduces the native results; names are preserved; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rumoca():
 
 
 def swinging(*parts, rate=3.0):
-    """A mass on a spring, driven by a sine, with further elements."""
+    """Return a mass on a spring, driven by a sine, with further elements."""
     graph, v = Graph("swinging"), J1("v")
     graph.connect(Se("push", lambda t, w: sin(w * t), signals=["time"], parameters={"w": rate}), v)
     graph.connect(v, I("mass", 0.5, initial=0.1)).connect(v, C("spring", stiffness=8.0, initial=0.3))
@@ -71,7 +71,7 @@ def swinging(*parts, rate=3.0):
 
 
 def swapped():
-    """A transition that exchanges two states, and another that a step in time triggers."""
+    """Return a transition that exchanges two states, and another that a step in time triggers."""
     exchange = (("spring.q", lambda p: p, "mass.p"), ("mass.p", lambda q: q, "spring.q"))
     above = Transition("low", "high", lambda t: t - 0.4, ("time",), resets=exchange)
     back = Transition("high", "after", lambda y: y - 0.5, ("jump.y",))
@@ -80,12 +80,12 @@ def swapped():
 
 
 def sampled():
-    """Two clocks that tick together, the second of which reads what the first sets."""
+    """Return two clocks that tick together, the second of which reads what the first sets."""
     return swinging(signals.hold("first", "spring.q", period=0.1), signals.hold("second", "first.y", period=0.2))
 
 
 def together():
-    """Two automata whose transitions reset the same state at one instant."""
+    """Return two automata whose transitions reset the same state at one instant."""
     named = {"one": lambda q: 0.5 * q, "other": lambda q: q + 0.2}
     graph = swinging()
     for name, change in sorted(named.items(), reverse=True):
@@ -104,7 +104,7 @@ def in_turn():
 
 
 def broken():
-    """Functions with kinks and jumps, a table, and powers of negative numbers."""
+    """Return functions with kinks and jumps, a table, and powers of negative numbers."""
     graph, v = Graph("broken"), J1("v")
     table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
     graph.connect(Se("push", lambda t: where(floor(2.0 * t) < 1.0, 1.0, -0.5), signals=["time"]), v)
@@ -113,7 +113,7 @@ def broken():
 
 
 def formulas():
-    """Every function of `screws.scalars` on the tape, applied to sums, products and quotients of parameters."""
+    """Return every function of `screws.scalars` on the tape, applied to sums, products and quotients of parameters."""
 
     def force(t, q, a, b):
         angles = atan2(q, a) + asin(0.3 * q) + acos(0.3 * q) + atan(q) + 0.1 * tan(q)
@@ -129,7 +129,7 @@ def formulas():
 
 
 def once():
-    """A single sample at one tick."""
+    """Return a single sample at one tick."""
     sample = Block("once", [], inputs={"u": "spring.q"}, states={"y": StateSpec(0.0)}, updates={"y": "u"}, offset=0.41)
     return swinging(sample)
 
@@ -159,7 +159,7 @@ def switched_loop():
 
 
 def sampled_loop():
-    """A loop that a clock reads, and whose source the clock sets."""
+    """Return a loop that a clock reads, and whose source the clock sets."""
     graph, v = Graph("loop"), J1("v")
     graph.add(signals.hold("hold", "d.flow", period=0.1))
     graph.connect(Se("source", lambda y: 1.0 - 0.5 * y, signals=["hold.y"]), v).connect(v, R("r", 1.0))
@@ -167,7 +167,7 @@ def sampled_loop():
 
 
 def fires_at_a_tick():
-    """A clock that reads, at the instant of a transition, a value that depends on the new mode."""
+    """Return a clock that reads, at the instant of a transition, a value that depends on the new mode."""
     graph, v = Graph("brake"), J1("v")
     closes = Transition("free", "closed", lambda t: t - 0.5, ("time",))
     graph.add_automaton(Automaton("brake", ("free", "closed"), "free", [closes]))

@@ -1,4 +1,4 @@
-"""C with the package's own functions and fusions has the bits of machine code, for any compiler and processor."""
+"""C with the package's own functions and fusions is bit-identical to machine code, for any compiler and processor."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def motor() -> Graph:
 
 
 def geared() -> Graph:
-    """Two momenta, one of them independent."""
+    """Return two momenta, one of them independent."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
     return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0)).connect(b, C("c", capacitance=0.5, initial=0.2))
@@ -78,7 +78,7 @@ def rigid_body() -> Graph:
 
 
 def modulated() -> Graph:
-    """A crank with a torsion spring: a transformer whose ratio depends on the angle."""
+    """Return a crank with a torsion spring: a transformer whose ratio depends on the angle."""
     graph, shaft, slider = Graph("crank"), J1("shaft"), J1("slider")
     graph.connect(Se("torque", 0.3), shaft).connect(shaft, I("wheel", 2.0)).connect(shaft, C("angle", stiffness=0.7, initial=0.4))
     graph.connect(shaft, crank := MTF("crank", lambda q: 0.2 * cos(q), signals=["angle.q"])).connect(crank, slider)
@@ -90,7 +90,7 @@ def modulated() -> Graph:
 
 
 def resistive() -> Graph:
-    """Sources connected directly to resistors: P, M and S are nonzero."""
+    """Return sources connected directly to resistors: P, M and S are nonzero."""
     graph, a, middle, b = Graph("resistive"), J1("a"), J0("middle"), J1("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("r2", 2.0)).connect(a, middle).connect(middle, R("r3", 3.0))
     graph.connect(middle, b).connect(b, R("r5", 5.0)).connect(b, I("i7", 7.0)).connect(Sf("i", 0.2), middle)
@@ -98,7 +98,7 @@ def resistive() -> Graph:
 
 
 def curved() -> Graph:
-    """Nonlinear storage elements and resistors."""
+    """Return nonlinear storage elements and resistors."""
     spring = C("c", energy=lambda q, k: k * q * q / 2 + q**4 / 4, parameters={"k": 2.0}, initial=0.3)
     drag = R("drag", effort=lambda f, k: k * f * absolute(f), parameters={"k": 0.4})
     graph = loop(spring, I("m", 1.3, initial=0.5), drag, R("dry", effort=lambda f: 0.2 * tanh(f) + 0.1 * f**3), Se("u", 1.0))
@@ -132,7 +132,7 @@ MODELS = {
 
 
 def values(form: PortHamiltonian, model: Compiled, seed: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Numbers at a random state, including inputs, and the compiled rates."""
+    """Return numbers at a random state, including inputs, and the compiled rates."""
     x, m = start_of(model, seed, 0.5)
     numbers = point_of(model, x, m)
     numbers |= {name: float(value_of(value, numbers)) for name, value in form.values.items()}

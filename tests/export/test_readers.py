@@ -22,14 +22,14 @@ from tests.laws.test_acceptance_models import shown_by
 
 
 def near(numbers: Any, rng: np.random.Generator, size: float = 0.05) -> np.ndarray:
-    """Numbers near the given ones, all nonzero."""
+    """Return numbers near the given ones, all nonzero."""
     given, moved = np.asarray(numbers, dtype=float), rng.uniform(-size, size, np.shape(numbers))
     return np.where(given == 0.0, 0.2 * moved, given * (1.0 + moved))
 
 
 @pytest.mark.parametrize("modes", list(itertools.product((0.0, 1.0), repeat=3)))
 def test_the_rolling_eggs_as_retyped_from_the_page(modes: tuple[float, ...]) -> None:
-    """First with the page's numbers, then with others, because some of the page's are zero or the same for both eggs."""
+    """With the page's numbers, then with other numbers, because some of the page's numbers are zero or the same for both eggs."""
     compiled, given, rng = documented.compiled("rolling eggs"), retyped_eggs.NUMBERS, np.random.default_rng(1)
     (x0, _), m = compiled.initial(), np.array(modes)
     assert list(given) == list(compiled.system.parameters)
@@ -56,14 +56,14 @@ class Read:
     page: Page
 
     def point(self, t: float, x: np.ndarray, m: np.ndarray) -> Point:
-        """The page at the states and modes of the compiled model."""
+        """Return the page at the states and modes of the compiled model."""
         page, slots = self.page, self.compiled.program.layout
         states = {state.letter: shaped(x, slots[state.name]) for state in page.states.values()}
         modes = {letter: float(m[slots[f"{machine.path}.mode"].start]) for letter, machine in page.machines.items()}
         return page.at(t, states, modes)
 
     def modes(self, most: int) -> list[np.ndarray]:
-        """Modes of all state machines: at most `most` combinations."""
+        """Return the modes of all state machines: at most `most` combinations."""
         states = [range(len(names)) for names, _ in self.compiled.system.modes.values()]
         found = list(itertools.islice(itertools.product(*states), 4096))
         picked = np.random.default_rng(2).permutation(len(found))[:most]
@@ -84,7 +84,7 @@ def is_finite(number: Any) -> bool:
 
 
 def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, np.ndarray, Point]:
-    """A time, states near the start where the model is defined, and the page there; unknowns of loops are solved for."""
+    """Return a time, states near the start where the model is defined, and the page there; unknowns of loops are solved for."""
     program, p, (x0, _) = it.compiled.program, it.compiled.parameters(), it.compiled.initial()
     for _ in range(100):
         x, t = near(x0, rng, 0.05), float(rng.uniform(0.0, 2.0))

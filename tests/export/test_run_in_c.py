@@ -1,4 +1,4 @@
-"""A run as one C file takes the steps of the run here; models that C cannot run are refused."""
+"""A run as one C file takes the steps of the native run; models that C cannot run are refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ int main(void)
 
 
 def juggler() -> Graph:
-    """A ball that bounces on a floor under a pull that depends on a sampled block and the sine of time: events, ticks and
+    """Return a ball that bounces on a floor under a pull that depends on a sampled block and the sine of time: events, ticks and
     angles."""
     graph, velocity = Graph("toy"), J1("velocity", domain="translation")
     graph.add(signals.hold("held", "ball.p", period=0.05))
@@ -73,7 +73,7 @@ def juggler() -> Graph:
 
 
 def stiff() -> Graph:
-    """A mass on a spring with a damper that acts far faster than the spring."""
+    """Return a mass on a spring with a damper that acts far faster than the spring."""
     graph, velocity = Graph("toy"), J1("velocity")
     graph.connect(velocity, I("mass", inertia=1.0, initial=1.0)).connect(velocity, C("spring", stiffness=1e3, initial=1.0))
     return graph.connect(velocity, R("damper", resistance=1e4))
@@ -92,7 +92,7 @@ def shown(run: CRun, folder: Path, **constants: str) -> list[str]:
 
 @functools.cache
 def exported(model: Callable[[], Graph]) -> tuple[Compiled, CRun, float, dict[str, float]]:
-    """The model, its run in C, the end of the run and its settings."""
+    """Return the model, its run in C, the end of the run and its settings."""
     compiled, t_end = compile_model(model()), 3.0 if model is juggler else 50.0
     settings = {"samples": 0.1, "rtol": 1e-6, "t_start": 2.0} if model is juggler else {"samples": 5.0, "rtol": 1e-8}
     return compiled, c_run(compiled, t_end, name="toy", **settings), t_end, settings
@@ -142,7 +142,7 @@ def test_names_have_the_prefix_and_data_is_constant():
 
 
 def cradle(speed: float) -> Graph:
-    """Two gaps that close at the same time, t = 0.25 / speed, unless a push closes one earlier."""
+    """Return two gaps that close at the same time, t = 0.25 / speed, unless a push closes one earlier."""
     graph, velocity = Graph("cradle"), [J1(f"v{k}", domain="translation") for k in range(3)]
     graph.connect(Se("push", 0.0), velocity[0])
     for k, node in enumerate(velocity):

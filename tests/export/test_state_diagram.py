@@ -31,7 +31,7 @@ Machine = tuple[list[str], str, list[tuple[int, int | None]]]
 
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
-    """States, start and transitions."""
+    """Return states, start and transitions."""
     states = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=7, unique=True))
     ends = st.tuples(st.integers(0, len(states) - 1), st.none() | st.integers(0, len(states) - 1))
     return states, draw(st.sampled_from(states)), draw(st.lists(ends, min_size=1, max_size=9))
@@ -85,7 +85,7 @@ def test_nothing_lies_on_anything_else(machine: Machine) -> None:
 
 
 def heads(figure: Figure) -> list[tuple[float, float]]:
-    """The tips of all arrows."""
+    """Return the tips of all arrows."""
     closed = [path.attrib["d"] for path in elements(figure, "path") if path.attrib["d"].endswith("Z")]
     return [(float(x), float(y)) for x, y in (re.findall(r"(-?[\d.]+),(-?[\d.]+)", d)[0] for d in closed)]
 
@@ -130,7 +130,7 @@ def test_neighbours_stand_next_to_each_other(count: int, start: int, arrows: Arr
 
 @pytest.mark.parametrize("name", MODELS)
 def test_documents_have_them(name: str) -> None:
-    """There is one small diagram for each machine that does more than change charts, with the rows of its table."""
+    """A document has one small diagram for each machine that does more than change charts, with the rows of its table."""
     model, blocks = compiled(name), paper(name).blocks
     shown = [k for k, block in enumerate(blocks) if isinstance(block, Figure) and "States of " in block.caption]
     acting = {event.automaton for event in model.system.events if not event.internal}

@@ -276,7 +276,7 @@ def test_large_models_are_written_too() -> None:
 
 
 def no_symbols(f):
-    """A function that accepts all numbers but no symbols."""
+    """Return a function that accepts all numbers but no symbols."""
     if isinstance(f, sympy.Basic):
         raise TypeError("numbers wanted")
     return 2.0 * f
@@ -294,7 +294,7 @@ def chain(count: int) -> Graph:
 
 
 def bent() -> Graph:
-    """A loop of two resistors, one of them nonlinear."""
+    """Return a loop of two resistors, one of them nonlinear."""
     graph, a, b = Graph("bent"), J1("a"), J0("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("straight", 1.0)).connect(a, b)
     return graph.connect(b, R("curved", flow=lambda e: e + e**3)).connect(b, Sf("i", 0.5)).connect(a, C("c", capacitance=1.0))
@@ -421,13 +421,13 @@ def test_what_yields_in_one_mode_only() -> None:
     assert {u.element for u in model.system.unknowns if u.algebraic} == {"hold", "s"}
     found = state_equations(model)
     assert "L.p' = -L.p*hold.alpha1 - L.inertia*hold.alpha0*hold.h" in str(found), "open: differentiated"
-    assert "hold.h' = -hold.alpha0*hold.h/hold.alpha1" in str(found), "closed: at once"
+    assert "hold.h' = -hold.alpha0*hold.h/hold.alpha1" in str(found), "closed: without a derivative"
     for equations in (found, state_equations(model, numbers=True)):
         agree(model, equations, 5)
 
 
 def clamps(count: int) -> Graph:
-    """Constraints, each with a lever whose switch makes their derivative unnecessary."""
+    """Return constraints, each with a lever whose switch makes their derivative unnecessary."""
     outer = Graph("clamps")
     for k in range(count):
         graph, coil, node, tie = Graph(f"clamp{k}"), J1("coil"), J0("node"), J1("tie")

@@ -72,7 +72,7 @@ def switched() -> Graph:
 
 
 def spatial() -> Graph:
-    """Vector bonds, an Euler junction, a modulated matrix, a selection and a block."""
+    """Return vector bonds, an Euler junction, a modulated matrix, a selection and a block."""
 
     def tilde(p):
         return array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
@@ -100,7 +100,7 @@ def spatial() -> Graph:
 
 
 def held() -> Graph:
-    """A mass that lands on a stop by an ideal constraint and leaves it; another that follows it through a gear."""
+    """Return a mass that lands on a stop by an ideal constraint and leaves it; another that follows it through a gear."""
     lands = Transition("free", "on", lambda h: -h, ("stop.h",), kind="lands")
     leaves = Transition("on", "free", Op("-multiplier", lambda force: -force, "-#1"), ("stop.multiplier",), kind="leaves")
     graph = Graph("held").add_automaton(Automaton("touch", ("free", "on"), "free", (lands, leaves)))
@@ -110,7 +110,7 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """A diode that blocks without a derivative, because of a resistor, and conducts beside a coil."""
+    """Return a diode that blocks without a derivative, because of a resistor, and conducts beside a coil."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))

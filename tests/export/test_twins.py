@@ -82,7 +82,7 @@ def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Modul
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_numpy(model: str, module_of: Callable[[str], ModuleType]) -> None:
-    """All points at once, then the first one alone."""
+    """All points in one call, then the first point alone."""
     this, module = case(model), module_of(model)
     assert_same(module.prepare(this.own), this.p, "prepare")
     start = consistent(this.compiled, point_of(this.compiled))
@@ -193,7 +193,7 @@ def numbered_routines(found: SymPyModel) -> list[tuple[str, Mapping[int, SymPyRo
 
 
 def labels(this: Case) -> list[str]:
-    """Labels of the user's parameters, number by number."""
+    """Return the labels of the user's parameters, number by number."""
     given = this.compiled.system.parameters.items()
     return [label for name, value in given for label in labels_of(name, np.shape(value))]
 
@@ -202,7 +202,7 @@ SMALL = [model for model in MODELS if model not in ("eggs", "delta", "hand")]
 
 
 def dense(this: Case) -> np.ndarray:
-    """The Jacobian of the rates at all points, row by row."""
+    """Return the Jacobian of the rates at all points, row by row."""
     bound = Bound(this.compiled.program, this.p)
     return np.array([bound.jacobian(t, x, m).ravel() for t, x, m in zip(this.t, this.x, this.m, strict=True)])
 

@@ -31,7 +31,7 @@ def printed(source: str) -> list[str]:
 
 
 def formulas(content: Paper) -> Iterator[str]:
-    """LaTeX of all formulas of a document."""
+    """Yield the LaTeX of all formulas of a document."""
     for block in content.blocks:
         match block:
             case Paragraph(words):
@@ -48,13 +48,13 @@ def formulas(content: Paper) -> Iterator[str]:
 
 
 def letters_of_latex(latex: str) -> str:
-    """Latin letters, digits and plain signs of a LaTeX formula, in order."""
+    """Return the Latin letters, digits and plain signs of a LaTeX formula, in order."""
     latex = re.sub(r"\\(?:begin|end)\{bmatrix\}", "", latex)
     return re.sub(r"[^A-Za-z0-9+=<>()\[\].|-]", "", re.sub(r"\\[a-zA-Z]+|\\.", "", latex.replace(":=", "")))
 
 
 def letters_of_typst(source: str) -> str:
-    """Letters, digits and signs of a Typst formula, without the parentheses of functions and scripts."""
+    """Return letters, digits and signs of a Typst formula, without the parentheses of functions and scripts."""
     out, closing = "", list[str]()
     source = source.replace('delim: "[", ', "")
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|[_^]\(|[a-zA-Z.]{2,}\(|[a-zA-Z]{2,}|\\.|.', source):

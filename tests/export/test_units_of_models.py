@@ -1,4 +1,4 @@
-"""Units of the papers' models: none is missing, they fit the domains, and every formula is homogeneous."""
+"""Units of the papers' models: none is missing, they match the domains, and every formula is homogeneous."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OTHER_UNITS = (2.0, 8.0, 0.5)
 
 
 def dimension(unit: str) -> tuple[int, ...]:
-    """Powers of m, kg and s of a unit, read without the package's parser."""
+    """Return the powers of m, kg and s of a unit, read without the package's parser."""
     found = np.zeros(3, dtype=int)
     for sign, side in zip((1, -1), (*unit.split("/"), ""), strict=False):
         for factor in side.strip("()").split():
@@ -42,12 +42,12 @@ def dimension(unit: str) -> tuple[int, ...]:
 
 
 def factor(unit: str) -> float:
-    """Factor that converts numbers of a unit to the other units."""
+    """Return the factor that converts numbers of a unit to the other units."""
     return float(np.prod(np.array(OTHER_UNITS) ** -np.array(dimension(unit), dtype=float)))
 
 
 def factors(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The factor of each component; None if the text does not determine it."""
+    """Return the factor of each component; None if the text does not determine it."""
     if not unit:
         return None
     if unit.endswith(" ..."):  # coefficients of powers of time, along the second axis
@@ -105,7 +105,7 @@ CHAIN = re.compile(r"(finger \d|left|right)\.(mechanism|stops|tip\.J|tip\.pose)"
 
 
 def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
-    """A value in the other units; None if its unit is ambiguous."""
+    """Return a value in the other units; None if its unit is ambiguous."""
     if name.endswith(".mode"):
         return values[name]
     given = np.asarray(values[name], dtype=float)

@@ -1,4 +1,4 @@
-"""Models whose source code is compared with runs here: random points in every mode, and the results of machine code there."""
+"""Models whose source code is compared with native runs: random points in every mode, and the results of machine code at them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rc() -> Graph:
 
 
 def servo() -> Graph:
-    """Three clocks; two tick together, and the later one copies what the earlier one has set."""
+    """Return three clocks; two tick together, and the later one copies what the earlier one has set."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -49,7 +49,7 @@ def servo() -> Graph:
 
 
 def stick_slip() -> Graph:
-    """A block that dry friction holds against a spring and a push."""
+    """Return a block that dry friction holds against a spring and a push."""
     graph, block = Graph("stick slip"), J1("block")
     graph.connect(block, I("mass", 1.0, initial=0.4)).connect(block, C("spring", stiffness=10.0))
     graph.connect(Se("push", 1.5), block).connect(block, Friction("friction", 2.0))
@@ -57,7 +57,7 @@ def stick_slip() -> Graph:
 
 
 def skid() -> Graph:
-    """A block that slides on a table, pressed down by a constraint, while a side wind turns its direction."""
+    """Return a block that slides on a table, pressed down by a constraint, while a side wind turns its direction."""
     graph, block, down = Graph("skid"), J1("block"), J1("down")
     graph.connect(block, I("mass", np.array([1.0, 1.5]), initial=np.array([0.4, -0.2])))
     graph.connect(Se("wind", np.array([0.1, 0.3])), block)
@@ -67,7 +67,7 @@ def skid() -> Graph:
 
 
 def clutch() -> Graph:
-    """A constraint on velocities, and names that are invalid in every language."""
+    """Return a constraint on velocities, and names that are invalid in every language."""
     graph, left, right = Graph("class"), J1("λ 1"), J1("λ-1")
     graph.connect(left, I("end", 1.0, initial=2.0)).connect(right, I("End", 3.0)).connect(right, R("für", 0.5))
     between, apart = J0("between"), J1("apart")
@@ -79,7 +79,7 @@ def clutch() -> Graph:
 
 
 def every() -> Graph:
-    """A block for every formula that back ends must reproduce, of three growing states."""
+    """Return a block for every formula that back ends must reproduce, of three growing states."""
     states = {name: StateSpec(0.5) for name in "abc"}
     outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(FORMULAS.values())]
     growth = [(f"d{name}", lambda a, k=k: (k + 1) * a / (3.0 + a * a), [name]) for k, name in enumerate("abc")]
@@ -119,13 +119,13 @@ class Case:
     p: np.ndarray
 
     def wanted(self, kernel: Kernel | None) -> np.ndarray:
-        """Results of machine code at all points, (k, outputs)."""
+        """Return the results of machine code at all points, (k, outputs)."""
         if kernel is None:
             return np.zeros((len(self.t), 0))
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])
 
     def beside(self, word: str) -> np.ndarray | None:
-        """Values to which the tolerance of a function's results refers: all states for a function that changes a few."""
+        """Return values to which the tolerance of a function's results refers: all states for a function that changes a few."""
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:
@@ -141,7 +141,7 @@ class Case:
 
 @functools.cache
 def case(model: str) -> Case:
-    """The compiled model, and its points."""
+    """Return the compiled model, and its points."""
     compiled = compile_model(MODELS[model]())
     rng = np.random.default_rng(11)
     x0, _ = compiled.initial()
@@ -160,7 +160,7 @@ def case(model: str) -> Case:
 
 @functools.cache
 def expressions_of(model: str) -> SymPyModel:
-    """The model as SymPy expressions."""
+    """Return the model as SymPy expressions."""
     return sympy_model(case(model).compiled)
 
 

@@ -8,7 +8,7 @@ from tests.inner.elements import bound
 
 
 def mass(*parts, **start):
-    """A mass of 2 kg with some one-ports beside it."""
+    """Return a mass of 2 kg with some one-ports beside it."""
     junction, graph = J1("j", domain="translation"), Graph("g")
     for part in parts:
         graph.connect(junction, part)

@@ -78,7 +78,7 @@ def test_a_list_of_parts():
 @pytest.mark.parametrize("kind", [Se, Sf])
 @pytest.mark.parametrize("components", [1, 2, 3])
 def test_how_to_push_a_body(kind, components):
-    """One problem, not one for each bond inside the body."""
+    """The message reports one problem, not one for each bond inside the body."""
     push = kind("push", [1.0] * components, dimension=components)
     (problem,) = problems(lambda: Graph("g").connect(push, rigid_body("body", mass=2.0, inertia=(1, 1, 1))).freeze())
     assert problem.code == "E103" and ("wrench" if kind is Se else "twist") in problem.details[-1]

@@ -150,7 +150,7 @@ def boost(run, **_):
     half, fine = expm(np.array(on) * h), h / 100
     period = expm(np.array(off) * h) @ half
     x = np.append(np.linalg.solve(np.eye(2) - period[:2, :2], period[:2, 2]), 1.0)
-    assert x[0] > 0.0, "the coil carries current all the time, as this supposes"
+    assert x[0] > 0.0, "the coil must always carry current"
     voltages = []
     for circuit in (on, off):
         for _ in range(100):

@@ -1,4 +1,4 @@
-"""A type checker accepts the packages and the code of the pages, and finds slips."""
+"""A type checker accepts the packages and the code of the pages, and finds mistakes."""
 
 import configparser
 import re

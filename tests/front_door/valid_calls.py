@@ -48,13 +48,13 @@ from bondgraph.estimation import Experiment
 from screws import joints, shapes
 
 JUNK = (None, "x", float("nan"), -1, True, [], {}, np.zeros((2, 3)))
-"""Values that users pass instead of others, often by mistake."""
+"""Values of wrong types, which users often pass by mistake."""
 
 Calls = Mapping[str, tuple[Callable[..., Any], Mapping[str, Any]]]
 
 
 def of_elements() -> Calls:
-    """Calls of elements and signal blocks."""
+    """Return the calls of elements and signal blocks."""
     named: dict[Callable[..., Any], dict[str, Any]] = {
         C: {"stiffness": 1.0},
         I: {"inertia": 1.0},
@@ -115,7 +115,7 @@ def of_elements() -> Calls:
 
 
 def of_parts() -> Calls:
-    """Calls of geometry, bodies, chains and their joints."""
+    """Return the calls of geometry, bodies, chains and their joints."""
     ball, floor = (
         sb.rigid_body(name, mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sb.sphere(1.0), shape=shapes.Ball(1.0))
         for name in ("ball", "floor")
@@ -201,7 +201,7 @@ def on_a_new_graph(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_graphs() -> Calls:
-    """Calls of methods of a graph under construction."""
+    """Return the calls of methods of a graph under construction."""
     named: dict[Callable[..., Any], dict[str, Any]] = {
         Graph.connect: {"tail": J1("w"), "head": I("m", 1.0)},
         Graph.add: {"first": signals.gain("k", "time", 1.0)},
@@ -219,7 +219,7 @@ def of_graphs() -> Calls:
 
 
 def of_runs() -> Calls:
-    """Calls of functions that compile, run, analyse, export or draw a small model; together they take seconds."""
+    """Return the calls of functions that compile, run, analyse, export or draw a small model; together they take seconds."""
     graph = cart()
     model = graph.compile(backend="numpy")
     run = model.simulate(1.0, samples=11, progress=False)

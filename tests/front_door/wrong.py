@@ -27,7 +27,7 @@ class Wrong(NamedTuple):
 
 
 def cart(*parts: Any) -> Graph:
-    """A pushed mass on a spring, with a damper, and more parts at its velocity."""
+    """Return a pushed mass on a spring, with a damper, and more parts at its velocity."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     for part in (C("spring", stiffness=100.0), R("damper", damping=2.0), I("mass", mass=1.0), *parts):
         graph.connect(v, part)
@@ -57,7 +57,7 @@ def frozen(*parts: Any) -> Any:
 
 
 def alone(part: Any) -> Any:
-    """A block in a graph of its own, checked."""
+    """Return a block in a graph of its own, checked."""
     return cart().add(part).freeze()
 
 
@@ -113,7 +113,7 @@ def joined(a: Any, b: Any) -> Any:
 
 
 def driven(twist: Any) -> Any:
-    """A body on a driven table."""
+    """Return a body on a driven table."""
     graph, table = Graph("arm"), sb.prescribed_body("table", twist=twist)
     hinge = sb.joint_graph("hinge", joints.revolute((0, 0, 1)))
     return sb.attach_joint(graph, hinge, table, ball()).compile(backend="numpy")

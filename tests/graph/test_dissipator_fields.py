@@ -14,7 +14,7 @@ SILICON = {"Is": 1e-14, "forward": 100.0, "reverse": 2.0, "Vt": 0.025}
 
 
 def ebers_moll(v, Is, forward, reverse, Vt):
-    """Base and collector currents as functions of the voltages to the emitter."""
+    """Return the base and collector currents as functions of the voltages to the emitter."""
     from_emitter, from_collector = Is * (exp(v[0] / Vt) - 1.0), Is * (exp((v[0] - v[1]) / Vt) - 1.0)
     base = from_emitter / forward + from_collector / reverse
     return array([base, from_emitter - from_collector - from_collector / reverse])
@@ -38,7 +38,7 @@ def amplifier(capacitance=None, away=False):
 
 
 def base_voltage(t, collector):
-    """Base voltage at which the resistor carries the base current."""
+    """Return the base voltage at which the resistor carries the base current."""
     source = 1.0 + 0.5 * np.sin(100.0 * t)
     return brentq(lambda v: (source - v) / 1e4 - currents(v, collector)[0], -1.0, 1.2, xtol=1e-15, rtol=1e-14)
 
@@ -103,7 +103,7 @@ def orifice(p):
 
 
 def four_edges(p, x, k):
-    """Flows into P, A, B and T of a spool valve, m3/s, at an opening x from -1 to 1."""
+    """Return flows into P, A, B and T of a spool valve, m3/s, at an opening x from -1 to 1."""
     right, left = maximum(x, 0.0) * k, maximum(-x, 0.0) * k
     p_a, b_t, p_b, a_t = (
         right * orifice(p[0] - p[1]),
@@ -115,7 +115,7 @@ def four_edges(p, x, k):
 
 
 def servo(x, chambers=False, unit=1.0):
-    """A hydraulic motor between A and B, 1 TPa s/m3, at 200 bar; the unit of pressure can be changed."""
+    """Return a hydraulic motor between A and B, 1 TPa s/m3, at 200 bar; the unit of pressure can be changed."""
     numbers = {"x": x, "k": 1e-8 / np.sqrt(unit)}
     valve = multiport("R", "valve", four_edges, dict.fromkeys("PABT", "hydraulic"), parameters=numbers, passive=True)
     graph, a, b, line = Graph("servo"), J0("a"), J0("b"), J1("line")

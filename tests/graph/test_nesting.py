@@ -31,7 +31,7 @@ from tests.inner.graph import nested
 
 
 def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:
-    """Mass behind a spring and a damper in parallel; ports `in` and `out`, with the elongation as an exported signal."""
+    """Return a mass behind a spring and a damper in parallel; ports `in` and `out`, with the elongation as an exported signal."""
     part = Graph(name)
     entry, velocity, stretch = J0("entry"), J1("velocity"), J1("stretch rate")
     part.connect(entry, velocity).connect(velocity, I("mass", mass, initial=0.1 * mass))
@@ -59,7 +59,7 @@ SECTIONS = [("a", 1.0, 10.0, 0.1), ("b", 2.0, 20.0, 0.2), ("c", 3.0, 30.0, 0.3)]
 
 
 def chain() -> Graph:
-    """Two levels of nesting: the outermost graph contains c and `train`, which contains a and b."""
+    """Return two levels of nesting: the outermost graph contains c and `train`, which contains a and b."""
     train = Graph("train")
     a, b, c = (section(*numbers) for numbers in SECTIONS)
     train.connect(a.port("out"), b.port("in"))
@@ -226,7 +226,7 @@ def test_a_resistor_is_replaced_by_a_diode() -> None:
 
 
 def filter_of(kind: str) -> Graph:
-    """A resistor and a C or I behind the port `port`; the input `gain` scales the resistance, and the flow is exported."""
+    """Return a resistor and a C or I behind the port `port`; the input `gain` scales the resistance, and the flow is exported."""
     part, inside = Graph("load"), J1("inside")
     storage = C("capacitor", capacitance=0.5) if kind == "RC" else I("coil", 0.5)
     part.connect(inside, R("resistor", effort=lambda f, k: 2.0 * k * f, signals=["gain"])).connect(inside, storage)
@@ -270,7 +270,7 @@ def test_replacing_is_refused_with_what_differs() -> None:
 
 
 def stopped(**held: object) -> Graph:
-    """A mass that falls on a stop, which an automaton of the same graph closes."""
+    """Return a mass that falls on a stop, which an automaton of the same graph closes."""
     graph, v = Graph("ball"), J1("v")
     graph.connect(Se("weight", -9.81), v).connect(v, I("mass", 1.0)).connect(v, C("height", stiffness=1e-9, initial=1.0))
     graph.connect(v, Constraint("stop", automaton="floor", active=["held"], **held))
@@ -290,14 +290,14 @@ def test_what_an_automaton_switches_may_be_nested_with_it(held: dict) -> None:
 
 
 def reader(name: str, signal: str) -> Graph:
-    """A part that reads a signal from outside."""
+    """Return a part that reads a signal from outside."""
     part, v = Graph(name), J1("v")
     part.connect(Se("push", lambda a: 2.0 * a, signals=signal), v).connect(v, I("mass", 1.0))
     return part
 
 
 def level(value: float) -> Element:
-    """A constant signal `level.y`."""
+    """Return a constant signal `level.y`."""
     return Block("level", [("y", lambda a: a, ["a"])], parameters={"a": value})
 
 

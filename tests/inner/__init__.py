@@ -1,1 +1,1 @@
-"""Inner modules that tests use, one facade per room: when a module moves, only its facade changes."""
+"""Inner modules that tests use, one facade per subpackage: when a module moves, only its facade changes."""

@@ -38,7 +38,7 @@ def solved(q: Any, v: Any) -> Any:
 
 
 def sloped(q: Any, m: Any) -> Any:
-    """A nested gradient that uses a variable from outside."""
+    """Return a nested gradient that uses a variable from outside."""
     lever = m * sin(q[0])
 
     def energy(at: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Saved and loaded models: the same names, equations, pictures and bits."""
+"""Saved and loaded models have the same names, equations and pictures, and bit-identical runs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from tests.systems import SYSTEMS
 
 @functools.cache
 def pair(name: str) -> tuple[Compiled, Compiled]:
-    """A small model, and its copy from a file, which reuses the model's machine code."""
+    """Return a small model, and its copy from a file, which reuses the model's machine code."""
     compiled = compile_model(SMALL[name](), progress=False)
     return compiled, compile_model(parse_model(dump_model(compiled)), progress=False)
 
@@ -95,7 +95,7 @@ def test_pictures_and_equations_are_the_same(name: str) -> None:
 
 
 def routines(model: Model) -> tuple[System, dict[str, Any]]:
-    """All computations of a run, step by step, without machine code."""
+    """Return all computations of a run, step by step, without machine code."""
     found, system, differentiate = trace_for_runs(equations(model), lambda traced: None)
     jacobian, _ = differentiate()
     cases = {f"{name} {k}": listing(case) for name, r in found.items() for k, case in enumerate(r.cases)}
@@ -103,12 +103,12 @@ def routines(model: Model) -> tuple[System, dict[str, Any]]:
 
 
 def rolling() -> Graph:
-    """Two eggs with Gauss frames, central gravity, and start values found by a search."""
+    """Return two eggs with Gauss frames, central gravity, and start values found by a search."""
     return rolling_eggs.build()[0]
 
 
 def pebble() -> Graph:
-    """A body with a user-defined surface that changes its chart, on a user-defined patch."""
+    """Return a body with a user-defined surface that changes its chart, on a user-defined patch."""
     skin = closed_surface(lambda n, a: (a * n[0], 1.2 * a * n[1], 0.7 * a * n[2]), {"a": 0.05}, "pebble")
     bowl = parametric(lambda u, v, k: (u, v, k * (u * u + v * v)), (-1, 1), (-1, 1), {"k": 0.3}, inside=(0, 0, -1), name="bowl")
     floor = ground("floor", surface=bowl)
@@ -179,7 +179,7 @@ def test_start_values_that_follow_are_written_as_found() -> None:
 
 
 def heap() -> Graph:
-    """Bodies of every solid that can collide, and a spring between two of them."""
+    """Return the bodies of every solid that can collide, and a spring between two of them."""
     tetrahedron = Hull(np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]))
     solids = {"ball": Ball(0.1), "brick": Box(0.1, 0.2, 0.3), "pill": Capsule(0.1, 0.3), "wedge": tetrahedron}
     bodies = {
@@ -218,7 +218,7 @@ def held(value: Any, found: set[type]) -> set[type]:
 
 
 def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
-    """This ensures that each is written, read and run; the tests of FMUs cover libraries."""
+    """These graphs ensure that each record, law and element is written, read and run; the tests of FMUs cover libraries."""
     models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
     found = set().union(*(held(model, set()) for model in models))
     libraries = {kind for kind in MODEL_RECORDS if kind.__name__ == "ForeignLibrary"}

@@ -25,7 +25,7 @@ LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measure
 
 
 class Seen(Exception):
-    """Signal that ends an entry once it has revealed its graph and its run settings."""
+    """Exception that ends an entry once its graph and its run settings are known."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
 
 
 def physics(graph: Graph) -> dict[str, Any]:
-    """Return the energies of storages and the powers of all others at the start, by path; or the codes of a refusal."""
+    """Return the energies of storages and the powers of all other elements at the start, by path; or the codes of a refusal."""
     try:
         compiled = compile_model(graph, backend="numpy")
     except ModelError as error:
@@ -103,7 +103,7 @@ def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
     except ModelError:
         with pytest.raises(ModelError):
             graph.freeze()
-        pytest.skip("what is refused before it has bonds")
+        pytest.skip("the graph is refused before it has bonds")
     if found is None:
         pytest.skip("an element without a dual")
     return found
@@ -119,7 +119,7 @@ def test_start(name: str, law: str) -> None:
 
 
 def test_half_of_the_entries_have_a_dual() -> None:
-    """The others hold constraints, switches, ICs or matrices with a direction, which have no dual."""
+    """The other entries contain constraints, switches, ICs or matrices with a direction, which have no dual."""
     found = []
     for name in SUITE:
         with contextlib.suppress(ModelError):  # entries that demonstrate a refusal
@@ -152,7 +152,7 @@ RUN = (
     "ideal rectifier",
     "two-port storage and moving-plate capacitor",
 )
-"""Entries whose runs are compared: smooth ones, impulses, friction, chemistry, diodes."""
+"""Entries whose runs are compared: smooth motion, impulses, friction, chemistry, diodes."""
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -57,14 +57,14 @@ def test_a_pebble_called_plane_has_its_size() -> None:
 
 
 def concrete(base: type) -> set[type]:
-    """The laws that the package defines."""
+    """Return the laws that the package defines."""
     own = [kind for kind in base.__subclasses__() if kind.__module__.startswith("bondgraph.")]
     return {kind for below in own for kind in concrete(below)} or {base}
 
 
 @pytest.mark.parametrize("law", sorted(concrete(Law), key=lambda law: law.__name__))
 def test_every_law_says_what_it_is(law: type[Law]) -> None:
-    """Each has its statements in the table and signals on the record; a storage law also has outputs and a rule for dependent
+    """Each law has its statements in the table and signals on the record; a storage law also has outputs and a rule for dependent
     states."""
     assert law in ASSEMBLE
     assert law.signals is not Law.signals

@@ -38,12 +38,12 @@ def scenario(t_end: float, sample_dt: float, body1: Any, body2: Any, contact: An
 
 
 def ellipsoid(*semi_axes: float) -> dict[str, Any]:
-    """Surface of an ellipsoid."""
+    """Return the surface of an ellipsoid."""
     return {"type": "ellipsoid", "semi_axes": list(semi_axes)}
 
 
 def sphere(radius: float) -> dict[str, Any]:
-    """Surface of a sphere."""
+    """Return the surface of a sphere."""
     return {"type": "sphere", "radius": radius}
 
 
@@ -60,7 +60,7 @@ def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
 
 
 def fixed(surface: dict[str, Any], p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
-    """A body that does not move."""
+    """Return a body that does not move."""
     return {"surface": surface, "motion": "fixed", "p0": list(p0), "quat0_wxyz": unit(quat)}
 
 
@@ -72,7 +72,7 @@ def turning(surface: dict[str, Any], omega: Any, p0: Any = (0.0, 0.0, 0.0), quat
 def free(
     surface: dict[str, Any], mass: float, p0: Any, quat: Any = IDENTITY, v: Any = (0, 0, 0), omega: Any = (0, 0, 0)
 ) -> dict[str, Any]:
-    """A free homogeneous body."""
+    """Return a free homogeneous body."""
     return {
         **solid(surface, mass),
         "motion": "free",
@@ -84,17 +84,17 @@ def free(
 
 
 def uniform(*vector: float) -> dict[str, Any]:
-    """Uniform gravity."""
+    """Return uniform gravity."""
     return {"type": "uniform", "vector": list(vector)}
 
 
 def frictionless(k_n: float, c_n: float = 0.0) -> dict[str, Any]:
-    """Contact that constrains v_z only."""
+    """Return a contact that constrains v_z only."""
     return {"constrained": ["v_z"], "k_n": k_n, "c_n": c_n}
 
 
 def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: float) -> dict[str, Any]:
-    """The paper's rolling contact: omega_x and omega_y free."""
+    """Return the paper's rolling contact: omega_x and omega_y free."""
     return {
         "constrained": ["v_x", "v_y", "v_z", "omega_z"],
         "k_n": k_n,

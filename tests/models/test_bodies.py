@@ -246,7 +246,7 @@ def test_no_such_body(change, code, words):
     ],
 )
 def test_start_values_that_are_no_numbers(change, code):
-    """They are refused where they are given, with the name of the argument and of the body."""
+    """Start values that are no numbers are refused where they are given, with the name of the argument and of the body."""
     with pytest.raises(ModelError) as caught:
         rigid_body("stone", **{"mass": 1.0, "inertia": (1.0, 1.0, 1.0), **change})
     (problem,) = caught.value.problems

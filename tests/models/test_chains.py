@@ -80,7 +80,7 @@ def anything(seed: int = 1) -> Chain:
 
 
 def products_of_exponentials(chain: Chain, q: np.ndarray) -> np.ndarray:
-    """Poses (n, 4, 4) of all links."""
+    """Return poses (n, 4, 4) of all links."""
     H, values, found = np.array(chain.base), iter(q), []
     for link in chain.links:
         for screw in link.joint.screws.T:

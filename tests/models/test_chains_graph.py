@@ -43,7 +43,7 @@ def alone(part):
 
 
 def test_energy_of_free_motion_in_both_forms():
-    """T + V is constant to 1e-10 of the energy in play, and both forms move alike."""
+    """T + V is constant to 1e-10 of the energy scale, and both forms move alike."""
     ends = []
     for form in ("lagrangian", "hamiltonian"):
         result = run(alone(chain_graph(finger(2.0), form=form, gravity=G, ports=("tip",), **START)), samples=0.01)
@@ -114,7 +114,8 @@ def pendulum(**settings):
 
 
 def test_joint_limits():
-    """They are reported as events at the exact angle, end the run with a reason, or act as stops that only take energy."""
+    """Joint limits are reported as events at the exact angle, end the run with a reason, or act as stops that only take
+    energy."""
     result = run(pendulum(), 1.0, samples=0.01)
     kinds = [event.kind for event in result.events]
     assert kinds == ["lower limit of rod reached", "lower limit of rod left"]
@@ -155,7 +156,7 @@ def slider(name, mass, x, speed, tip):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_link_in_contact_is_a_body_in_contact(order):
-    """A ball on a slider strikes a free ball as a free ball would, as body 1 and as body 2."""
+    """A ball on a slider hits a free ball as a free ball would, as body 1 and as body 2."""
     ends = []
     for as_link in (True, False):
         graph = Graph("collision")

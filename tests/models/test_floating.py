@@ -30,7 +30,7 @@ def floating(arms: bool = True) -> Tree:
 
 @pytest.mark.parametrize("apart", [0.3, 1e-2])
 def test_a_free_root_is_a_rigid_body(apart):
-    """It passes 90 degrees of the second angle so closely that the others turn by pi almost instantly."""
+    """The body passes 90 degrees of the second angle so closely that the others turn by pi almost instantly."""
     spin = np.array([apart, 2.0, 0.1 * apart])
     part = chain_graph(floating(arms=False), velocity=[*spin, 0.1, 0.2, 0.3], ports=["hull"], gravity=(0, 0, -1.0))
     one = compile_model(Graph("tree").connect(Se("idle", dimension=6), part.port("joints"))).simulate(3.0, **SETTINGS)
@@ -65,7 +65,7 @@ def test_a_mechanism_that_is_singular_everywhere_is_not_told_to_move():
 
 
 def test_a_tree_starts_upright_on_a_base_that_is_turned():
-    """As the message says: pitched by 90 degrees, it spins and falls as a rigid body does."""
+    """As the message advises: pitched by 90 degrees, the tree spins and falls as a rigid body does."""
     turned, spin, weight = np.eye(4), np.array([0.4, -0.3, 2.0]), (0.3, 0.0, -1.0)
     turned[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
     tree = replace(floating(arms=False), base=turned)
@@ -99,7 +99,7 @@ def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def test_motors_inside_leave_the_momentum():
-    """Its initial momentum is constant while motors move arm and tool."""
+    """The tree's initial momentum is constant while motors move arm and tool."""
     tree = floating()
     start = np.array([0.3, -0.2, 0.5, 0.1, 0.0, 0.2, 0.4, -0.3])
     part = chain_graph(tree, velocity=start, joint_ports=["arm", "tool"])
@@ -119,11 +119,11 @@ def test_all_falls_alike():
     run = compile_model(Graph("top").connect(Se("idle", dimension=8), part.port("joints"))).simulate(0.5, **SETTINGS)
     assert run["probe.q"][-1] == pytest.approx([0, 0, 0, 1.0, 2.0, 3.0 - 9.81 * 0.125, 0.4, 0.2], abs=1e-8)
     assert np.linalg.eigvalsh(mass_matrix(tree, run["probe.q"][-1]).astype(float))[0] > 0.0
-    assert run.statistics.steps < 1000, "what a symmetry holds at zero makes no step shorter"
+    assert run.statistics.steps < 1000, "quantities that are zero by symmetry do not shorten steps"
 
 
 def test_a_floating_tree_can_be_tied_to_a_body():
-    """Its tool is on a hinge of the ground: the loop closes through the tree, and energy is constant."""
+    """The tree's tool is on a hinge of the ground: the loop closes through the tree, and energy is constant."""
     tree = floating()
     part = chain_graph(tree, ports=["tool"], gravity=(0, 0, -9.81))
     graph, hinge = Graph("top"), joint_graph("hinge", joints.revolute((0, 1, 0)))

@@ -1,4 +1,4 @@
-"""Closed loops: redundant constraints are found, contradictory ones refused, singular positions reported."""
+"""Closed loops: redundant constraints are found, contradictory constraints refused, singular positions reported."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_accelerations_solve_the_equations(tree):
 
 @pytest.mark.parametrize("make", [lambda: without_pitch(torso()), lambda: rods(30), lambda: forked(3, 5)])
 def test_accelerations_against_pinocchio(make):
-    """Its articulated-body algorithm runs on the same mechanism, built with Pinocchio's own functions."""
+    """Pinocchio's articulated-body algorithm runs on the same mechanism, built with Pinocchio's own functions."""
     tree = make()
     pin, model, data = pinocchio_model(tree)
     order = [int(model.joints[k].idx_v) for k in range(1, model.njoints)]
@@ -247,7 +247,7 @@ def test_stops_of_a_long_chain(monkeypatch):
 
 
 def test_a_long_chain_that_is_moved():
-    """Where its velocities are imposed, its efforts are M v' + h + dV/dq."""
+    """Where the velocities of a chain are imposed, its efforts are M v' + h + dV/dq."""
     tree, phase = rods(14), np.arange(14.0)
     assert articulated_is_shorter(tree)
     q, v, rate = 0.3 * np.cos(phase), np.sin(phase), np.cos(phase)

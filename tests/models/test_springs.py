@@ -109,7 +109,7 @@ def test_exchanging_the_bodies_changes_nothing():
 
 
 def test_centre_of_stiffness():
-    """It is found again after a shift; its coupling is symmetric."""
+    """The centre of stiffness is found again after a shift; its coupling is symmetric."""
     K = np.block([[symmetric(), np.zeros((3, 3))], [np.zeros((3, 3)), symmetric()]])
     coupling = 0.1 * symmetric()
     K[:3, 3:], K[3:, :3] = coupling, coupling
@@ -216,7 +216,8 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """It is sqrt(k / m), from the zero that a small motion crosses after a quarter period; exact for the rotation vector."""
+    """The frequency is sqrt(k / m), from the zero that a small motion crosses after a quarter period; exact for the rotation
+    vector."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")
@@ -384,7 +385,7 @@ def test_refusals(make, code):
 
 
 def test_the_norm_of_a_quaternion_leaves_a_body_at_rest_regular():
-    """Its length returns to one by itself: analyses see neither a pole at zero nor an undetermined direction."""
+    """The quaternion's length returns to one by itself: analyses see neither a pole at zero nor an undetermined direction."""
     frame, box = ground("frame"), rigid_body("box", mass=2.0, inertia=(0.1, 0.2, 0.3), quaternion=(0.6, 0.0, 0.8, 0.0))
     graph, H = Graph("mount"), np.eye(4)
     H[:3, :3] = pose_from_state(np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0, 0.0]))[:3, :3]

@@ -78,7 +78,7 @@ CARRIED_BY = {
 
 
 def of_joints(tree: Tree, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the joint positions of every link, driven ones by their own formulas."""
+    """Return the joint positions of every link, driven joints by their own formulas."""
     found, at = {}, 0
     for link in tree.links:
         if link.mimic is None:
@@ -175,7 +175,7 @@ def test_a_serial_tree_is_the_chain():
 
 def pinocchio_model(tree: Tree):
     """Build the same mechanism with Pinocchio's functions: one joint for each freedom, bodies where they hang."""
-    pin = pytest.importorskip("pinocchio", reason="Pinocchio (pip install pin) is the judge here")
+    pin = pytest.importorskip("pinocchio", reason="NOT COMPARED WITH PINOCCHIO: it is not installed (pip install pin)")
     model, ends = pin.Model(), {}
     model.gravity.linear = G
     for link, parent in zip(tree.links, tree.parents, strict=True):
@@ -337,7 +337,7 @@ def test_a_chain_does_not_branch():
 
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_freedom_that_moves_no_mass_is_named(unit):
-    """It is a massless link at an end, in any unit of length; with mass beyond it, it is not reported."""
+    """A massless link at an end is named, in any unit of length; with mass beyond it, it is not reported."""
     leaf = Link("leaf", joints.revolute([0, 1, 0], [0, 0, unit]), None)
     arm = Link("arm", TURN, ball_inertia(1.0, 0.1 * unit, [unit, 0, 0]))
     other = Link("other", joints.prismatic([0, 0, 1]), ball_inertia(1e-9, 1e-4 * unit, [unit, 0, 0]), parent="arm")

@@ -128,7 +128,8 @@ def on_ring(i, theta, q1=0.3, q4=-0.7):
 
 
 def test_equation_9a_is_the_distance_from_the_ring():
-    """It is zero where a ball of radius r_b touches a ring of radius r_i from outside; q1^2 + q2^2 + (r_i + r_b)^2 is printed."""
+    """Equation (9a) is zero where a ball of radius r_b touches a ring of radius r_i from outside; q1^2 + q2^2 + (r_i + r_b)^2 is
+    printed."""
     for i in MAZE.rings:
         r, b = MAZE.radii[i - 1], MAZE.ball_radius
         for theta in (-0.4, 0.0, 0.9):
@@ -149,7 +150,7 @@ def slip(i, q, v):
 
 
 def test_equation_9b_needs_the_radius_of_the_balls_centre():
-    """Its rate is the slip if r_i + r_b multiplies the angle's rate, not r_i; atan of q2 / q3 jumps where q3 = 0."""
+    """The rate of (9b) is the slip if r_i + r_b multiplies the angle's rate, not r_i; atan of q2 / q3 jumps where q3 = 0."""
     for i in MAZE.rings:
         r, b = MAZE.radii[i - 1], MAZE.ball_radius
         q, zero = on_ring(i, 0.5), np.array([0.0, 0.0, 1.0, 0.0])
@@ -169,7 +170,7 @@ def test_equation_9b_needs_the_radius_of_the_balls_centre():
 
 
 def test_equation_10_has_radii_too_many():
-    """It is zero where the gate of the turned maze is under the ball; with a radius in metres as a factor it is zero
+    """Equation (10) is zero where the gate of the turned maze is under the ball; with a radius in metres as a factor it is zero
     elsewhere."""
     start = 0.0
     for i, gate in zip(MAZE.rings, MAZE.gates, strict=True):

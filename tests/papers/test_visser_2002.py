@@ -26,7 +26,7 @@ GAPS = (0.004, -0.003)
 
 
 def norm(a):
-    """Length of real or complex vectors (3,); analytic, for complex steps."""
+    """Return the length of real or complex vectors (3,); analytic, for complex steps."""
     return np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
@@ -241,7 +241,7 @@ def test_equation_18_takes_the_twist_in_C2(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_19_has_a_minus(gap):
-    """It is - A v, not + A v as printed."""
+    """The term of (19) is - A v, not + A v as printed."""
     m = measured(gap)
     (M2, K2, _), (_, A, B, w, v) = m["forms"][1], terms(m, m["T"])
     right, printed = (np.linalg.inv(M2) @ np.linalg.solve(B @ K2 + A, B @ w + sign * A @ v) for sign in (-1.0, 1.0))

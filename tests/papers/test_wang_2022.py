@@ -65,7 +65,7 @@ def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
     adjoint = lin(Ad(H))
     assert np.linalg.inv(adjoint).T @ force == pytest.approx(np.concatenate([f, moment]), rel=1e-12)
     assert np.abs(adjoint.T @ force - np.concatenate([f, moment])).max() > 0.5
-    # (7): the point of a free body that is struck gains the energy f . dv / 2, which is positive for any force.
+    # (7): the point of a free body that is hit gains the energy f . dv / 2, which is positive for any force.
     M = np.asarray(spatial_inertia(2.0, (0.02, 0.03, 0.04)), dtype=float)
     twist = np.linalg.solve(M, wrench_of_force(f, H[:3, 3]).astype(float))
     gained = 0.5 * twist @ M @ twist

@@ -107,7 +107,7 @@ def test_impulses_fit_signorini_and_coulomb(friction):
 
 
 def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
-    """It rolls after 2 v0 / (7 mu g)."""
+    """The ball rolls after 2 v0 / (7 mu g)."""
     v0, mu, h = 2.0, 0.3, 1e-3
     run = free_body_stepper(graph_of(floor(), ball("ball", position=(0, 0, 0.05), velocity=(v0, 0, 0)), friction=mu)).simulate(
         0.25, step=h
@@ -225,7 +225,8 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """It holds to rounding, for a body that tumbles about a general axis and whose centre of mass is not its origin."""
+    """Momentum and spin are conserved to rounding error, for a body that tumbles about a general axis and whose centre of mass is
+    not its origin."""
     body = rigid_body(
         "stone",
         mass=2.0,

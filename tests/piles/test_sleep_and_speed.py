@@ -11,7 +11,8 @@ from tests.piles.bodies import G, ball, cuboid, floor, graph_of, refused
 
 
 def test_a_tower_sleeps_until_a_ball_strikes_it():
-    """Until then it is unchanged to the last bit; then it falls as one that has not slept, within the tolerance."""
+    """A sleeping tower is bit-identical until a ball hits it; then it falls as a tower that has not slept, within the
+    tolerance."""
     runs = []
     for sleep in (0.0, 1e-3):
         stack = [cuboid(f"box {k}", position=(0, 0, 0.1 * k + 0.05)) for k in range(3)]

@@ -238,7 +238,7 @@ def test_names_are_text_and_never_markup():
 
 
 def test_elements_along_a_line_are_drawn():
-    """Their distances have exactly one direction."""
+    """The distances of elements along a line have exactly one direction."""
     graph, v = Graph("line"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=10.0))
     graph.add(Block("twice", [("y", lambda u: 2.0 * u, "u")], inputs={"u": "m.p"}))
@@ -336,7 +336,7 @@ def nest(name, inner=None):
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
-    """It has another junction on the automaton of a drawn switch, whose name is no longer visible."""
+    """The folded graph has another junction on the automaton of a drawn switch, whose name is no longer visible."""
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))

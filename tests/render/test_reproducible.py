@@ -29,7 +29,7 @@ def test_only_arithmetic_that_every_processor_rounds_alike(path):
         if isinstance(node, ast.Import):
             assert "math" not in {alias.name for alias in node.names}, f"{where}: math"
         if isinstance(node, ast.BinOp):
-            assert not isinstance(node.op, ast.MatMult), f"{where}: a matrix product of NumPy is one of its BLAS"
+            assert not isinstance(node.op, ast.MatMult), f"{where}: NumPy computes matrix products by BLAS"
             whole = isinstance(node.right, ast.Constant) and node.right.value == 2
             assert not isinstance(node.op, ast.Pow) or whole, f"{where}: a power other than a square"
 

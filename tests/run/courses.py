@@ -67,7 +67,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
         return lambda: of_run(compile_model(made()).simulate(end, **options))
 
     def loop():
-        """A diode and a resistor in series that charge a capacitor."""
+        """Return a diode and a resistor in series that charge a capacitor."""
         graph, v = Graph("loop"), J1("v")
         graph.connect(Se("source", lambda t: 2.0 * s.sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
         return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
@@ -131,7 +131,7 @@ def others() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def digests() -> dict[str, str]:
-    """All digests, by name."""
+    """Return all digests, by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {name: course() for part in (programs, graphs, others) for name, course in part()}

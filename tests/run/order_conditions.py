@@ -39,7 +39,7 @@ def density(tree: Tree) -> int:
 
 
 def weight(tree: Tree, one: np.ndarray, several: np.ndarray) -> np.ndarray:
-    """Elementary weights of the stages: a vertex with one branch uses `one`, a vertex with several uses `several`."""
+    """Return the elementary weights of the stages: a vertex with one branch uses `one`, a vertex with several uses `several`."""
     product = np.ones(len(one))
     for branch in tree:
         product = product * ((one if len(tree) == 1 else several) @ weight(branch, one, several))
@@ -47,5 +47,5 @@ def weight(tree: Tree, one: np.ndarray, several: np.ndarray) -> np.ndarray:
 
 
 def most_missed(b: np.ndarray, one: np.ndarray, several: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """The largest residual of all conditions of this order, at the fraction theta of a step."""
+    """Return the largest residual of all conditions of this order, at the fraction theta of a step."""
     return max(abs(b @ weight(tree, one, several) - theta**order / density(tree)) for tree in trees(order))

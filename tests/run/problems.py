@@ -109,7 +109,7 @@ def oscillator(**options: Any) -> Program:
 
 
 def top(**options: Any) -> Program:
-    """Free rigid body: body angular velocity and attitude quaternion; p = three inertias."""
+    """Return a free rigid body: body angular velocity and attitude quaternion; p = three inertias."""
 
     def rates(t: Any, x: Any, p: Any, m: Any) -> list[Any]:
         w, q = x[:3], x[3:]
@@ -129,7 +129,7 @@ def top(**options: Any) -> Program:
 
 
 def ball(**options: Any) -> Program:
-    """Ball under gravity with impacts: p = (g, restitution); state height and velocity; each impact is an event."""
+    """Return a ball under gravity with impacts: p = (g, restitution); state height and velocity; each impact is an event."""
     return program(
         lambda t, x, p, m: [x[1], -p[0]],
         (2, 2, 1),
@@ -162,7 +162,8 @@ def bumper(**options: Any) -> Program:
 
 
 def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any]:
-    """Rates of an elastic beam, clamped at one end and pushed at the other: of the angles x of its links, then of their rates.
+    """Return the rates of an elastic beam, clamped at one end and pushed at the other: of the angles x of its links, then of
+    their rates.
 
     The spins of all links pull on each link in proportion to its bend. At rest, these couplings are products of tiny numbers that
     connect both ends directly, past the bending.
@@ -178,5 +179,5 @@ def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any
 
 
 def beam(links: int, **options: Any) -> Program:
-    """Beam at rest; p = (stiffness, force)."""
+    """Return a beam at rest; p = (stiffness, force)."""
     return program(lambda t, x, p, m: beam_rates(t, x, p[0], p[1]), (2 * links, 2, 0), **options)

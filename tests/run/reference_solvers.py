@@ -1,4 +1,4 @@
-"""Independent solvers on `compiled.ode()`, as judges: SciPy's, and CVODE through scikit-sundae if installed."""
+"""Independent solvers of `compiled.ode()`, as references: SciPy's, and CVODE through scikit-sundae if installed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SOLVERS = ("Radau", "BDF", "LSODA", "DOP853", "cvode")
 
 
 def ode_of(program: Program, x, p, m=()) -> OdeFunctions:
-    """The functions of a test program."""
+    """Return the functions of a test program."""
     return ode_functions(program, 0.0, *(np.array(block, dtype=float) for block in (x, p, m)), sparse=False)
 
 
 def solved_by(solver: str, ode: OdeFunctions, times, rtol: float = 1e-9, atol: float = 1e-12) -> np.ndarray:
-    """States (samples, n) at ascending times, without events."""
+    """Return states (samples, n) at ascending times, without events."""
     return by_cvode(ode, times, rtol, atol) if solver == "cvode" else by_scipy(ode, times, solver, rtol, atol)
 
 

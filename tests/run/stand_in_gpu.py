@@ -28,8 +28,8 @@ class StandIn:
     """GPU of `memory` bytes that holds `blocks` blocks of `threads` threads at a time, with `stack` bytes for each thread.
 
     lost_at: number of launches after which the GPU is lost; taken: {number of an allocation: bytes that another program takes
-    before it}; refuses: error that a text raises; interrupts_at: number of the launch after which the user presses Ctrl-C.
-    `launched` holds a copy of each launch's call block.
+    before it}; refuses: error that loading a kernel raises; interrupts_at: number of the launch after which the user presses
+    Ctrl-C. `launched` holds a copy of each launch's call block.
     """
 
     memory: int = 1 << 30
@@ -104,14 +104,15 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Text:
-    """A substitute for a kernel's text: performs `budget` runs per launch on the processor, with a real kernel's call words."""
+    """A substitute for a kernel's source code: performs `budget` runs per launch on the processor, with a real kernel's call
+    words."""
 
     prepared: object
     kept: tuple
     outputs: object
     check_rank: bool
     hands_back: frozenset = frozenset()
-    """Parameter values whose runs the GPU cannot judge."""
+    """Parameter values whose runs the GPU cannot check."""
     moving: bool = False
     """Whether parameters move clocks."""
 

@@ -17,7 +17,7 @@ G = 9.81
 
 
 def ball(restitution=0.8, edges=(), **weight):
-    """A ball of 1 kg under gravity, carried by its floor while in contact; impacts reverse its momentum."""
+    """Return a ball of 1 kg under gravity, carried by its floor while in contact; impacts reverse its momentum."""
     bounce = Transition(
         "flight",
         "flight",

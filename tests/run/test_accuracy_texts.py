@@ -1,4 +1,4 @@
-"""Machine code and CPython give the same bits for the texts of error control, even for extreme numbers."""
+"""Machine code and CPython give bit-identical results for the functions of error control, even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def machine_code(name, library=None):
 
 
 def cpython(name, module=error_weights, kind=Control):
-    """Return a function that runs the procedure's text in CPython."""
+    """Return a function that runs the procedure's source code in CPython."""
     text = getattr(module, name)
 
     def call(table, *values):
@@ -74,7 +74,7 @@ def many():
 
 
 def coupled():
-    """Four states that drive one another, for each of several runs."""
+    """Return four states that drive one another, for each of several runs."""
     made = program(
         lambda t, x, p, m: [x[1] * p[0], -x[0] + x[2], s.log(x[3]) * x[2], x[0] - x[3]], (4, 1, 0), with_jacobian=False
     )
@@ -86,7 +86,7 @@ CASES = {**PROGRAMS, "many": (many, [1.0]), "coupled": (coupled, [4.0])}
 
 
 def pair_of(name, atol=None, lanes=1, count=2):
-    """Error control of a program, in `count` copies."""
+    """Return error control of a program, in `count` copies."""
     make, p = CASES[name]
     made = make()
     absolute = None if atol is None else np.full(made.states, atol)
@@ -124,7 +124,7 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
 
 
 def test_a_reset_leaves_nothing_of_a_run():
-    """Only the sparsity patterns found remain."""
+    """After a reset, only the sparsity patterns found remain."""
     fresh, used = pair_of("loud")
     x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
     for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):

@@ -35,7 +35,7 @@ def of_paper(name: str) -> Compiled:
 
 
 def every_model(name: str) -> list[Compiled]:
-    """The models of an acceptance entry or of a paper; none for entries that show a refusal."""
+    """Return the models of an acceptance entry or of a paper; none for entries that show a refusal."""
     if name in PAPERS:
         return [of_paper(name)]
     found = []
@@ -46,7 +46,8 @@ def every_model(name: str) -> list[Compiled]:
 
 
 def values_of(compiled: Compiled) -> dict[str, np.ndarray]:
-    """Efforts and flows by name, at a random state near the start if all such states are consistent, otherwise at the start."""
+    """Return efforts and flows by name, at a random state near the start if all such states are consistent, otherwise at the
+    start."""
     x, _ = compiled.initial()
     if not compiled.program.contacts and not compiled.program.loops and not compiled.program.closing:
         x = x + 0.1 * np.random.default_rng(1).standard_normal(len(x)) * (np.abs(x) + 1.0)
@@ -76,13 +77,13 @@ def test_every_bond_has_effort_and_flow_and_junctions_balance(name: str) -> None
 
 
 def energy_through(result: Result, bond: BondVariables, path: str) -> np.ndarray:
-    """Energy (k,) that a bond has transferred to an element since the start, J."""
+    """Return the energy (k,) that a bond has transferred to an element since the start, J."""
     power = result.bond_values(bond.name).power * (1.0 if bond.head == path else -1.0)
     return cumulative_simpson(power, x=result.t, initial=0.0)
 
 
 def motor() -> Graph:
-    """A motor with armature, gear and load."""
+    """Return a motor with armature, gear and load."""
     graph, armature, shaft, wheel = Graph("motor"), J1("armature"), J1("shaft"), J1("wheel")
     graph.connect(Se("battery", 12.0), armature)
     graph.connect(armature, I("coil", inertia=0.02)).connect(armature, R("winding", resistance=1.5))

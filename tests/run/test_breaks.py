@@ -1,4 +1,5 @@
-"""Breaks in time: pulses are seen however short, wherever they are and however they are written; no step crosses an edge."""
+"""Discontinuities in time: pulses are detected however short, wherever they are and however they are written; no step crosses an
+edge."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 
 def pushed(*blocks, force=None, paths=("time",), **parameters):
-    """A mass of 1 kg under a force, the signal "p.y" or a formula of signals; its momentum is the integral of the force."""
+    """Return a mass of 1 kg under a force, the signal "p.y" or a formula of signals; its momentum is the integral of the
+    force."""
     graph, v = Graph("pushed"), J1("v")
     own = Se("push", lambda u: u, signals=["p.y"]) if force is None else Se("push", force, signals=list(paths))
     graph.connect(own, v).connect(v, I("m", 1.0))
@@ -174,7 +176,7 @@ def test_a_table_of_hundreds_of_points_costs_its_points():
 
 
 def _shifted(T):
-    """An oscillator with a pulse, a clock and a time guard, all of whose times are shifted by T."""
+    """Return an oscillator with a pulse, a clock and a time guard, all of whose times are shifted by T."""
     graph, v = Graph("shifted"), J1("v")
     graph.connect(Se("u", lambda a, b: a + b, signals=["p.y", "h.y"]), v).connect(v, I("m", 1.0))
     graph.connect(v, C("k", stiffness=4.0)).connect(v, R("d", 0.2))

@@ -15,7 +15,8 @@ from tests.twin_runs import compared
 
 
 def three_phase(order=range(6), choke=0.0):
-    """Six diodes between three sources and a resistor, optionally with a choke; `order` is the order of adding the diodes."""
+    """Return six diodes between three sources and a resistor, optionally with a choke; `order` is the order of adding the
+    diodes."""
     graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
     nodes = [J0(f"n{k}") for k in range(3)]
     for k, node in enumerate(nodes):
@@ -80,7 +81,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
     z, gain = complex(load, speed * inductance), np.sqrt(3.0)
 
     def steady(t):
-        """Periodic solution for a line voltage gain sin(t + pi / 3), with t from the start of the sixth."""
+        """Return the periodic solution for a line voltage gain sin(t + pi / 3), with t from the start of the sixth."""
         return (gain * np.exp(1j * (t + np.pi / 3.0)) / z).imag
 
     expected, current, begin = np.empty(len(run.t)), 0.0, -np.pi / 6.0
@@ -110,7 +111,7 @@ def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch
 
 def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
     """Late in a run, rounding of the time separates two equal line voltages: exactly two diodes must commutate, without a third
-    that closes and opens at once."""
+    that closes and opens immediately."""
     speed = 100.0 * np.pi
     run = choked.simulate(0.2, parameters=mains(speed, 325.0, 20.0) | {"choke.inertia": 5e-3}, progress=False)
     assert run.ok, run.failure

@@ -1,4 +1,5 @@
-"""Laws that jump, with both sides leading back to the jump (sliding modes): the run ends soon, says so, and its advice helps."""
+"""Laws that jump, with both sides leading back to the jump (sliding modes): the run ends soon, reports the cause, and its advice
+helps."""
 
 import numpy as np
 import pytest
@@ -10,13 +11,13 @@ METHODS = ["auto", "dopri5", "rodas5p"]
 
 
 def cart(force):
-    """Mass with slight friction under a force."""
+    """Return a mass with slight friction under a force."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     return graph.connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.1)).connect(force, v)
 
 
 def relay(law):
-    """Cart under a force that depends on its speed."""
+    """Return a cart under a force that depends on its speed."""
     return cart(Se("relay", law, signals=["v.flow"]))
 
 
@@ -33,7 +34,7 @@ def dry():
 
 
 def sliding():
-    """Sliding-mode control that holds x + v at 1/2."""
+    """Return sliding-mode control that holds x + v at 1/2."""
     graph, v = Graph("sliding"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, C("s", stiffness=1.0))
     return graph.connect(Se("relay", lambda x, v: -3.0 * sign(x + v - 0.5), signals=["s.q", "v.flow"]), v)
@@ -62,7 +63,7 @@ def test_chattering_ends_a_run_early_and_names_the_law(name):
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_chattering_does_not_depend_on_units(scale):
-    """Other units of mass and force, and of time."""
+    """The result does not depend on the units of mass, force and time."""
     compiled = relay(lambda v, k=scale: k * where(v < 1.0, 3.0, -1.0)).compile()
     for length in (1.0, 100.0):
         with pytest.warns(RunEndedWarning, match="chatters"):
@@ -108,7 +109,7 @@ def test_chattering_in_a_sweep_is_that_of_a_run():
 
 
 def gripped(force=0.44, mass=0.045, limit=42.0):
-    """Body that dry friction holds, far below its limit."""
+    """Return a body that dry friction holds, far below its limit."""
     graph, v = Graph("gripped"), J1("v", domain="translation")
     graph.connect(v, I("body", mass)).connect(v, Friction("pads", limit))
     return graph.connect(Se("push", force), v).compile()

@@ -1,4 +1,4 @@
-"""The solvers' procedures, printed as C instead of made by LLVM: the same bits, no warning, no undefined behaviour.
+"""The solvers' procedures, printed as C instead of LLVM IR: bit-identical results, no warning, no undefined behaviour.
 
 `pytest tests/run --procedures-by gcc` runs all tests this way.
 """
@@ -49,7 +49,7 @@ SANITIZED = "gcc -O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
 def library() -> str:
-    """Path of gcc's address sanitizer, which a process must load first; "" if missing."""
+    """Return the path of gcc's address sanitizer, which a process must load first; "" if missing."""
     if "gcc" not in COMPILERS or sys.platform != "linux":
         return ""
     found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
@@ -59,6 +59,6 @@ def library() -> str:
 @pytest.mark.release
 @pytest.mark.skipif(not library(), reason="gcc's sanitizer is not installed: undefined behaviour is not checked")
 def test_sanitizers_find_nothing(native):
-    """Every course runs under the address and undefined-behaviour sanitizers, with unchanged bits."""
+    """Every course runs under the address and undefined-behaviour sanitizers, with bit-identical results."""
     found = by(SANITIZED, LD_PRELOAD=library(), ASAN_OPTIONS="detect_leaks=0")
     assert found["digests"] == native

@@ -26,7 +26,7 @@ def machine_code():
 
 
 def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
-    """The table of a problem, with capacity for `room` rows."""
+    """Return the table of a problem, with capacity for `room` rows."""
     n = len(offset)
     table = box_table(room or n)
     table["n"] = n
@@ -59,7 +59,7 @@ def drawn(random, n, kind):
 
 
 def misfit(matrix, offset, lower, upper, y):
-    """Natural residual of a problem, relative to its largest terms; zero exactly at a solution."""
+    """Return the natural residual of a problem, relative to its largest terms; zero exactly at a solution."""
     w = matrix @ y + offset
     return np.abs(y - np.clip(y - w, lower, upper)).max() / (np.abs(matrix) @ np.abs(y) + np.abs(offset) + 1e-300).max()
 
@@ -158,7 +158,7 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Masses in a row at rest, with dry friction between neighbours and at both ends, under forces; and their numbers."""
+    """Return masses in a row at rest, with dry friction between neighbours and at both ends, under forces; and their numbers."""
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)

@@ -1,6 +1,6 @@
 """Dry friction on a slider whose lever vanishes (dead centres, cams): it dissipates force times path, and stops no flywheel.
 
-The energy is the judge: friction of force F dissipates F times the path, a closed form of the angle.
+The energy is the criterion: friction of force F dissipates F times the path, a closed form of the angle.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ACCOUNT = 1e-8
 
 
 def machine(*levers, mass=0.1, **friction):
-    """A flywheel (1 kg m^2) that drives a slider with dry friction through each lever, which depends on the angle."""
+    """Return a flywheel (1 kg m^2) that drives a slider with dry friction through each lever, which depends on the angle."""
     graph, turn = Graph("machine"), J1("turn", domain="rotation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(Se("load", 0.0), turn)
     for k, lever in enumerate(levers):
@@ -49,19 +49,19 @@ massless_crank = functools.cache(lambda: compile_model(machine(crank, mass=0.0))
 
 
 def path(place, start, end):
-    """Path length along place(angle) between two angles, on a grid so fine that turning points do not matter."""
+    """Return the path length along place(angle) between two angles, on a grid so fine that turning points do not matter."""
     angle = np.linspace(start, end, 50_001)
     return np.abs(np.diff(place(angle))).sum()
 
 
 def energy(run, *levers, mass=0.1):
-    """Energy at the start and at the end of a run of the machine, without the work of a load."""
+    """Return the energy at the start and at the end of a run of the machine, without the work of a load."""
     phi, w = run["angle.phi"][[0, -1]], run["turn.flow"][[0, -1]]
     return 0.5 * w**2 * (1.0 + mass * sum(lever(phi) ** 2 for lever in levers))
 
 
 def of_numbers(lever):
-    """A lever for NumPy arrays."""
+    """Return a lever for NumPy arrays."""
     return lambda angles: np.array([float(lever(angle)) for angle in np.atleast_1d(angles)])
 
 
@@ -112,7 +112,7 @@ def test_two_cylinders_at_right_angles_pass_theirs_in_turn():
 
 
 def dwelling(angle):
-    """Integral of 0.1 sin^2 over the first halves of all turns."""
+    """Return the integral of 0.1 sin^2 over the first halves of all turns."""
     turns = np.floor(angle / (2.0 * np.pi))
     rest = np.minimum(angle - 2.0 * np.pi * turns, np.pi)
     return 0.05 * (np.pi * turns + rest - np.sin(rest) * np.cos(rest))
@@ -137,8 +137,8 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """It sticks in mid-stroke, once the path has used up its energy; with a load that friction holds, and with one that it does
-    not."""
+    """The crank sticks in mid-stroke, once friction has used up its energy; with a load that friction holds, and with a larger
+    load."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]
@@ -169,7 +169,7 @@ def stroke(angle):
 
 
 def with_rod(start):
-    """The machine with a connecting rod: a constraint between the angle and the position of the slider."""
+    """Return the machine with a connecting rod: a constraint between the angle and the position of the slider."""
     graph, turn, slide = Graph("rod"), J1("turn", domain="rotation"), J1("slide0", domain="translation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(slide, Friction("liner0", 1.0))
     graph.connect(slide, I("piston0", 0.1, initial=0.1 * SPEED * float(rod_lever(start))))

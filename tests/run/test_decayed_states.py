@@ -15,14 +15,14 @@ NONE = np.zeros(0)
 
 
 def decays(scales: list[float] | None = None) -> Program:
-    """Radicals that annihilate each other, and their source; a linear and a cubic decay, both stable below zero."""
+    """Return radicals that annihilate each other, and their source; a linear and a cubic decay, both stable below zero."""
     return program(lambda t, x, p, m: [x[1] - x[0] * x[0], -x[1], -x[2], -(x[3] ** 3)], (4, 0, 0), scales=scales)
 
 
 def sizes_after(
     x: np.ndarray, recent: np.ndarray, longest: float = 1e13, scales: list[float] | None = None, way: Any = machine_code
 ) -> tuple[np.ndarray, ErrorWeights]:
-    """Sizes after a first state of 1 and a state x, whose recent sizes are `recent`."""
+    """Return sizes after a first state of 1 and a state x, whose recent sizes are `recent`."""
     units = np.ones(4) if scales is None else np.array(scales)
     weights = ErrorWeights(Bound(decays(scales), NONE, longest, 0.0), 1e-6, None, longest)
     weights.see(units)
@@ -51,7 +51,7 @@ def test_else_it_remains(x: float, recent: float, longest: float) -> None:
 
 
 def test_a_state_that_does_not_decay_keeps_its_size() -> None:
-    """Even if it drives a decaying state."""
+    """A state that does not decay keeps its size, even if it drives a decaying state."""
     size, _ = sizes_after(np.array([1e-5, 1e-14, 1.0, 1.0]), np.array([1e-5, 0.5, 1.0, 1.0]))
     assert size == pytest.approx([1e-5, 1.0, 1.0, 1.0])
 

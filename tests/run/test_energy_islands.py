@@ -30,7 +30,7 @@ def _quiet():
 
 
 def oscillator(graph: Graph, growing: float, size: float = 1.0) -> Graph:
-    """A spring whose energy depends on time without any power, unless `growing` is 0."""
+    """Return a spring whose energy depends on time without any power, unless `growing` is 0."""
     v, law = J1("v"), lambda q, t: 2.0 * size * q**2 * (1.0 + growing * s.sin(t))
     graph.connect(v, C("spring", energy=law, signals=["time"], initial=1.0))
     return graph.connect(v, I("mass", size)).connect(v, R("damper", 0.1 * size))
@@ -66,8 +66,8 @@ def test_a_verdict_does_not_depend_on_other_islands(big, growing):
 
 @pytest.mark.parametrize("last", [False, True])
 def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
-    """Machine code alone judges a sound batch, with the islands in either order."""
-    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("judged in Python"))
+    """Machine code checks a sound batch without Python, with the islands in either order."""
+    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     big = next(iter(BIG))
     graph = beside(oscillator(Graph("g"), 0.0), big) if last else oscillator(beside(Graph("g"), big), 0.0)
     batch = compile_model(graph).prepare_run(3.0)
@@ -100,7 +100,7 @@ def test_what_events_take_is_lost_by_their_island_alone():
 
 
 def test_pseudo_bonds_are_no_joules():
-    """Their balance has its own unit; it is judged, but not added to energies."""
+    """The balance of pseudo-bonds has its own unit; it is checked, but not added to energies."""
     run = compile_model(beside(oscillator(Graph("g"), 0.0), "pseudo-bonds, 43 kJ")).simulate(3.0)
     units = {island.domains: island.unit for island in run.ledger.islands}
     assert units == {("generic",): "J", ("heat",): "K W s"}

@@ -34,7 +34,7 @@ def loud():
 
 
 def still():
-    """Motion that a symmetry forbids: a position moved only by noise of its velocity, and an angle without energy."""
+    """Return a motion that a symmetry forbids: a position moved only by noise of its velocity, and an angle without energy."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
         (4, 1, 0),
@@ -43,7 +43,7 @@ def still():
 
 
 def broken():
-    """Rates, powers and energies that are NaN at some states."""
+    """Return rates, powers and energies that are NaN at some states."""
     return program(
         lambda t, x, p, m: [s.log(x[1]) - x[0], p[0] / x[0], s.sin(1e3 * t) * x[1]],
         (3, 1, 0),
@@ -96,7 +96,7 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
 
 @pytest.mark.parametrize("energy, resting", [(1.0, [False] * 4), (1e26, [False, True, True, True]), (1e30, [True] * 4)])
 def test_states_rest_where_their_energy_is_rounding(energy, resting):
-    """Rounding is relative to the energy in play; the third state, an angle without energy, rests with its driver."""
+    """Rounding error is relative to the energy scale; the third state, an angle without energy, is at rest with its driver."""
     made, (t, x, m) = still(), (0.3, np.array([30.0, 2.0, 3.0, 4.0]), np.zeros(0))
     bound = Bound(made, np.array([1e5]), 3.0, 1.0)
     pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]
@@ -136,7 +136,7 @@ def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray)
 
 
 def coupled(matrix):
-    """Couplings from the Jacobian (n, n)."""
+    """Return couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
@@ -161,7 +161,7 @@ def by_fours():
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 150.0])
 def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
-    """Some are balanced at first, some far out of proportion; finished ones stay unchanged."""
+    """Some are balanced at first, some far out of proportion; finished runs stay unchanged."""
     random = np.random.default_rng(2)
 
     def call(name, made, *arrays):
@@ -200,7 +200,8 @@ def test_couplings_out_of_all_proportion_are_the_same_bits():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
-    """Machine code raises the signal right before it asks: Python handles it before the first line of its answer."""
+    """Machine code raises the signal right before it calls Python, which handles the signal before the first line of its
+    function."""
 
     def raised(*_):
         raise error("struck")
@@ -228,7 +229,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("times", [1, 10, 10**9])
 def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, times, monkeypatch):
-    """The run never continues with invalid data, however often the answer fails; the next run is unaffected."""
+    """The run never continues with invalid data, however often the call fails; the next run is unaffected."""
     given, calls = (np.array([1.0, 0.0]), np.array([100.0, 1.0]), [], 1.0), list[int]()
     expected = simulate(oscillator(), *given).x
     structure = StructureCache.structure

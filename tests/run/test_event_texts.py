@@ -1,4 +1,4 @@
-"""Machine code and CPython give the same bits for the texts of event handling and location, even for extreme numbers."""
+"""Machine code and CPython give bit-identical results for event handling and location, even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ N, SAMPLES, LOW, HIGH = 3, 4, 0.2, 0.5
 
 @functools.cache
 def hopper():
-    """A ball that bounces and comes to rest, whose impact may throw a switch; between two heights the switch toggles until a lamp
-    lights.
+    """Return a ball that bounces and comes to rest, whose impact may throw a switch; between two heights the switch toggles until
+    a lamp lights.
 
     The third state is the unknown of a nonlinear loop.
     """
@@ -94,8 +94,8 @@ def event_code():
 
 
 def at_an_event(seed):
-    """The table at an event of the ball: in the air, at the floor, or at a height of the lever, with earlier impact times that
-    accumulate, chatter, or do neither."""
+    """Return the table at an event of the ball: in the air, at the floor, or at a height of the lever, with earlier impact times
+    that accumulate, chatter, or do neither."""
     random, made = np.random.default_rng(seed), hopper()
     k, p = len(made.transitions), np.array([9.81, random.choice([0.8, 0.0, 1.0]), random.choice([0.0, 1.0])])
     bound = Bound(made, p, 1.5, 10.0)
@@ -133,7 +133,7 @@ def assert_same(one, other, kind):
 
 
 def both(function, machine, seed):
-    """Both results of a text, and its table after each."""
+    """Return both results of a function, and its table after each."""
     by_machine, by_python = at_an_event(seed), at_an_event(seed)
     made = machine(by_machine.table.address)
     with np.errstate(all="ignore"):
@@ -156,7 +156,7 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
 
 def test_the_guards_that_fire_are_those_of_the_witness():
     """Guards zero up to rounding, or slightly or far above, with rising and falling slopes, in all modes, even contradictory
-    ones."""
+    modes."""
     random, found = np.random.default_rng(8), set()
     made = hopper()
     for k in range(100):
@@ -232,7 +232,7 @@ def location_code():
 
 
 def crossing(t, roots, heights):
-    """A step at t whose guards are cubics with these roots (guards, 3) and leading coefficients."""
+    """Return a step at t whose guards are cubics with these roots (guards, 3) and leading coefficients."""
     table = FieldTable(Flight)
     table.allocate(guard_count=GUARDS, width=1)
     table.point("coefficients", np.array([h * np.poly(r)[::-1] for r, h in zip(roots, heights, strict=True)]))

@@ -111,7 +111,7 @@ def test_a_guard_that_is_positive_for_an_instant_fires_when_it_jumps_up_again(hi
 
 
 def flyby(radius, **options):
-    """A point on a straight line past a disc: two crossings within a short part of the run."""
+    """Return a point on a straight line past a disc: two crossings within a short part of the run."""
     gap = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), p[0] * p[0] - x[0] * x[0] - 1.0, -1.0),
         s.where(s.less(m[0], 0.5), -1.0, x[0] * x[0] + 1.0 - p[0] * p[0]),
@@ -130,7 +130,7 @@ def test_short_crossings_within_a_step_are_seen(half):
 
 
 def test_transitions_at_one_time_are_iterated_to_a_fixed_point():
-    """Two switches fire together, and the new mode of the second enables a third edge at once."""
+    """Two switches fire together, and the new mode of the second immediately enables a third edge."""
     guards = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), x[0], -1.0),
         s.where(s.less(m[1], 0.5), x[0], -1.0),

@@ -1,4 +1,4 @@
-"""Energy accounts of fast processes near equilibrium, whose power is the difference of two large ones that nearly cancel."""
+"""Energy accounts of fast processes near equilibrium, whose power is the difference of two large powers that nearly cancel."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def test_a_held_species_supplies_what_is_bound(bound, RT, size):
 @pytest.mark.parametrize("rtol", [1e-5, 1e-9])
 @pytest.mark.parametrize("rate", [1e6, 1e12])
 def test_a_capacitor_behind_hardly_any_resistance_follows_its_source(rate, rtol):
-    """The source supplies C v^2 / 2 and the resistor takes nothing, although its voltage is the rounding of two equal numbers."""
+    """The source supplies C v^2 / 2 and the resistor takes nothing, although its voltage is the rounding error of two equal
+    numbers."""
     graph, v, n = Graph("rc"), J1("v"), J0("n")
     graph.connect(Se("u", lambda t: 2.0 + s.sin(t), signals=["time"]), v).connect(v, R("r", resistance=1.0 / rate))
     graph.connect(v, n).connect(n, C("c", capacitance=1.0, initial=2.0)).connect(n, R("load", resistance=1e3))

@@ -1,4 +1,4 @@
-"""Friction in collisions: balls with spin, a struck block, rods and corners, against closed forms and the equations.
+"""Friction in collisions: balls with spin, a block that is hit, rods and corners, against closed forms and the equations.
 
 In the contact plane, an impulse F of friction is bounded by mu times the normal impulse L, opposes remaining slip, and stops it
 if it can (Moreau 1988).
@@ -20,7 +20,7 @@ SPEED = np.sqrt(2.0 * GRAVITY * HEIGHT)
 
 
 def contact(name, closing=False):
-    """The automaton of a contact: it bounces, or stays where it lands."""
+    """Return the automaton of a contact: it bounces, or stays where it lands."""
     leaves = Transition("rest", "free", lambda n: -n, (f"{name}.multiplier",), kind=f"off {name}")
     lands = Transition("free", "rest", lambda h: -h, (f"{name}.h",), kind=f"land {name}")
     hits = Transition("free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {name}", impact=(name,), accumulates="rest")
@@ -29,7 +29,7 @@ def contact(name, closing=False):
 
 @functools.cache
 def ball(dimension, turn=0.0, closing=False):
-    """A ball with spin over a floor: height, velocity and spin in the floor plane, with rotated axes."""
+    """Return a ball with spin over a floor: height, velocity and spin in the floor plane, with rotated axes."""
     graph, v, w = Graph("ball"), J1("v", domain="translation"), J1("w", domain="rotation")
     up, slip = J1("up", domain="translation"), J0("slip", domain="translation")
     one = np.ones(dimension) if dimension > 1 else 1.0
@@ -47,7 +47,7 @@ def ball(dimension, turn=0.0, closing=False):
 
 
 def struck(u, e, mu):
-    """Impulse of friction on a ball whose lowest point moves with u: opposed to u, and 2/7 m u stops it."""
+    """Return the impulse of friction on a ball whose lowest point moves with u: opposed to u, and 2/7 m u stops it."""
     size = np.linalg.norm(u)
     most = mu * MASS * (1.0 + e) * SPEED
     return -np.asarray(u) * (min(2.0 / 7.0 * MASS, most / size) if size else 0.0)
@@ -129,7 +129,7 @@ def test_a_block_that_sticks_gives_way_to_a_blow():
 
 @functools.cache
 def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3, half=0.5, height=0.0):
-    """A rigid body with two corners over a floor, each with friction: x, y and rotation, linearised about upright."""
+    """Return a rigid body with two corners over a floor, each with friction: x, y and rotation, linearised about upright."""
     graph, w = Graph("plate"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", mass)).connect(Se("weight", -mass * GRAVITY), y).connect(y, I("my", mass)).connect(
@@ -175,7 +175,7 @@ def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
 
 
 def random_problem(rng, restitution):
-    """Bodies with approaching contacts, each with friction: response, flows, bounds."""
+    """Return bodies with approaching contacts, each with friction: response, flows, bounds."""
     contacts, size = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     n = contacts * (1 + size)
     J, v = rng.normal(size=(n, n + int(rng.integers(0, 3)))), rng.normal(size=n + 2)
@@ -216,7 +216,7 @@ def test_the_order_of_contacts_decides_nothing(seed):
 
 
 def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
-    """A rod strikes the floor with one end, at an angle: full restitution would increase its energy."""
+    """A rod hits the floor with one end, at an angle: full restitution would increase its energy."""
     angle, mu, e, u = 0.92, 0.91, 0.975, 0.51
     up, along, cross = 1.0 + 3.0 * np.cos(angle) ** 2, 1.0 + 3.0 * np.sin(angle) ** 2, -3.0 * np.sin(angle) * np.cos(angle)
     problem = Cones(np.array([[up, cross], [cross, along]]), 1, (1,), np.array([[mu, 0.0]]))

@@ -1,4 +1,4 @@
-"""Sweeps on a GPU from end to end, with the GPU's code (PTX) run as C: the bits of the CPU."""
+"""Sweeps on a GPU from end to end, with the GPU's code (PTX) run as C: bit-identical to the CPU."""
 
 import shutil
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.release, pytest.mark.skipif(shutil.which("gcc") is Non
 
 
 class EmulatedGPU(StandIn):
-    """GPU whose threads the processor runs one after the other, from the text that a driver would receive."""
+    """GPU whose threads the processor runs one after the other, from the PTX that a driver would receive."""
 
     def load(self, text, entry):
         loaded = super().load(text, entry)

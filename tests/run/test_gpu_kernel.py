@@ -1,4 +1,4 @@
-"""Many runs on a GPU whose code is run as C: the bits of the processor, for any number of threads and pauses; refusals."""
+"""Many runs on a GPU whose code is run as C: bit-identical to the processor, for any number of threads and pauses; refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEEP = {
 
 
 def pushed(**settings):
-    """Runs of a mass on a spring with a damper, driven by a force whose phase is a state."""
+    """Return the runs of a mass on a spring with a damper, driven by a force whose phase is a state."""
     graph, v, still = Graph("pushed"), J1("velocity", domain="translation"), J1("still")
     graph.connect(Sf("rest", 0.0), still).connect(still, C("phase", stiffness=1e-40))
     push = Se("push", lambda t, phase: sin(3.0 * t) + sin(phase), signals=["time", "phase.q"])
@@ -99,7 +99,7 @@ def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
 
 
 def test_clocks_of_other_parameters_are_told_apart(example):
-    """Runs whose clocks differ from the kernel's are done by the processor, to the same bits."""
+    """Runs whose clocks differ from the kernel's are done by the processor, with bit-identical results."""
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")

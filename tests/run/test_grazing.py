@@ -21,7 +21,7 @@ HALF = {"spheres": lambda w: np.sqrt(2.0 * w + w * w), "parabola": lambda w: w, 
 
 
 def passing(shape):
-    """A body that flies at 1 m/s from x = 0 past x = a, where an obstacle of width w is in its way."""
+    """Return a body that flies at 1 m/s from x = 0 past x = a, where an obstacle of width w is in its way."""
     graph, v = Graph("passing"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
     place = Block(

@@ -21,7 +21,8 @@ def load(t):
 
 @functools.cache
 def column():
-    """Light column with an imperfection, initially buckled, under an oscillating load: one or two stable lateral positions."""
+    """Return a light column with an imperfection, initially buckled, under an oscillating load: one or two stable lateral
+    positions."""
     graph, v = Graph("column"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, R("damper", 1.0))
     graph.connect(v, C("spring", energy=lambda q: q * q * q * q / 4.0, initial=1.0))
@@ -31,7 +32,7 @@ def column():
 
 @functools.cache
 def latch():
-    """Two inverters in a ring with oscillating gain: a flip-flop that forgets and decides in every cycle."""
+    """Return two inverters in a ring with oscillating gain: a flip-flop that forgets and decides in every cycle."""
     graph = Graph("latch")
     for name, other, side in (("p", "q", 1.0), ("q", "p", -1.0)):
         node, inside = J0(name, domain="electrical"), J1(f"{name} inside", domain="electrical")
@@ -95,7 +96,8 @@ def test_the_unit_of_charge_does_not_matter():
 
 @functools.cache
 def trigger():
-    """Inverting Schmitt trigger: an amplifier with smooth limits of 15 V, half of whose output is fed back; a sine of 10 V."""
+    """Return an inverting Schmitt trigger: an amplifier with smooth limits of 15 V, half of whose output is fed back; a sine of
+    10 V."""
 
     def amplifier(v, t, gain):
         return 15.0 * tanh(gain * (0.5 * v - 10.0 * sin(40.0 * np.pi * t)) / 15.0)

@@ -25,7 +25,7 @@ from tests.run.test_together import cradle, start
 
 
 def image(t_end: float, **settings) -> Image:
-    """The image of a run of a ball on a soft floor."""
+    """Return the image of a run of a ball on a soft floor."""
     graph, v = Graph("fall"), J1("v", domain="translation")
     graph.connect(Se("weight", -9.81), v).connect(v, I("ball", 1.0)).connect(v, R("air", 0.1))
     compiled = compile_model(graph.connect(v, C("floor", stiffness=1e4, initial=0.2)))
@@ -36,7 +36,7 @@ def image(t_end: float, **settings) -> Image:
 
 
 def test_an_image_is_a_function_of_the_model():
-    """It contains no address: two images from different memory are equal; for a run twice as long, some words double."""
+    """An image contains no address: two images from different memory are equal; for a run twice as long, some words double."""
     one, same, longer = image(1.0), image(1.0), image(2.0)
     for other in (same, longer):
         assert (one.places, one.calls) == (other.places, other.calls)

@@ -38,7 +38,7 @@ PAIRS = (
 
 
 def oscillator(*automata):
-    """Mass on a spring with its rest at 1 m; x is "s.q", m."""
+    """Return a mass on a spring with its rest at 1 m; x is "s.q", m."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("f", 1.0), v).connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.2)).connect(v, C("s", stiffness=1.0))
     for automaton in automata:
@@ -47,18 +47,18 @@ def oscillator(*automata):
 
 
 def once(name, guard, reads):
-    """Automaton that fires once."""
+    """Return an automaton that fires once."""
     return Automaton(name, ("before", "after"), "before", (Transition("before", "after", guard, reads),))
 
 
 def at(pair, number):
-    """Guard of a pair with a separate threshold for each number."""
+    """Return a guard of a pair with a separate threshold for each number."""
     threshold = 0.13 + 0.05 * number
     return lambda x: pair(x, threshold)
 
 
 def blocks():
-    """Signals that jump from 0 to 1 where x passes 0.07, 0.08 ... 0.11 m."""
+    """Return signals that jump from 0 to 1 where x passes 0.07, 0.08 ... 0.11 m."""
     level = [signals.comparator(f"above {k}", "s.q", 0.07 + 0.01 * k) for k in range(5)]
     level += [signals.comparator("above signal", "s.q", "level.y"), signals.ramp("level", slope=0.0, offset=0.08)]
     level += [signals.logic("and", "and", ["above 0.y", "above 2.y"]), signals.logic("not", "not", ["above 3.y"])]
@@ -104,7 +104,7 @@ def test_guards_that_jump_fire_where_their_smooth_counterparts_do(method, scale,
 
 
 def thermostat(*guards):
-    """Automaton that drives up to 1.1 m/s and coasts down to 0.9 m/s, by turns."""
+    """Return an automaton that drives up to 1.1 m/s and coasts down to 0.9 m/s, by turns."""
     graph, v = Graph("thermostat"), J1("v", domain="translation")
     edges = (Transition("on", "off", *guards[0]), Transition("off", "on", *guards[1]))
     graph.add_automaton(Automaton("switch", ("on", "off"), "on", edges))

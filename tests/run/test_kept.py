@@ -1,4 +1,4 @@
-"""Runs that keep only some names have the bits and verdicts of plain runs, whatever the page size."""
+"""Runs that keep only some names are bit-identical to plain runs, with the same failures and doubts, whatever the page size."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residua
 
 
 def loop(*more) -> Graph:
-    """A diode and a resistor in series that charge a capacitor; Newton's method finds the current."""
+    """Return a diode and a resistor in series that charge a capacitor; Newton's method finds the current."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("source", lambda t: 2.0 * s.sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
     graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
@@ -131,7 +131,7 @@ def page(monkeypatch: pytest.MonkeyPatch, rows: int, result: Result) -> None:
 
 
 def some(result: Result, most: int = 12) -> list[str]:
-    """A few names from every block."""
+    """Return a few names from every block."""
     layout = result.program.layout
     return [name for block in ("x", "m", "out") for name in layout.names(block)[:: max(1, len(layout.names(block)) // most)]]
 
@@ -176,7 +176,7 @@ def test_the_cases_have_what_they_are_there_for():
 
 
 def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
-    """They have the values that `to_dataframe` gives for these names."""
+    """The outputs have the values that `to_dataframe` gives for these names."""
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     run = case_of("loops of kernels")
     plain = run()
@@ -242,7 +242,7 @@ def test_a_doubt_without_elements_is_led_to_them():
 
 def test_lost_solutions_are_found_bit_by_bit():
     """Unknowns drift at sample 4, in batches of samples, and their later size at sample 15 may excuse them: the first loss is the
-    same as for all samples at once."""
+    same as for all samples together."""
     compiled = compile_model(loop(), progress=False)
     run = compiled.simulate(1.0, samples=0.05, progress=False)
     (own,), bound = compiled.program.loops, Bound(compiled.program, run.p)
@@ -376,7 +376,7 @@ def test_threads_share_a_prepared_run(monkeypatch):
 
 
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
-    """They share nothing with the plain run either; a sink receives the samples of its own run."""
+    """Runs with other kept names do not share memory with the plain run either; a sink receives the samples of its own run."""
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):

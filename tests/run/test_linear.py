@@ -16,7 +16,7 @@ EPSILON = np.finfo(float).eps
 
 @functools.cache
 def code():
-    """The procedures of a system, callable one by one."""
+    """Return the procedures of a system, callable one by one."""
     parts = system.procedures()
     for part in parts:
         part.internal = False
@@ -50,7 +50,7 @@ def random_matrix(rng: np.random.Generator, n: int, lower: int, upper: int) -> n
 
 
 def backward_error(full, x, b):
-    """Smallest relative change of A and b that makes x exact (Rigal and Gaches)."""
+    """Return the smallest relative change of A and b that makes x exact (Rigal and Gaches)."""
     return np.max(np.abs(full @ x - b)) / (np.abs(full).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max())
 
 
@@ -66,7 +66,7 @@ def test_random_matrices(kind, n, lower, upper):
 
 
 def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The complex solution of the pair of real systems with the entries J, real parts first."""
+    """Return the complex solution of the pair of real systems with the entries J, real parts first."""
     called("fill_system", table.address, address_of(entries), 1.0)
     table.arrays["worth"][:] = 1.0
     assert not called("factor_system", table.address)
@@ -205,7 +205,7 @@ def test_a_grid_is_sparse():
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 @pytest.mark.parametrize("spread", [3, 40])
 def test_units_change_no_bit(kind, spread):
-    """Unknowns in other units (powers of two): with A_ij d_i / d_j and b_i d_i, the pivots and bits are the same."""
+    """Unknowns in other units (powers of two): with A_ij d_i / d_j and b_i d_i, pivots and results are bit-identical."""
     rng = np.random.default_rng(3)
     full, b = random_matrix(rng, 30, 3, 4), rng.normal(size=30)
     full[np.diag_indices(30)] += 4.0  # no pivot is too small

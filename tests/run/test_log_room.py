@@ -1,4 +1,4 @@
-"""Room in the event log that machine code fills: little is reserved for one instant; an instant that needs more gets it."""
+"""Capacity of the event log that machine code fills: little is reserved for one instant; an instant that needs more gets it."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ ALIKE = 5
 
 
 def switched(sections):
-    """Masses under a force, each with a damper that switches at 1 m/s: all at one instant."""
+    """Return masses under a force, each with a damper that switches at 1 m/s: all at one instant."""
     graph = Graph("switched")
     for i in range(sections):
         joint = J1(f"v{i}")
@@ -28,7 +28,7 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    """Record the rows reserved for one instant, and the room of the log, whenever it is laid out."""
+    """Record the rows reserved for one instant, and the capacity of the log, whenever it is laid out."""
     rows, lay = [], EventHandler._lay_rows
 
     def noted(self, log):
@@ -40,7 +40,7 @@ def laid(monkeypatch):
 
 
 def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeypatch):
-    """All switch at once, after log(4/3)/0.5 s; room for one row gives the same result as ample room."""
+    """All switch simultaneously, after log(4/3)/0.5 s; space for one row gives the same result as ample space."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
     monkeypatch.setattr(handler, "FREE_BYTES", 0)

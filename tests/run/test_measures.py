@@ -30,7 +30,7 @@ def made(word, of):
 
 
 def of_all(layout, quantities, events=()):
-    """All measures of quantities and events, by name; for vectors, only those defined for vectors."""
+    """Return all measures of quantities and events, by name; for vectors, only those defined for vectors."""
     keep = {f"{word} {of}": made(word, of) for word in OF_EVENTS for of in ("", *events)}
     for of in quantities:
         scalar = not layout[of].shape
@@ -136,7 +136,7 @@ def test_samples_may_end_before_the_run_and_be_few(samples):
 
 
 def height(t, e=0.8):
-    """Height of a ball that falls from `HEIGHT` and keeps the fraction e of its velocity at every bounce."""
+    """Return the height of a ball that falls from `HEIGHT` and keeps the fraction e of its velocity at every bounce."""
     fall = np.sqrt(2.0 * HEIGHT / GRAVITY)
     if t < fall:
         return HEIGHT - 0.5 * GRAVITY * t * t

@@ -25,7 +25,7 @@ OFFERED: Mapping[str, str | MethodEntry] = {**{name: name for name in names()}, 
 
 
 def forgotten(page: str, table: str) -> list[str]:
-    """Rows of a table missing on a page."""
+    """Return the rows of a table missing on a page."""
     return [row for row in table.splitlines() if row not in page.splitlines()]
 
 

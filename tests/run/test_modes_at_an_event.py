@@ -15,12 +15,12 @@ from bondgraph import J0, J1, C, Diode, Friction, Graph, I, R, Se, compile_model
 from tests.inner.run import Bound
 
 STEP = 1e-6
-"""Time ahead at which the direction of an incipient slip is judged, s."""
+"""Time ahead at which the direction of an incipient slip is determined, s."""
 
 
 def circuit(rng, order=None):
-    """Nodes with resistors and capacitors to ground, branches between them with diodes and sources; `order` is the order of the
-    branches.
+    """Return nodes with resistors and capacitors to ground, branches between them with diodes and sources; `order` is the order
+    of the branches.
 
     All values differ.
     """
@@ -43,7 +43,7 @@ def circuit(rng, order=None):
 
 
 def clutches(rng, order=None):
-    """Masses in a row at rest, each driven, with dry friction between neighbours and to ground."""
+    """Return masses in a row at rest, each driven, with dry friction between neighbours and to ground."""
     count = int(rng.integers(2, 4))
     masses, drives = rng.uniform(0.5, 3.0, count), rng.normal(size=count) * 2.0
     pairs = [(k, k + 1, rng.uniform(0.2, 1.5)) for k in range(count - 1)] + [(0, None, rng.uniform(0.2, 1.5))]
@@ -61,7 +61,7 @@ def clutches(rng, order=None):
 
 
 def consistent(compiled):
-    """All modes at the start, by name of the automaton, in which no guard is positive or about to become so."""
+    """Return all modes at the start, by name of the automaton, in which no guard is positive or about to become so."""
     bound = Bound(compiled.program, compiled.parameters())
     x, _ = compiled.initial()
     edges, found = compiled.program.transitions, []

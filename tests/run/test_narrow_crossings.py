@@ -38,7 +38,7 @@ STEP = DenseOutput(along, nearly, guard_values, None)
 
 
 def first_rise(roots, start=None, depth=None):
-    """The first zero found of the polynomial p with these roots, negative at the start; 2 if none is found.
+    """Return the first zero found of the polynomial p with these roots, negative at the start; 2 if none is found.
 
     With a `depth`, to which p falls, the guard is exp(p) - 1.
     """

@@ -12,7 +12,7 @@ def root(p):
 
 
 def orifices(*valve, **options):
-    """Orifice in series with a valve of conductance a under 4 Pa, beside a tank that fills at 1 m3/s.
+    """Return an orifice in series with a valve of conductance a under 4 Pa, beside a tank that fills at 1 m3/s.
 
     The pressure between orifice and valve is 4 / (1 + a^2).
     """
@@ -35,7 +35,7 @@ def test_an_orifice_and_a_valve_that_is_nearly_shut():
 
 
 def shut_at_an_event(left):
-    """Valve that closes to a conductance `left` when the tank holds 0.505 m3."""
+    """Return a valve that closes to a conductance `left` when the tank holds 0.505 m3."""
     switch = Automaton("switch", ("open", "shut"), "open", (Transition("open", "shut", lambda q: q - 0.505, "store.q"),))
     law = by_mode("switch", {"open": 1.0, "shut": left})
     return orifices(flow=lambda p, a: a * root(p), parameters={"a": law}).add_automaton(switch)

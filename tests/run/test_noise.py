@@ -55,7 +55,7 @@ def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
 
 
 def flying(inertia, speed):
-    """A body in flight: no force turns its momentum, and x * (y / m) - y * (x / m) is a torque of rounding alone.
+    """Return a body in flight: no force turns its momentum, and x * (y / m) - y * (x / m) is a torque of rounding error alone.
 
     States: spin, and momentum along and across the flight, in axes that rotate with the spin.
     """
@@ -156,7 +156,7 @@ def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_we
 
 
 def coupled(matrix):
-    """Couplings from the Jacobian (n, n)."""
+    """Return couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
@@ -172,7 +172,8 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
 
 
 def test_couplings_of_any_size_give_rates():
-    """Rounding residues instead of zeros, squared and cubed, and values near a pole: no product of them may decide anything."""
+    """Rounding residues instead of zeros, squared and cubed, and values near a pole: no product of these may affect the
+    result."""
     random = np.random.default_rng(1)
     for largest in (90.0, 190.0, 307.0):
         for _ in range(20):

@@ -41,7 +41,7 @@ def compiled(request: pytest.FixtureRequest) -> Compiled:
 
 
 def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Result]:
-    """The same run twice: as it is, and with every value computed separately."""
+    """Return the same run twice: as it is, and with every value computed separately."""
     whole, single = (compiled.simulate(0.2, samples=0.04, progress=False) for _ in range(2))
     assert whole._outputs.all.shape == (len(whole.t), compiled.program.outputs.n_out)
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)

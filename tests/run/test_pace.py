@@ -47,7 +47,7 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monkeypatch):
-    """One of several runs of a thousand steps is interrupted; runs that pause as often have the bits of runs that do not
+    """One of several runs of a thousand steps is interrupted; runs that pause as often are bit-identical to runs that do not
     pause."""
     p, x = points(6)
     expected = prepare(oscillator(), 300.0, samples=[300.0], progress=False).run_many(p, x, [], threads=1, lanes=lanes)
@@ -73,7 +73,7 @@ def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monke
 
 
 def taken(pieces, seconds, clock):
-    """Numbers of runs in successive pieces, if each run takes `seconds`."""
+    """Return the numbers of runs in successive pieces, if each run takes `seconds`."""
     found = []
     for piece in pieces:
         found.append(piece.stop - piece.start)

@@ -35,7 +35,7 @@ HALF, GRAVITY, CRITICAL = 0.5, 9.81, np.arctan(2.0)
 
 
 def rod_graph(dimension=1, push=0.0):
-    """A uniform rod of 1 kg with its lower end on a floor, in a vertical plane; `dimension` 2 makes the floor a plane."""
+    """Return a uniform rod of 1 kg with its lower end on a floor, in a vertical plane; `dimension` 2 makes the floor a plane."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     vx, vy = J1("vx", domain="translation"), J1("vy", domain="translation")
     graph.connect(Se("push", lambda t: push * t, signals=["time"]), vx).connect(vx, I("mx", 1.0)).connect(

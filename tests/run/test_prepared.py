@@ -47,7 +47,7 @@ def fails(**options):
 
 
 def leg_by_leg(made, x, p, m, t_end, **settings):
-    """A run by the loop in Python."""
+    """Return a run by the loop in Python."""
     prepared = prepare(made, t_end, **settings)
     checked = prepared.numbers(x, p, m)
     bound = Bound(made, checked.p, checked.t_start, checked.span)
@@ -148,7 +148,7 @@ def test_events_are_had_in_threads():
 
 
 def test_failures_doubts_and_refusals_come_back_by_run():
-    """A state grows beyond all bounds, powers do not fit the energy, or a parameter is NaN."""
+    """A state grows beyond all bounds, powers are inconsistent with the energy, or a parameter is NaN."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2]])
     with warnings.catch_warnings():
@@ -216,7 +216,7 @@ def test_refusals():
 
 
 def pushed():
-    """A mass on a spring under a force."""
+    """Return a mass on a spring under a force."""
     graph, velocity = Graph("pushed"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))

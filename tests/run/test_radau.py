@@ -1,4 +1,5 @@
-"""Radau IIA: coefficients, observed orders, stiff problems, powers, events, clocks, linear algebra, growing modes, bits."""
+"""Radau IIA: coefficients, observed orders, stiff problems, powers, events, clocks, linear algebra, growing modes, bit-identical
+results."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ run = functools.partial(simulate, method="radau5", progress=False)
 
 
 def matrix() -> np.ndarray:
-    """The Runge-Kutta matrix of the collocation method with these nodes."""
+    """Return the Runge-Kutta matrix of the collocation method with these nodes."""
     rows = quadrature.along(radau.NODES)
     return np.array([[sum(term * node ** (k + 1) for k, term in enumerate(row)) for row in rows] for node in radau.NODES])
 
@@ -102,7 +103,7 @@ def test_prothero_and_robinson():
 
 
 def two_oscillators(fast: float) -> Any:
-    """A slow oscillator and a fast one of nearly no amplitude, both undamped."""
+    """Return a slow oscillator and a fast one of nearly no amplitude, both undamped."""
     return program(lambda t, x, p, m: [x[1], -x[0], x[3], -p[0] * x[2]], (4, 1, 0)), [1.0, 0.0, 1e-14, 0.0], [fast**2]
 
 

@@ -21,7 +21,7 @@ from tests.twin_runs import compared
 
 
 def rubbing():
-    """A block that a sine force drives back and forth: it sticks and slips."""
+    """Return a block that a sine force drives back and forth: it sticks and slips."""
     graph, v = Graph("rubbing"), J1("v", domain="translation")
     graph.add(signals.sine("drag", amplitude=2.0, omega=3.0))
     graph.connect(Se("load", lambda u: u, signals=["drag.y"]), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0))
@@ -29,13 +29,13 @@ def rubbing():
 
 
 def servo():
-    """A sampled controller of a mass, and a relay that fires between the ticks."""
+    """Return a sampled controller of a mass, and a relay that fires between the ticks."""
     relay = Automaton("relay", ("low", "high"), "low", (Transition("low", "high", lambda x: x - 0.137, ("place.x",)),))
     return pushed_by_clock(proportional(0.1), start=1.0, add_automaton=relay)
 
 
 def pulsed():
-    """A mass on a spring under a pulse and a wave."""
+    """Return a mass on a spring under a pulse and a wave."""
     graph, v = Graph("pulsed"), J1("v")
     graph.connect(Se("u", lambda a, b: a + b, signals=["p.y", "w.y"]), v).connect(v, I("m", 1.0))
     graph.connect(v, C("k", stiffness=4.0)).connect(v, R("d", 0.2))
@@ -44,14 +44,15 @@ def pulsed():
 
 
 def charging():
-    """A capacitor behind a nonlinear resistor: a nonlinear loop without events."""
+    """Return a capacitor behind a nonlinear resistor: a nonlinear loop without events."""
     graph, ring = Graph("charging"), J1("ring")
     graph.connect(Se("u", 2.0), ring).connect(ring, C("store", capacitance=0.5)).connect(ring, R("linear", 2.0))
     return graph.connect(ring, R("cubic", effort=lambda f: f**3 + 0.5 * f))
 
 
 def kicked():
-    """A mass on a spring that gets a kick whenever it passes its middle: a transition into the same state, not a bounce."""
+    """Return a mass on a spring that gets a kick whenever it passes its middle: a transition into the same state, not a
+    bounce."""
     graph, v = Graph("kicked"), J1("v", domain="translation")
     kick = Transition("on", "on", lambda q: q, ("k.q",), (("m.p", lambda p: 1.05 * p, ("m.p",)),), kind="kick")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=9.0, initial=1.0)).connect(v, R("d", 0.1))
@@ -59,7 +60,7 @@ def kicked():
 
 
 def falls(**options):
-    """A ball that bounces, p = (g, restitution), and ends the run at a ceiling."""
+    """Return a ball that bounces, p = (g, restitution), and ends the run at a ceiling."""
     return program(
         lambda t, x, p, m: [x[1], -p[0]],
         (2, 2, 1),
@@ -176,7 +177,7 @@ def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
 
 
 def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_one(alone):
-    """The account counts the losses of impacts; a power that fits no storage is still found."""
+    """The account counts the losses of impacts; a power that matches no storage is still found."""
 
     def leaking(**options):
         return program(
@@ -254,7 +255,7 @@ def test_too_many_events_are_told_as_in_single_runs(alone):
 def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
     """Stiff after an event: the work of the explicit method is kept, and counted once.
 
-    The implicit method continues with its own arrays, and the next run starts with fresh ones.
+    The implicit method continues with its own arrays, and the next run starts with fresh arrays.
     """
 
     def stiffening():

@@ -305,7 +305,7 @@ def test_layout_is_a_mapping():
 
 
 def peaked(formula):
-    """An output that is a formula of time, sampled 20 times a turn."""
+    """Return an output that is a formula of time, sampled 20 times a turn."""
     made = program(lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)})
     return simulate(made, [0.0], [], [], 3.0, samples=np.arange(0.0, 3.0, 2.0 * np.pi / 20.0)).peak("y")
 

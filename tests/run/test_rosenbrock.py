@@ -23,8 +23,8 @@ run = functools.partial(simulate, method="rodas5p", progress=False)
 
 
 def in_products() -> dict[str, np.ndarray]:
-    """Coefficients in the form of the order conditions: k_i = h f(y + sum alpha_ij k_j) + h J sum gamma_ij k_j, beta = alpha +
-    gamma."""
+    """Return coefficients in the form of the order conditions: k_i = h f(y + sum alpha_ij k_j) + h J sum gamma_ij k_j, beta =
+    alpha + gamma."""
     count = coefficients.STAGES
     a, c = np.zeros((count, count)), np.zeros((count, count))
     rows = [*coefficients.A, (*coefficients.A[-1], 1.0), (*coefficients.A[-1], 1.0, 1.0)]
@@ -38,7 +38,8 @@ def in_products() -> dict[str, np.ndarray]:
 
 
 def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """Largest residual of the order conditions (Hairer and Wanner, IV.7): one branch takes beta, several take alpha."""
+    """Return the largest residual of the order conditions (Hairer and Wanner, IV.7): one branch takes beta, several take
+    alpha."""
     method = in_products()
     return most_missed(b, method["beta"], method["alpha"], order, theta)
 
@@ -108,7 +109,7 @@ def driven() -> Any:
 
 
 def with_steps(made: Any, start: list[float], h: float, samples: Any) -> Any:
-    """A run in steps of length h, which the tolerance permits."""
+    """Run with a step size h that the tolerance permits."""
     found = run(made, start, [], [], 2.0, rtol=1e-1, atol=1e6, max_step=h, samples=samples)
     assert found.statistics.rejected == 0
     return found
@@ -124,7 +125,7 @@ def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
         at_end, inside = np.abs(found.x - exact.x)[-1].max(), np.abs(found.x - exact.x).max()
         errors.append([at_end, inside, np.abs(found.integrals - exact.integrals)[-1].max()])
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
-    # The first steps are shorter; halving the rest after them does not divide the error exactly.
+    # The first steps are shorter; halving the remaining steps does not divide the error exactly.
     assert np.all(orders[:, 0] > 4.6) and np.all(orders[:, 2] > 4.6)
     assert np.all(orders[:, 1] > 3.8)
 
@@ -276,7 +277,7 @@ def test_stiff_contact_opens_and_closes():
 
 
 def rectifier() -> Graph:
-    """A sine voltage through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load: stiff."""
+    """Return a sine voltage through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load: stiff."""
     from bondgraph import Diode
 
     graph, line, node = Graph("rectifier"), J1("line"), J0("node")

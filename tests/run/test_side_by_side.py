@@ -1,4 +1,4 @@
-"""Runs in the vector lanes of the processor have the bits of single runs, and do not disturb one another.
+"""Runs in the vector lanes of the processor are bit-identical to single runs, and do not disturb one another.
 
 One thread starts with lanes; several threads first measure the duration of a single run.
 """
@@ -33,7 +33,7 @@ def assert_same(found, expected):
 
 
 def forced(**options):
-    """An oscillator driven by functions of time, with operations of all kinds."""
+    """Return an oscillator driven by functions of time, with operations of all kinds."""
     return program(
         lambda t, x, p, m: [
             x[1],
@@ -52,7 +52,7 @@ def forced(**options):
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("samples", [[2.0], 0.01, [0.0, 0.3, 0.3001, 1.9]])
 def test_lanes_have_the_bits_of_runs_alone(lanes, samples):
-    """A number of runs that the lanes do not divide, with different step lengths; with many samples and with few."""
+    """A number of runs that the lanes do not divide, with different step sizes; with many samples and with few."""
     random = np.random.default_rng(4)
     x, p = random.normal(size=(19, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (19, 2))
     prepared = prepare(oscillator(), 2.0, samples=samples, t_start=0.7 if samples == 0.01 else 0.0, progress=False)
@@ -219,8 +219,8 @@ def test_a_delta_robot_in_every_lane_another():
 
 
 def test_more_states_than_rows_of_derivatives_have_columns():
-    """The derivatives of a chain are computed in groups, for all lanes at once; at the start, slopes are infinite for masses at
-    rest."""
+    """The derivatives of a chain are computed in groups, for all lanes simultaneously; at the start, slopes are infinite for
+    masses at rest."""
     graph, before = Graph("chain"), None
     for k in range(20):
         velocity = J1(f"v{k}")

@@ -19,7 +19,7 @@ MOMENT = 0.1
 
 @cache
 def crank(rate: float = 3.0, extra: bool = False) -> Compiled:
-    """Massless crank and rod of 1 m each; at every dead centre the slider stands still on the axis of the crank."""
+    """Return a massless crank and rod of 1 m each; at every dead centre the slider stands still on the axis of the crank."""
     bars = [
         Link(name, joints.revolute(Z, (k, 0, 0)), BodyInertia(1.0, (MOMENT,) * 3, (k + 0.5, 0, 0)))
         for k, name in enumerate(("crank", "rod"))
@@ -54,7 +54,8 @@ def turned(rate, t):
 
 @pytest.mark.parametrize("rate", [3.0, 3e-4, 3e3])
 def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
-    """It stays on its branch to 1e-6 through ten dead centres, in any unit of time; by default the run ends at the first."""
+    """The crank stays on its branch to 1e-6 through ten dead centres, in any unit of time; by default the run ends at the
+    first."""
     t_end = 30.0 / rate
     result = crank(rate).simulate(t_end, samples=t_end / 300, singular="keep", progress=False)
     assert result.ok and len(result.t) == 301 and result.t[-1] == t_end

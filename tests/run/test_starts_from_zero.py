@@ -30,7 +30,7 @@ def ladder(sections: int, start: float) -> Graph:
 
 
 def by_complementarity(sections: int, end: float) -> np.ndarray:
-    """Charges at the end, if an ideal diode with a resistance passes max(0, v) / r."""
+    """Return charges at the end, if an ideal diode with a resistance passes max(0, v) / r."""
     capacitance = CAPACITANCE * (1.0 + 0.1 * (np.arange(sections) % 3))
 
     def rates(t: float, q: np.ndarray) -> np.ndarray:
@@ -69,7 +69,7 @@ def spreading(stores: int, method: str) -> Result:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_what_is_hardly_a_number_costs_no_steps(method: str) -> None:
-    """The squared ratio of error to size once overflowed, which shortened the steps or ended the run at once."""
+    """The squared ratio of error to size once overflowed, which shortened the steps or immediately ended the run."""
     near, far = (spreading(stores, method) for stores in (3, 10))
     assert near.ok
     assert far.ok

@@ -1,4 +1,4 @@
-"""Zero stays zero: states that nothing moves, and guards and currents that are only the rounding of their sums.
+"""Zero stays zero: states that nothing moves, and guards and currents that are only the rounding errors of their sums.
 
 In any unit, order, naming or arrow direction, zeros fire nothing, cost nothing and end no run; small but real values count.
 """
@@ -264,7 +264,7 @@ def test_masses_at_rest_under_forces_that_cancel_stay_there():
 
 
 def test_a_run_in_which_nothing_happens_is_not_in_doubt():
-    """No energy is in play, and powers are rounding."""
+    """No energy is exchanged, and powers are rounding error."""
     parts = [
         ("V", "V", 1, 0, lambda t: 0.01109847526449765 * sin(3.3703807693457986 * t + 1.1382258101936322)),
         ("L", "L1", 2, 1, 0.31036338182457907),

@@ -1,4 +1,4 @@
-"""The integration loop has one text, which CPython and machine code run to the same bits."""
+"""The integration loop has one source code, which CPython and machine code run with bit-identical results."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def in_cpython(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def numbers_at(address: int, count: int) -> np.ndarray:
-    """The array at an address."""
+    """Return the array at an address."""
     return np.frombuffer((ctypes.c_double * count).from_address(address)) if count else np.zeros(0)
 
 
 def ticking():
-    """A decay with a power, a kick at each tick, and rates with zero slope at the start."""
+    """Return a decay with a power, a kick at each tick, and rates with zero slope at the start."""
     tick = (0.07, 0.02, lambda t, x, p, m: [x[0], x[1] + 0.1 * x[0]])
     return program(
         lambda t, x, p, m: [x[1] - p[0] * x[0] * x[0] * x[0], -3.0 * x[0]],
@@ -79,17 +79,17 @@ def ticking():
 
 
 def noisy():
-    """A rate that is the difference of large numbers."""
+    """Return a rate that is the difference of large numbers."""
     return program(lambda t, x, p, m: [x[0] * 1e9 - x[0] * 1e9 - 1.0], (1, 0, 0))
 
 
 def growing():
-    """A solution that is infinite at time 1."""
+    """Return a solution that is infinite at time 1."""
     return program(lambda t, x, p, m: [x[0] * x[0]], (1, 0, 0))
 
 
 def van_der_pol():
-    """An oscillator whose steps are rejected near its turning points, with a power."""
+    """Return an oscillator whose steps are rejected near its turning points, with a power."""
     rates = lambda t, x, p, m: [x[1], p[0] * (1.0 - x[0] * x[0]) * x[1] - p[1] * x[0]]  # noqa: E731
     return program(rates, (2, 2, 0), powers=lambda t, x, p, m: [x[0] * x[1]], roles=("dissipated",))
 

@@ -57,7 +57,7 @@ def test_a_kink_and_too_many_operations_have_no_series() -> None:
 
 
 def swing(friction: float = 0.0) -> Graph:
-    """A pendulum of length 1 m and mass 1 kg, released at 2 rad."""
+    """Return a pendulum of length 1 m and mass 1 kg, released at 2 rad."""
     graph, turning = Graph("pendulum"), J1("v")
     graph.connect(turning, I("m", 1.0)).connect(turning, C("g", energy=lambda q: 9.81 * (1.0 - s.cos(q)), initial=2.0))
     return graph.connect(turning, R("r", friction)) if friction else graph

@@ -13,7 +13,7 @@ METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 
 def pushed(*blocks, force="control.y", mass=1.0, start=0.0, **more):
-    """A mass driven by a signal; `place.x` is its position."""
+    """Return a mass driven by a signal; `place.x` is its position."""
     graph, v = Graph("pushed"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=[force]), v).connect(v, I("m", mass, initial=start))
     graph.add(Block("place", [], inputs={"v": "m.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "v"}))

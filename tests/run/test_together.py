@@ -20,7 +20,7 @@ AT = 0.25
 
 
 def colliding(M, J, order=None):
-    """Masses M (n,) with gaps whose rates are J (c, n) v, each with its own automaton, written in `order`."""
+    """Return masses M (n,) with gaps whose rates are J (c, n) v, each with its own automaton, written in `order`."""
     graph, nodes = Graph("colliding"), [J1(f"v{k}", domain="translation") for k in range(len(M))]
     for k, node in enumerate(nodes):
         graph.connect(Se(f"force{k}", 0.0), node).connect(node, I(f"m{k}", M[k]))
@@ -48,7 +48,7 @@ def velocities(run, M):
 
 
 def enumerated(G, q):
-    """All L >= 0 with G L + q >= 0 and one of the two zero for each contact, by trying every set of pushing contacts."""
+    """Return all L >= 0 with G L + q >= 0 and one of the two zero for each contact, by trying every set of pushing contacts."""
     found, n = [], len(q)
     for size in range(n + 1):
         for push in map(list, itertools.combinations(range(n), size)):
@@ -60,7 +60,7 @@ def enumerated(G, q):
 
 
 def after(M, J, v, e, touching):
-    """Velocities after all touching bodies have collided, repeatedly while any still approach."""
+    """Return velocities after all touching bodies have collided, repeatedly while any still approach."""
     v = v.copy()
     for _ in range(100):
         g = J @ v
@@ -120,7 +120,7 @@ def test_bodies_that_meet_at_one_time(seed):
 
 
 def chain(count):
-    """Balls in a row; each gap opens with the velocity of its second ball relative to the first."""
+    """Return balls in a row; each gap opens with the velocity of its second ball relative to the first."""
     J = np.zeros((count - 1, count))
     for i in range(count - 1):
         J[i, i : i + 2] = -1.0, 1.0
@@ -143,7 +143,7 @@ def cradle(count):
     ],
 )
 def test_cradles(count, how, expected, gap):
-    """One ball hits a row of others at rest that touch, or nearly: rounding of their gaps decides nothing."""
+    """One ball hits a row of others at rest that touch, or nearly: rounding errors of their gaps have no effect."""
     M, v = np.ones(count), np.eye(count)[0]
     given = start(M, v, [0.1, *[gap] * (count - 2)]) | {}
     run = cradle(count).simulate(
@@ -179,7 +179,7 @@ def test_the_order_of_writing_decides_nothing():
 
 
 def rod(order=(1, -1), mass=2.0, inertia=0.3, half=0.5, offset=0.0):
-    """A rod over supports at its two ends, with the centre of mass `offset` to the right of the middle."""
+    """Return a rod over supports at its two ends, with the centre of mass `offset` to the right of the middle."""
     graph, v, w = Graph("rod"), J1("v", domain="translation"), J1("w", domain="rotation")
     graph.connect(Se("weight", -9.81 * mass), v).connect(v, I("m", mass)).connect(w, I("J", inertia))
     for side in order:
@@ -203,7 +203,7 @@ def symmetric():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.01, 0.5, 0.9])
 def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
-    """It bounces and rests like a ball, without rotation."""
+    """The rod bounces and comes to rest like a ball, without rotation."""
     fall = np.sqrt(0.4 / 9.81)
     end = fall * (1.0 + restitution) / (1.0 - restitution)
     given = {"left.restitution": restitution, "right.restitution": restitution}
@@ -219,7 +219,7 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
-    """Both supports at once: the velocities of both ends reverse, for any centre of mass and any order."""
+    """Both supports simultaneously: the velocities of both ends reverse, for any centre of mass and any order."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.simultaneous) == 2
@@ -265,7 +265,7 @@ def test_unknown_ways_are_refused(symmetric):
 
 @functools.cache
 def column():
-    """Two balls one above the other over a floor, under gravity."""
+    """Return two balls one above the other over a floor, under gravity."""
     graph, nodes = Graph("column"), [J1(f"v{k}", domain="translation") for k in range(2)]
     for k, node in enumerate(nodes):
         below = node if k == 0 else J0("gap", domain="translation")

@@ -17,7 +17,7 @@ LINKS = 12
 
 
 def chain(**options):
-    """Masses and springs, kicked at one end: far masses grow like t^24 from exact zero."""
+    """Return masses and springs, kicked at one end: far masses grow like t^24 from exact zero."""
 
     def rates(t, x, p, m):
         q, v = [*x[:LINKS], 0.0], x[LINKS:]
@@ -28,13 +28,13 @@ def chain(**options):
 
 
 def held(**options):
-    """A weight whose supporting force a controller sets at each tick; the controller's state is the force."""
+    """Return a weight whose supporting force a controller sets at each tick; the controller's state is the force."""
     control = (0.05, 0.0, lambda t, x, p, m: [x[0], x[1], -p[0] * (x[0] - 1.0) - p[1] * x[1]])
     return program(lambda t, x, p, m: [x[1], x[2], 0.0], (3, 2, 0), ticks=[control], **options)
 
 
 def forced(**options):
-    """Two poles at rest, one of them fast, and a source that is zero at the start."""
+    """Return two poles at rest, one of them fast, and a source that is zero at the start."""
     return program(
         lambda t, x, p, m: [p[0] * (s.sin(t) - x[0]), p[1] * (x[0] - x[1])],
         (2, 2, 0),
@@ -79,7 +79,7 @@ def units(name: str, kind: str) -> tuple[float, ...] | None:
 
 @functools.cache
 def run(name, kind, method, rtol=1e-8):
-    """The run in other units, with its states converted back."""
+    """Return the run in other units, with its states converted back."""
     make, start, p, m, t_end = (CASES | STIFF)[name]
     scales = units(name, kind)
     factors = np.ones(len(start)) if scales is None else np.array(scales)
@@ -112,7 +112,7 @@ def test_states_in_any_units_take_nearly_the_same_steps(name, method):
 
 
 def ringing(farad, henry, ohm, second):
-    """A tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm, in the given units (each in SI)."""
+    """Return a tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm, in the given units (each in SI)."""
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))

@@ -49,15 +49,15 @@ def test_tiny_states_that_matter_keep_their_digits():
 
 
 def couplings(matrix):
-    """Couplings from the Jacobian (n, n)."""
+    """Return couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
 
 
 def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A line of states with neighbour couplings `rate` and weak couplings between all others; also their units, random powers of
-    two."""
+    """Return a line of states with neighbour couplings `rate` and weak couplings between all others; also their units, random
+    powers of two."""
     units = 2.0 ** random.integers(-30, 31, n)
     beside = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     matrix = np.where(beside == 1, rate, np.where(beside > 1, weak * 10.0 ** random.uniform(-40.0, 0.0, (n, n)), 0.0))
@@ -73,7 +73,7 @@ def test_weak_couplings_beside_strong_ones_do_not_decide_the_fastest_rates(weak)
 
 
 def scales_of(matrix, start):
-    """Scales that balance the strong cycles first, computed in CPython."""
+    """Return scales that balance the strong cycles first, computed in CPython."""
     found = couplings(matrix)
     structure, n = found.structure, len(matrix)
     graph = SimpleNamespace(rows=structure.rows, columns=structure.columns, inner=structure.inner)
@@ -94,7 +94,7 @@ def test_scales_that_balance_strong_cycles_change_with_the_units_to_the_last_bit
 
 
 def strongest_mean(flows):
-    """Largest geometric mean of the couplings along a cycle, by Karp's maximum mean cycle theorem."""
+    """Return the largest geometric mean of the couplings along a cycle, by Karp's maximum mean cycle theorem."""
     n, logs = len(flows), np.full(flows.shape, -np.inf)
     np.log(flows, out=logs, where=flows > 0.0)
     walks = [np.zeros(n)]

@@ -13,7 +13,7 @@ from tests.inner.tracing import trace
 
 
 def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph:
-    """Masses in a row from a wall, each connected to its predecessor by a spring and a damper."""
+    """Return masses in a row from a wall, each connected to its predecessor by a spring and a damper."""
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
@@ -36,7 +36,7 @@ def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph
 
 
 def bouncing(count: int) -> Graph:
-    """Masses that fall on springs, each with a contact that opens and closes, and absorbs a tenth of the momentum."""
+    """Return masses that fall on springs, each with a contact that opens and closes, and absorbs a tenth of the momentum."""
     graph = Graph("bouncing")
     for i in range(count):
         name, fall, touch = f"contact{i}", J1(f"v{i}"), X1(f"x{i}", automaton=f"contact{i}", active=["on"])
@@ -59,7 +59,7 @@ def blocks(system: System) -> tuple[np.ndarray, np.ndarray]:
 
 
 def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndarray:
-    """A dense matrix from compressed columns."""
+    """Return a dense matrix from compressed columns."""
     indptr, indices = pattern
     full = np.zeros((len(indptr) - 1, len(indptr) - 1))
     full[indices, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))] = values
@@ -67,7 +67,7 @@ def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndar
 
 
 def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kernel], tuple[np.ndarray, np.ndarray]]:
-    """Kernels by schedules, and the pattern of their Jacobian."""
+    """Return the kernels by schedules, and the pattern of their Jacobian."""
     made, _, differentiate = scheduled(system)
     jacobian, pattern = differentiate()
     own = {} if jacobian is None else {"jacobian": jacobian_in_loops(jacobian, machine_code)}

@@ -19,7 +19,7 @@ from tests.schedule.graphs import chain
 
 
 def mixed(sections: int, seed: int = 0) -> Graph:
-    """A chain with two-ports, formulas, symbols and random arrows."""
+    """Return a chain with two-ports, formulas, symbols and random arrows."""
     rng = np.random.default_rng(seed)
     graph, before = Graph("mixed"), None
 

@@ -22,7 +22,7 @@ from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, 
 
 
 def explicit(seed: int) -> System | None:
-    """Equations of a random graph; None if it has none, or if they are implicit."""
+    """Return the equations of a random graph; None if it has none, or if they are implicit."""
     try:
         system = equations(random_graph(np.random.default_rng(seed)).freeze())
     except ModelError:
@@ -62,7 +62,7 @@ def test_many_switches_equal_straight_line_code(machine_code: bool) -> None:
 
 
 def crossed(count: int) -> Graph:
-    """Masses in a row; springs and dampers are added from the other end."""
+    """Return masses in a row; springs and dampers are added from the other end."""
     graph, speeds = Graph("crossed"), [J1(f"v{i}") for i in range(count)]
     for i, speed in enumerate(speeds):
         graph.connect(speed, I(f"m{i}", 1.0 + 0.01 * (i % 7), initial=0.1 * (i % 3)))
@@ -111,7 +111,7 @@ def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
 
 
 def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bits are also those of the reference, because nothing is fused."""
+    """The results also equal those of the reference bit for bit, because nothing is fused."""
     for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
         reference = compile_model(make(), backend="numpy")
         x, m = reference.initial()

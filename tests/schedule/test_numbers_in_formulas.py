@@ -11,7 +11,8 @@ SECTIONS = 150
 
 
 def driven(sections):
-    """A chain of masses, each with a time-dependent force and a nonlinear damper whose formulas close over different numbers."""
+    """Return a chain of masses, each with a time-dependent force and a nonlinear damper whose formulas close over different
+    numbers."""
     graph, before = Graph("driven"), None
     for i in range(sections):
         mass, node, joint, w = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}"), 1.0 + 0.013 * i
@@ -25,7 +26,7 @@ def driven(sections):
 
 
 def by_hand(sections, t, p, q):
-    """Rates of momenta and elongations, (sections,) each, from the equations of the chain."""
+    """Return the rates of momenta and elongations, (sections,) each, from the equations of the chain."""
     w = 1.0 + 0.013 * np.arange(sections)
     stretch = np.concatenate([[0.0], p[:-1]]) - p  # mass 1 kg
     force = 100.0 * q + 0.5 * np.tanh(w * stretch)
@@ -33,7 +34,7 @@ def by_hand(sections, t, p, q):
 
 
 def rates_of(compiled, t, p, q):
-    """The same rates, from a compiled chain."""
+    """Return the same rates, from a compiled chain."""
     x, m = compiled.initial()
     layout = compiled.program.layout
     places = [[layout[f"{name}{i}.{state}"].start for i in range(len(p))] for name, state in (("m", "p"), ("k", "q"))]

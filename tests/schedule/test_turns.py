@@ -39,7 +39,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kind(rng: np.random.Generator, ins: int, outs: int) -> Kind:
-    """A kernel with sums of products of all inputs as results, scaled to the size of the inputs."""
+    """Return a kernel with sums of products of all inputs as results, scaled to the size of the inputs."""
     tape = Tape()
     given = tape.inputs("v", ins)
     found = []
@@ -58,7 +58,7 @@ def places(access: Access, count: int) -> set[int]:
 
 
 def random_schedule(seed: int) -> Schedule:
-    """Loops over consecutive places, most of them close to places that earlier loops have written."""
+    """Return loops over consecutive positions, most of them close to positions that earlier loops have written."""
     rng = np.random.default_rng(seed)
     size, loops = 300, []
     homes = [("x", 0, 1)]
@@ -76,7 +76,7 @@ def random_schedule(seed: int) -> Schedule:
             continue
         loops.append(KernelLoop(kind(rng, len(ins), len(outs)), count, parallel, tuple(ins), tuple(outs)))
         homes += [(a.block, a.start, a.stride) for a in outs if count > 1]
-    # only a part of the workspace is read at the end; the rest need not be stored
+    # only a part of the workspace is read at the end; the remainder need not be stored
     read = [
         KernelLoop(kind(rng, 1, 1), 1, True, (Access("w", int(rng.integers(size)), 0),), (Access("out", size + k, 0),))
         for k in range(6)

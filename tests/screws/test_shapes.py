@@ -362,7 +362,8 @@ def test_shapes_that_are_none(make, code):
 
 
 def test_a_hull_in_a_plane_is_convex_and_holds_every_point():
-    """Its corners turn left, all points lie left of its edges; points on an edge, doubled ones and lines are no trouble."""
+    """The hull's corners turn left, and all points lie left of its edges; points on an edge, repeated points and lines are
+    handled."""
     rng = np.random.default_rng(3)
     for points in (rng.normal(size=(60, 2)), rng.integers(0, 4, size=(40, 2)), [(0, 0), (2, 2), (1, 1)], [(3, 4)] * 3):
         points = np.array(points, dtype=float)

@@ -1,4 +1,5 @@
-"""Surfaces with an edge, a tip or a step have no tangent plane there, and are refused; round ones are accepted, however sharp."""
+"""Surfaces with an edge, a tip or a step have no tangent plane there, and are refused; rounded surfaces are accepted, however
+sharp."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_comparator_with_a_number_and_with_a_signal() -> None:
     ],
 )
 def test_a_number_is_no_condition(formula: Callable[[Any], Any]) -> None:
-    """It used to mean "not zero"; the error names the element with the formula."""
+    """A number as a condition used to mean "not zero"; the error names the element with the formula."""
     with pytest.raises(ModelError, match=r'(?s)E129.*block "own".*(comparison|bitwise_and|invert)'):
         compiled(Block("own", [("y", formula, ["u"])], inputs={"u": "time"}))
 

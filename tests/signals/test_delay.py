@@ -52,7 +52,7 @@ def test_a_history_that_is_a_function_of_the_time(method):
 
 
 def test_a_history_has_the_date_of_the_run():
-    """This also holds for a history with a kink."""
+    """A history is a function of the run's time, also with a kink."""
     model = compiled(signals.sine("u"), signals.delay("d", "u.y", 1.0, initial=lambda t: abs(t - 999.7)))
     run = model.simulate(1003.0, t_start=1000.0, samples=0.125)
     before = run.t <= 1001.0

@@ -46,7 +46,7 @@ STARTS = [(2.0, "low", 1.0), (-2.0, "high", 0.0), (0.0, "low", 0.0), (0.0, "high
 @pytest.mark.parametrize("slope", [-0.5, 0.0, 0.5])
 @pytest.mark.parametrize(("level", "initial", "expected"), STARTS)
 def test_a_relay_starts_where_its_input_says_or_in_its_initial_state(level, initial, expected, slope):
-    """This also holds if the input moves back from there."""
+    """The relay starts as its input or its initial state requires, even if the input moves later."""
     relay = signals.hysteresis("h", "u.y", -1.0, 1.0, initial=initial)
     assert run_of(signals.ramp("u", slope, offset=level), relay, until=1.0)["h.y"][-1] == expected
 
@@ -84,7 +84,8 @@ def test_pulses_begin_where_a_duty_leaves_zero(duty):
 
 
 def test_full_pulses_have_no_edge_between_them():
-    """This also holds where a period is not a binary fraction, so that an end and the next start differ by rounding."""
+    """Full pulses have no edge between them even where a period is not a binary fraction, so that an end and the next start
+    differ by rounding."""
     run = run_of(signals.step("d", before=1.0), signals.pwm("p", "d.y", 0.1), until=5.0)
     assert [event.kind for event in run.events] == ["p rises"] and run["p.y"][-1] == 1.0
 
@@ -201,8 +202,8 @@ def test_the_advice_on_random_formulas_holds():
 
 
 def test_a_rate_limiter_follows_steps_and_ramps():
-    """It rises to 1 at 0.5/s from 1 s, and falls at 2/s from 4 s; it follows a ramp of 1/s at 0.5/s until the ramp ends at 2 s
-    with 2.0."""
+    """The output rises to 1 at 0.5/s from 1 s, and falls at 2/s from 4 s; it follows a ramp of 1/s at 0.5/s until the ramp ends
+    at 2 s with 2.0."""
     pulse = signals.pulse("u", 1.0, 3.0)
     run = run_of(pulse, signals.rate_limiter("l", "u.y", -2.0, 0.5), until=6.0, samples=0.01)
     expected = np.clip(0.5 * (run.t - 1.0), 0.0, 1.0) - np.clip(2.0 * (run.t - 4.0), 0.0, 1.0)
@@ -218,7 +219,7 @@ def test_a_rate_limiter_follows_steps_and_ramps():
 
 
 def test_a_rate_limiter_turns_back_where_a_step_overtakes_it():
-    """It has reached 0.5 when the goal falls from 1 to 0, and reverses immediately."""
+    """The output has reached 0.5 when the goal falls from 1 to 0, and reverses immediately."""
     run = run_of(signals.pulse("u", 1.0, 1.0), signals.rate_limiter("l", "u.y", -0.25, 0.5), until=5.0, samples=0.01)
     expected = np.where(run.t < 2.0, 0.5 * np.maximum(run.t - 1.0, 0.0), np.maximum(0.5 - 0.25 * (run.t - 2.0), 0.0))
     np.testing.assert_allclose(run["l.y"], expected, atol=1e-12)

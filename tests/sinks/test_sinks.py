@@ -26,7 +26,7 @@ KEEP = ["spring.q", "mass.flow", "frame.q"]
 
 
 def model() -> Graph:
-    """A driven oscillator beside a spring in three directions."""
+    """Return a driven oscillator beside a spring in three directions."""
     graph, v, w = Graph("driven"), J1("v"), J1("w", dimension=3)
     graph.connect(Se("push", lambda t: s.sin(3.0 * t), signals=["time"]), v).connect(v, I("mass", mass=1.0, domain="translation"))
     graph.connect(v, C("spring", stiffness=4.0, initial=0.1, domain="translation"))
@@ -265,7 +265,7 @@ def test_names_that_no_folder_can_have(tmp_path, part):
 
 
 def emptied(part: str) -> Compiled:
-    """A capacitor of this name that runs empty."""
+    """Return a capacitor of this name that runs empty."""
     graph, v = Graph("m"), J1("v")
     return compile_model(graph.connect(v, C(part, capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0)), progress=False)
 

@@ -29,7 +29,7 @@ def test_facets_are_spread_evenly_and_cancel() -> None:
 
 
 def pulled(angle: float) -> Graph:
-    """A ball with large rotational inertia, pulled over the floor through a spring in a given direction."""
+    """Return a ball with large rotational inertia, pulled over the floor through a spring in a given direction."""
     graph = Graph("pulled")
     body = rigid_body(
         "ball", mass=1.0, inertia=(0.004,) * 3, surface=sphere(0.1), position=(0.0, 0.0, 0.1), gravity=(0, 0, -WEIGHT)

@@ -16,7 +16,7 @@ RADIUS, MU, SPEED, GRAVITY = 0.1, 0.5, 1.0, 9.81
 
 
 def ball(height: float = RADIUS, speed: float = SPEED, spin: float = 0.0) -> Graph:
-    """A ball of 1 kg and the floor, with the contact of curved bodies."""
+    """Return a ball of 1 kg and the floor, with the contact of curved bodies."""
     graph = Graph("ball")
     body = rigid_body(
         "ball",
@@ -63,7 +63,7 @@ class Balls:
 
 
 def balls(count: int, velocities: Sequence[float], height: float, gravity: float) -> Graph:
-    """Balls of 1 kg that touch, in a row along x."""
+    """Return balls of 1 kg that touch, in a row along x."""
     graph = Graph("balls")
     for k in range(count):
         body = rigid_body(
@@ -134,7 +134,7 @@ HALF_WIDTH, HALF_HEIGHT = 0.1, 0.3
 
 
 def rocking() -> Graph:
-    """A block of 1 kg, flat on the floor."""
+    """Return a block of 1 kg, flat on the floor."""
     graph = Graph("block")
     inertia = (HALF_WIDTH**2 + HALF_HEIGHT**2) / 3.0
     block = planar_body("block", mass=1.0, inertia=inertia, place=(0.0, HALF_HEIGHT, 0.0), gravity=GRAVITY)

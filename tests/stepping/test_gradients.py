@@ -21,7 +21,7 @@ def made(request: pytest.FixtureRequest) -> Stepper:
 
 
 def after(made: Stepper, count: int) -> StepResult:
-    """The step with index `count`."""
+    """Return the step with index `count`."""
     step = made.step(h=H)
     for _ in range(count):
         step = made.step(step, h=H)

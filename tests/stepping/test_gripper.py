@@ -27,7 +27,7 @@ def convex(graph: Graph) -> Stepper:
 
 
 def friction(result: Result) -> np.ndarray:
-    """Friction of both fingers on the disc, downwards: while they stick, only the sum is determined."""
+    """Return the friction of both fingers on the disc, downwards: while they stick, only the sum is determined."""
     return -(result["left finger.friction force"] + result["right finger.friction force"])
 
 

@@ -29,7 +29,7 @@ HALF = 0.5
 
 
 def tipped(angle: float, far: float | None = None) -> Graph:
-    """A box of 1 m and 1 kg, rotated about its lower right corner B, and optionally a finger at the distance `far` to the
+    """Return a box of 1 m and 1 kg, rotated about its lower right corner B, and optionally a finger at the distance `far` to the
     left."""
     graph = Graph("tipped")
     corner = (math.cos(angle) * HALF + math.sin(angle) * HALF, math.sin(angle) * HALF - math.cos(angle) * HALF)
@@ -68,7 +68,7 @@ def test_past_it_the_run_ends_and_says_how_it_falls(far: float | None) -> None:
 
 
 def test_a_far_face_would_hold_it_as_if_it_had_no_end() -> None:
-    """This is why `reach` is needed: extended to an infinite plane, the face of a finger 9 m away would stop the fall."""
+    """Without `reach`, the face of a finger 9 m away, extended to an infinite plane, would stop the fall."""
     result = run(tipped(-0.80, 9.0))
     assert result.ok and result["box.place"][1, 2] < -1.0
 

@@ -18,7 +18,7 @@ WORLD: dict[str, Any] = {"domain": "screw", "frame": "0"}
 
 
 def pulled(mass: float, law: Compliant | Rigid) -> Graph:
-    """A ball of weight 9.81 N, for any mass, pulled over the floor through a spring that keeps it from rolling."""
+    """Return a ball of weight 9.81 N, for any mass, pulled over the floor through a spring that keeps it from rolling."""
     graph = Graph("pulled")
     body = rigid_body(
         "ball",
@@ -41,7 +41,7 @@ def pulled(mass: float, law: Compliant | Rigid) -> Graph:
 
 
 def test_compliant_contacts_tend_to_rigid_ones() -> None:
-    """It slides once the spring has mu N, then lags behind the command by mu N / k, except in the damper's first step."""
+    """The ball slides once the spring has mu N, then lags behind the command by mu N / k, except in the damper's first step."""
     rigid = stepper(pulled(1.0, Rigid(MU))).simulate(T_END, step=0.01)
     assert rigid["ball.pose"][-1, 4] == pytest.approx(SPEED * T_END - MU * WEIGHT / STIFFNESS, abs=1e-9)
     off = []

@@ -16,7 +16,7 @@ from tests.inner.run import Result
 
 
 def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
-    """A block on a floor, which slides along x; `parts` act on x."""
+    """Return a block on a floor, which slides along x; `parts` act on x."""
     graph = Graph("block")
     x, z, floor = J1("x", domain="translation"), J1("z", domain="translation"), planar_contact("floor", friction=friction)
     graph.connect(x, I("along", mass)).connect(z, I("up", mass)).connect(Se("weight", -10.0 * mass), z)
@@ -27,14 +27,14 @@ def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
 
 
 def servo(graph: Graph, name: str, at: str, start: float, command: float, stiffness: float = 100.0) -> Graph:
-    """A commanded finger at place `start`, with its spring and its own inertia."""
+    """Return a commanded finger at place `start`, with its spring and its own inertia."""
     finger, shared = J1(at, domain="translation"), J0(f"{name} servo", domain="translation")
     graph.connect(Sf(f"{name} command", command), shared).connect(shared, finger)
     return graph.connect(shared, C(f"{name} spring", stiffness=stiffness)).connect(finger, I(f"{name} mass", 1.0))
 
 
 def crossing() -> Graph:
-    """A body between two walls that move into each other."""
+    """Return a body between two walls that move into each other."""
     graph, x = Graph("press"), J1("x", domain="translation")
     graph.connect(x, I("body", 1.0)).connect(x, C("mount", stiffness=10.0))
     for name, sign, speed in (("left wall", 1, 0.1), ("right wall", -1, -0.1)):

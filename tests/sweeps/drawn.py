@@ -14,5 +14,5 @@ def drawn(model, runs=40, **more):
 
 
 def content(runs):
-    """All contents of runs, to the last bit."""
+    """Return all contents of runs, to the last bit."""
     return {name: runs[name].tobytes() for name in ("run", *runs.names())}, runs.failures, runs.warnings

@@ -158,5 +158,5 @@ def test_settings_of_a_run_are_settings_of_a_sweep():
 
 
 def oscillator_of_inertia():
-    """The oscillator, whose "ball.inertia" varies."""
+    """Return the oscillator, whose "ball.inertia" varies."""
     return with_restitution()

@@ -72,7 +72,7 @@ def test_arrays_and_automata_are_varied_too(space, ball):
 
 
 def test_a_draw_follows_from_seed_run_and_name_alone(compiled):
-    """It does not depend on other names, their order, the number of runs or the selection of runs."""
+    """A draw does not depend on other names, their order, the number of runs or the selection of runs."""
     one = {"spring.stiffness": normal(50.0, 2.0)}
     more = {"damper.resistance": uniform(1.0, 5.0), "spring.q": stats.norm(0.1, 0.01), **one}
     few = everything(points_of(one, compiled, 5, seed=3))["spring.stiffness"]

@@ -9,7 +9,7 @@ from tests.inner.tape import Routine, Tape, TraceError, compressed_columns, diff
 
 
 def derivatives(formulas, points, n=3):
-    """Dense Jacobian of formulas of n arguments at a point."""
+    """Return the dense Jacobian of formulas of n arguments at a point."""
     tape = Tape()
     x = tape.inputs("x", n)
     sparse = jacobian([formula(*x) for formula in formulas], x)

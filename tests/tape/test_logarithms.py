@@ -21,14 +21,14 @@ def L(x: Any) -> Any:
 
 
 def operations(formula: Callable[..., Any]) -> list[int]:
-    """Codes of the steps of a formula of x (3,) and p (2,)."""
+    """Return the codes of the steps of a formula of x (3,) and p (2,)."""
     tape = Tape()
     output = formula(tape.inputs("x", 3), tape.inputs("p", 2))
     return [step[0] for step in listing(Routine("f", tape, (("x", 3), ("p", 2)), (output,))).steps]
 
 
 def value(routine: Routine, *blocks: Any) -> float:
-    """The value of a formula in NumPy, the reference."""
+    """Return the value of a formula in NumPy, the reference."""
     out = np.empty(1)
     interpreter(listing(routine))([np.array(block) for block in blocks], out)
     return float(out[0])

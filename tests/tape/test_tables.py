@@ -27,7 +27,7 @@ KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(rout
 
 
 def around(points: np.ndarray) -> np.ndarray:
-    """Numbers before, at, next to, between and after the points."""
+    """Return numbers before, at, next to, between and after the points."""
     beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
     return np.concatenate(
         [points, *beside, points[:-1] + 0.3 * np.diff(points), points[0] - [1.0, 1e300], points[-1] + [1.0, 1e300]]
@@ -148,7 +148,7 @@ def test_points_that_do_not_ascend_are_refused(points, message):
 
 
 def test_a_symbolic_table_compares_its_input_with_each_point_once():
-    """The text of an equation grows in proportion to the number of points, not quadratically."""
+    """The length of a printed equation grows in proportion to the number of points, not quadratically."""
     u, t = sympy.symbols("u t")
     lengths = []
     for count in (20, 80):
@@ -162,7 +162,7 @@ def test_a_symbolic_table_compares_its_input_with_each_point_once():
 
 
 def measured(count: int) -> Graph:
-    """A mass with friction under a force measured at `count` times."""
+    """Return a mass with friction under a force measured at `count` times."""
     graph, v, t = Graph("measured"), J1("v"), np.linspace(0.0, 20.0, count)
     graph.connect(Se("u", lambda y: y, signals=["data.y"]), v).connect(v, I("m", 1.0)).connect(v, R("r", 1.0))
     graph.add(signals.table("data", "time", t, np.sin(t)))

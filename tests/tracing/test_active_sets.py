@@ -71,7 +71,7 @@ def diode_star() -> Graph:
 
 
 def clutches() -> Graph:
-    """Two clutches in parallel, and a brake."""
+    """Return two clutches in parallel, and a brake."""
     links = [(0, 1), (0, 1), (1, None)]
     parts = [Friction(f"f{k}", limit, viscous=0.1 * k) for k, limit in enumerate((1.0, 0.4, 0.5))]
     return chained([1.0, 2.0], links, parts, [lambda t: 3.0 * t, 0.3])
@@ -116,7 +116,7 @@ def coil_in_series() -> Graph:
 
 
 def capacitor_side_by_side() -> Graph:
-    """Two diodes across the capacitor, and two in series across it, which constrain the same rate."""
+    """Return two diodes across the capacitor, and two in series across it, which constrain the same rate."""
     across = [diode(name, "a", "") for name in ("D1", "D2")]
     return network(supply(), ("a", "", [C("C", capacitance=0.3)]), *across, diode("D3", "a", "b"), diode("D4", "b", ""))
 
@@ -168,7 +168,7 @@ def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.Monke
 
 
 def test_circuits_too_many_to_list_share_by_least_norm() -> None:
-    """Three parallel clutches at each of four places, and two brakes: hundreds of circuits.
+    """Three parallel clutches at each of four positions, and two brakes: hundreds of circuits.
 
     A least-squares solution of the momentum balance gives the shares; a share is open exactly if the other holding elements have
     the same rank without it.

@@ -12,7 +12,7 @@ def speed(v):
 
 
 def cart(*edges):
-    """Cart under a force, with an automaton of the transitions (source, target, guard, signals)."""
+    """Return a cart under a force, with an automaton of the transitions (source, target, guard, signals)."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(Se("f", 2.0), v).connect(v, I("m", mass=1.0))
     transitions = tuple(Transition(*edge) for edge in edges)

@@ -9,7 +9,7 @@ from tests.inner.tracing import prescribing_sources
 
 
 def arm(*held: Element, spring: bool = False, ratio: float = 1.0) -> Graph:
-    """A commanded joint, driven rigidly or through a spring, and an element that holds it through a lever."""
+    """Return a commanded joint, driven rigidly or through a spring, and an element that holds it through a lever."""
     graph, joint, tip = Graph("arm"), J1("joint", domain="translation"), J1("tip", domain="translation")
     lever, command = TF("lever", ratio), Sf("command", 0.1)
     if spring:

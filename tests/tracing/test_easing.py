@@ -20,7 +20,7 @@ def clamp() -> Graph:
 
 
 def curved(graph: Graph, count: int) -> Graph:
-    """Inertias, each with a resistor used against its curve."""
+    """Return inertias, each with a resistor used against its curve."""
     for k in range(count):
         node = J1(f"node {k}")
         graph.connect(I(f"x{k}", 1.0, initial=1.0 + k), node).connect(node, R(f"r{k}", flow=lambda e: e**3 + e))
@@ -32,7 +32,7 @@ def system_of(graph: Graph) -> System:
 
 
 def test_loops_first_then_what_is_tied() -> None:
-    """Only after loops are solved can one see whether unknowns determine vanishing quantities."""
+    """Only after loops are solved is it known whether unknowns determine vanishing quantities."""
     system, found = system_of(curved(clamp(), 3)), []
     while isinstance(outcome := evaluate_system(context_of(system)), TraceObstacles):
         found.append(outcome)

@@ -32,7 +32,7 @@ def test_the_steps_of_every_routine_grow_as_the_model_does(build: Callable[[int]
 
 
 def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray, names: str) -> Graph:
-    """Masses (n,) on levers (n,) that connect them to their parents, written in some order."""
+    """Return masses (n,) on levers (n,) that connect them to their parents, written in some order."""
     graph, nodes = Graph("levers"), [J1(f"{names}{k}") for k in range(len(numbers))]
     for k in order:
         mass, ratio = numbers[k]

@@ -38,7 +38,7 @@ def rates(model: Compiled) -> np.ndarray:
 
 
 def pendulum(**constraint) -> Graph:
-    """A point mass on a rod, in Cartesian coordinates: the rod is h = (x . x - 1) / 2 = 0."""
+    """Return a point mass on a rod, in Cartesian coordinates: the rod is h = (x . x - 1) / 2 = 0."""
     graph, v = Graph("pendulum"), J1("v", dimension=2)
     graph.connect(v, I("m", 2.0, dimension=2)).connect(Se("weight", [0.0, -2.0 * 9.81]), v)
     place = {"x": StateSpec([1.0, 0.0])}
@@ -161,7 +161,7 @@ def test_a_run_that_ends_at_its_start_has_a_result() -> None:
 
 @pytest.mark.parametrize("k", [1.0, 1e-9, 300.0, 1e9])
 def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: float) -> None:
-    """Two linear C follow a curved one: at states of size 1, rounding of sinh(300 x) would swamp the two."""
+    """Two linear C follow a nonlinear C: at states of size 1, rounding error of sinh(300 x) would swamp both."""
     curve = C(
         "curve",
         output=lambda x: k * (exp(k * x) - exp(-k * x)) / 2,

@@ -86,13 +86,13 @@ class Masses:
             self.graph.connect(total, Constraint(f"k{held}", dimension=self.n, **constraint))
 
     def after(self, restitution: float = 0.0) -> np.ndarray:
-        """Velocities after the impulse, (masses, n)."""
+        """Return velocities after the impulse, (masses, n)."""
         inverse = np.diag(1.0 / self.M)
         gain = inverse @ self.J.T @ np.linalg.inv(self.J @ inverse @ self.J.T)
         return self.v - (1.0 + restitution) * gain @ (self.J @ self.v)
 
     def found(self, result: Result, at: int = -1) -> np.ndarray:
-        """Velocities in a run."""
+        """Return velocities in a run."""
         return np.array([np.atleast_1d(result[f"{name}.flow"][at]) for name in self.names])
 
     def energy(self, v: np.ndarray) -> float:
@@ -115,7 +115,7 @@ def test_constraints_that_begin_to_hold_project_the_momenta(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_impacts_turn_the_flows_of_constraints_round(seed: int) -> None:
-    """Several constraints collide at once, and hold in no mode; e = 1 conserves energy."""
+    """Several constraints collide simultaneously, and are active in no mode; e = 1 conserves energy."""
     e = (0.0, 0.4, 1.0)[seed % 3]
     rng = np.random.default_rng(100 + seed)
     masses = Masses(rng, automaton="gate", active=["held"], restitution=e, holds="velocity")
@@ -145,7 +145,7 @@ def test_a_smooth_closing_has_no_impulse() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_switches_share_out_charge(seed: int) -> None:
-    """A tree of switches between capacitors closes at once; some of them are behind transformers."""
+    """A tree of switches between capacitors closes simultaneously; some of them are behind transformers."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))
     graph, capacitance, charge = (Graph("charges").add_automaton(gate()), rng.uniform(0.5, 2.0, count), rng.normal(size=count))
@@ -284,7 +284,7 @@ def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float)
 
 
 def docking(holds: str = "velocity") -> Graph:
-    """Two free bodies whose relative twist is held from AT."""
+    """Return two free bodies whose relative twist is held from AT."""
     graph = Graph("docking").add_automaton(gate())
     chaser = rigid_body(
         "chaser",
@@ -339,7 +339,7 @@ def test_docking_conserves_momentum_about_the_origin_of_the_world() -> None:
 
 
 def inertia_of(name: str) -> np.ndarray:
-    """Spatial inertia of the two bodies of `docking` in their own frames."""
+    """Return the spatial inertia of the two bodies of `docking` in their own frames."""
     if name == "chaser":
         return np.asarray(spatial_inertia(2.0, np.diag([0.3, 0.5, 0.4]), np.array([0.1, 0.0, -0.05])), dtype=float)
     return np.asarray(spatial_inertia(5.0, np.diag([1.0, 2.0, 1.5]), np.zeros(3)), dtype=float)
@@ -444,7 +444,7 @@ def test_pivots_are_found_wherever_they_are() -> None:
 
 
 def test_starts_for_a_run_that_contradict_are_refused() -> None:
-    """One of two inertias on a shaft depends on the other: their starts must agree."""
+    """One of two inertias on a shaft depends on the other: their start values must agree."""
     graph, shaft = Graph("shaft"), J1("shaft")
     graph.connect(shaft, I("a", 1.0, initial=2.0)).connect(shaft, I("b", 3.0)).connect(shaft, R("r", 0.1))
     compiled = compile_model(graph)

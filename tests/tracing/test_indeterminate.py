@@ -91,7 +91,7 @@ def shafts(count: int, *drives: float) -> Graph:
 
 
 def between(graph: Graph, name: str, a: str, b: str, *parts) -> Graph:
-    """Elements in parallel between two shafts."""
+    """Return elements in parallel between two shafts."""
     torque, slip = J0(f"torque at {name}", domain="rotation"), J1(f"slip of {name}", domain="rotation")
     graph.connect(graph.parts[a], torque).connect(torque, graph.parts[b]).connect(torque, slip)
     for part in parts:
@@ -202,7 +202,7 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
 
 
 def geared(ratio: float) -> Graph:
-    """A brake on each side of a gear; one side uses another unit."""
+    """Return a brake on each side of a gear; one side uses another unit."""
     graph, slow, fast = Graph("geared"), J1("slow", domain="rotation"), J1("fast", domain="rotation")
     graph.connect(Se("drive", lambda t: 2.0 * sin(t), signals="time"), slow).connect(slow, I("J", 1.0))
     graph.connect(slow, gear := TF("gear", ratio)).connect(gear, fast)
@@ -219,7 +219,7 @@ def test_shares_do_not_know_units(ratio: float) -> None:
 
 
 def bridge(load: list, *source) -> Graph:
-    """Four ideal diodes and an ideal source; only the load dissipates."""
+    """Return four ideal diodes and an ideal source; only the load dissipates."""
     mains, a, b, plus, out = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)
@@ -248,8 +248,8 @@ def test_a_bridge_on_an_ideal_source_rectifies() -> None:
 
 
 def phases(count: int, *load) -> Graph:
-    """A bridge of ideal diodes on ideal sources of unit amplitude, one for each phase: at each commutation two sources are in
-    parallel."""
+    """Return a bridge of ideal diodes on ideal sources of unit amplitude, one for each phase: at each commutation two sources are
+    in parallel."""
     graph, plus, minus, out = Graph("phases"), J0("plus"), J0("minus"), J1("out")
     for k in range(count):
         node, up, down = J0(f"node {k}"), J1(f"up {k}"), J1(f"down {k}")
@@ -296,7 +296,8 @@ def test_a_buck_converter_of_ideal_parts_runs() -> None:
 
 
 def coil_held() -> Graph:
-    """A coil beside a held constraint, and a resistor behind a switch; once the switch opens, the source feeds the coil alone."""
+    """Return a coil beside a held constraint, and a resistor behind a switch; once the switch opens, the source feeds the coil
+    alone."""
     graph, node, branch = Graph("coil"), J0("node"), J1("branch")
     graph.connect(Sf("i", 2.0), node).connect(node, I("L", 0.3)).connect(node, Constraint("c", holds="velocity"))
     graph.connect(node, branch).connect(branch, R("r", 2.0)).connect(branch, Switch("S", automaton="s", closed="shut"))

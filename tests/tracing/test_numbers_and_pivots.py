@@ -15,7 +15,8 @@ MAKE = {"R": R, "C": lambda name, value: C(name, capacitance=value), "D": lambda
 
 
 def circuit(parts, numbers):
-    """A network of (name, from, to), its kind the first letter, with a source from the last node to the first; 0 is ground."""
+    """Return a network of (name, from, to), its kind the first letter, with a source from the last node to the first; 0 is
+    ground."""
     graph, values = Graph("circuit"), iter(numbers)
     parts = [(*part, None) if part[0][0] in "DV" else (*part, next(values)) for part in parts]
     nodes = {k: J0(f"n{k}", domain="electrical") for k in sorted({n for part in parts for n in part[1:3]} - {0})}
@@ -76,6 +77,6 @@ def test_an_entry_that_is_only_rounding_counts_as_zero_in_any_unit(unit):
     rounding = x + y - x - y
     entries = {(0, 0): x, (0, 1): rounding, (1, 0): rounding * x / y + rounding, (1, 1): x + 1e-9 * y - x}
     values = samples(entries)
-    assert np.any(samples.row([rounding])[0] != 0.0), "rounding is there"
+    assert np.any(samples.row([rounding])[0] != 0.0), "the rounding error must occur"
     assert not values[0, 1].any() and not values[1, 0].any()
     np.testing.assert_allclose(values[1, 1], 1e-9 * values[0, 0] * samples.row([y / x])[0], rtol=1e-5)

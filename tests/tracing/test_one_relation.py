@@ -32,7 +32,7 @@ from tests.inner.tracing import routines
 
 
 def series(*parts: Element, inward: bool = True) -> Graph:
-    """A series loop of the elements, with all arrows into them or all out of them."""
+    """Return a series loop of the elements, with all arrows into them or all out of them."""
     graph, loop = Graph("series"), J1("loop")
     for part in parts:
         graph.connect(loop, part) if inward else graph.connect(part, loop)

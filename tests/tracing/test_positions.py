@@ -10,7 +10,7 @@ from screws.scalars import array
 
 
 def weight(name: str, v, graph: Graph, start, mass=(1.0, 1.0), momentum=(0.0, 0.0)) -> Graph:
-    """A point mass in the plane at the 1-junction of its velocity; C `name` holds its position."""
+    """Return a point mass in the plane at the 1-junction of its velocity; C `name` holds its position."""
     graph.connect(v, I(f"mass {name}", list(mass), initial=list(momentum)))
     return graph.connect(v, C(name, energy=lambda q: 9.81 * mass[1] * q[1], dimension=2, initial=list(start)))
 
@@ -20,7 +20,7 @@ def rod(q):
 
 
 def by_matrix(matrix, turned=False) -> Graph:
-    """A pendulum with a handwritten Jacobian."""
+    """Return a pendulum with a handwritten Jacobian."""
     graph, v = Graph("pendulum"), J1("v", dimension=2)
     weight("place", v, graph, (1.0, 0.0), (1.0, 3.0))
     along = MTF("J", matrix, signals=["place.q"], dimensions=(2, 1))
@@ -70,7 +70,7 @@ def test_derivatives_of_the_position_serve_as_well_as_the_right_matrix():
 
 
 def dumbbell() -> Graph:
-    """Two masses on one rod, which no constant matrix describes: b moves at (0, 1) while a rests."""
+    """Return two masses on one rod, which no constant matrix describes: b moves at (0, 1) while a rests."""
     graph, a, b = Graph("dumbbell"), J1("a", dimension=2), J1("b", dimension=2)
     weight("place a", a, graph, (0.0, 0.0), (1.0, 1.0))
     weight("place b", b, graph, (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))

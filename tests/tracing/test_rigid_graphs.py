@@ -57,7 +57,7 @@ def named_in(error: ModelError, modes: Mapping[str, str]) -> bool:
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:
-    """Every combination of the modes of all automata."""
+    """Return every combination of the modes of all automata."""
     names = [automaton.name for automaton in model.automata.values()]
     states = itertools.product(*(automaton.states for automaton in model.automata.values()))
     return [dict(zip(names, combination, strict=True)) for combination in states]
@@ -70,7 +70,7 @@ def jacobian(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> np.ndarray:
 
 
 def unknowns(compiled: Compiled, system: Descriptor, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """All bond variables and states from the compiled model."""
+    """Return all bond variables and states from the compiled model."""
     env, y = compiled.evaluate(0.0, x, None, m), np.zeros(system.size)
     for bond in compiled.model.bonds:
         for kind, name in (("e", "effort"), ("f", "flow")):

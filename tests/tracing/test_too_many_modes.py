@@ -9,7 +9,8 @@ from bondgraph import J0, J1, Friction, Graph, I, ModelError, R, Se
 
 
 def row(blocks, softly=False, curved=True):
-    """Blocks in a row with dry friction between neighbours and at both ends, behind dampers if `softly`; nonlinear inertias."""
+    """Return blocks in a row with dry friction between neighbours and at both ends, behind dampers if `softly`; nonlinear
+    inertias."""
     graph, v = Graph("row"), [J1(f"v{i}", domain="translation") for i in range(blocks)]
     for i in range(blocks):
         graph.connect(v[i], I(f"m{i}", energy=lambda p: p * p / 2 + p**4) if curved else I(f"m{i}", 1.0))

@@ -54,7 +54,7 @@ CASES = {
 
 
 def plant(which: int) -> Graph:
-    """A motor with a rack, a hydraulic tank and a wall; `which` selects the column of `CASES`."""
+    """Return a motor with a rack, a hydraulic tank and a wall; `which` selects the column of `CASES`."""
     v = {name: pair[which] for name, pair in CASES.items()}
     graph, loop = Graph("plant"), J1("loop", domain="electrical")
     graph.connect(Se("u", v["u"]), loop).connect(loop, R("r", v["r"])).connect(loop, C("c", capacitance=v["c"]))
@@ -92,7 +92,7 @@ def circuit(capacitance: Parameter | float, resistance: Parameter | float = 1.0)
 
 
 def test_a_bare_number_counts_in_the_unit_of_the_declaration() -> None:
-    """This holds for changes, sweeps and sensitivities; a `Parameter` has its own unit."""
+    """The declared unit applies to changes, sweeps and sensitivities; a `Parameter` has its own unit."""
     given, si = circuit(P(20.0, "mF")).compile(progress=False), circuit(0.02).compile(progress=False)
     expected = si.simulate(0.05, parameters={"c.capacitance": 0.04}, progress=False).final["c.q"]
     for change in (40.0, P(40.0, "mF"), P(0.04, "F"), P(40000.0, "uF")):

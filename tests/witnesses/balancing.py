@@ -62,7 +62,7 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
         live = (into > 0.0) & (out_of > 0.0)
         if np.all(into[live] < rules.MAX_IMBALANCE * out_of[live]) and np.all(out_of[live] < rules.MAX_IMBALANCE * into[live]):
             break
-        # All scales change at once, so each takes half the step of a sequential update.
+        # All scales change simultaneously, so each takes half the step of a sequential update.
         scales[live] *= np.sqrt(np.sqrt(into[live] / out_of[live]))
     return scales
 

@@ -82,9 +82,9 @@ class Weights:
         return seen
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if all energy that a state has had is rounding of the energy in play, or zero: a motion that a symmetry
-        forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it
-        are."""
+        """Return True if all energy that a state has had is rounding error relative to the energy scale, or zero: a motion that a
+        symmetry forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy that drive
+        it are."""
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
         couplings = self._bound.jacobian_couplings(t, self.known, m)
@@ -198,8 +198,8 @@ class Weights:
         for state in np.flatnonzero(h * driven > rules.SIGNIFICANT * tolerance[:n]):
             noise[state] += driven[state] if self.at_rest(int(state), t, x, m) else 0.0
         noise[n:] += self._propagated_noise(t, x, m, max(h, rules.USUAL_STEP * self._longest) * noise[:n])
-        # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding; if all energy in play is
-        # rounding, it is.
+        # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding error, unless all
+        # energies are within rounding error.
         noise[n:] = np.where((noise[n:] < rules.POWER_ROUNDING * largest) | (h * noise[n:] >= self.floor[n:]), noise[n:], 0.0)
         if implicit:
             with np.errstate(all="ignore"):

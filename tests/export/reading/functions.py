@@ -19,7 +19,7 @@ SHARED = r"\mathsf{s}"
 
 
 def own_letters(text: str) -> list[str]:
-    """The sans-serif letters in a list."""
+    """Return the sans-serif letters in a list."""
     tokens, place, found = tokens_of(text), 0, []
     while place < len(tokens):
         one = own_letter(tokens, place)

@@ -179,7 +179,7 @@ class Parser:
         return added
 
     def product(self) -> Node:
-        """Adjacent factors, with dots and slashes, from right to left: A B x is A (B x)."""
+        """Return the adjacent factors, with dots and slashes, from right to left: A B x is A (B x)."""
         factors: list[tuple[str, Node]] = [("", self.factor())]
         while True:
             token = self.next()
@@ -217,7 +217,7 @@ class Parser:
         return not (token == "|" and self.bars)
 
     def factor(self) -> Node:
-        """An atom with its components, powers, transposes and inverses."""
+        """Return an atom with its components, powers, transposes and inverses."""
         start, node = self.place, self.atom()
         language = self.language
         while self.next() in ("^", "_"):
@@ -242,7 +242,7 @@ class Parser:
         return node
 
     def indices(self) -> list[int]:
-        """Component indices, from 0: 12 of a vector or of a matrix, or 1,12."""
+        """Return the component indices, from 0: 12 of a vector or of a matrix, or 1,12."""
         found = [self.take()]
         while self.next() == ",":
             self.take()
@@ -261,7 +261,7 @@ class Parser:
         return found
 
     def inside(self, read: Callable[[], Any]) -> Any:
-        """The content of brackets, where a bar opens a new norm."""
+        """Return the content of brackets, where a bar opens a new norm."""
         bars, self.bars = self.bars, 0
         self.brackets += 1
         found = read()
@@ -385,7 +385,7 @@ def after(function: Callable[[Any], Any], node: Node) -> Node:
 
 
 def part(node: Node, indices: Sequence[int]) -> Node:
-    """A component of a value, with indices from 1; two indices may be written as one number."""
+    """Return a component of a value, with indices from 1; two indices may be written as one number."""
 
     def component(at: Any) -> Any:
         value = np.asarray(node(at))
@@ -396,7 +396,7 @@ def part(node: Node, indices: Sequence[int]) -> Node:
 
 
 def digits(indices: Sequence[int], depth: int) -> tuple[int, ...]:
-    """Indices from 0 of an array of `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a
+    """Return indices from 0 of an array of `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a
     vector."""
     if len(indices) == 1 and depth > 1:
         indices = [int(digit) for digit in str(indices[0])]

@@ -19,7 +19,7 @@ def formulas(text: str) -> list[str]:
 
 
 def tables(text: str) -> Iterator[list[list[str]]]:
-    """Tables of a text, as rows of cells, without the line below the head."""
+    """Yield the tables of a text, as rows of cells, without the line below the head."""
     rows: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):
@@ -30,7 +30,7 @@ def tables(text: str) -> Iterator[list[list[str]]]:
 
 
 def captioned(text: str, caption: str) -> list[list[list[str]]]:
-    """Tables below a given caption."""
+    """Return tables below a given caption."""
     found = re.findall(rf"^Table \d+\. {re.escape(caption)}\n\n((?:\|.*\n)+)", text, re.MULTILINE)
     return [table for rows in found for table in tables(rows)]
 
@@ -42,13 +42,13 @@ def functions(text: str) -> list[tuple[str, str]]:
 
 
 def section(text: str, title: str) -> str:
-    """The text below a heading, up to the next heading of any level."""
+    """Return the text below a heading, up to the next heading of any level."""
     found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
     return found[1] if found else ""
 
 
 def literal(text: str) -> Any:
-    """A number, (1, 2) or [1, 2; 3, 4]."""
+    """Return a number, (1, 2) or [1, 2; 3, 4]."""
 
     def number(text: str) -> float:
         tokens, sign = tokens_of(text), 1.0

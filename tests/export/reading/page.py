@@ -60,7 +60,7 @@ class Page:
         return [Family(letter, tuple(n.strip().split(", ")), tuple(p.split(", "))) for letter, n, p in found]
 
     def each(self, text: str, name: str = "") -> Iterator[tuple[str, str]]:
-        """A letter and its name, for each member of a family of equal parts."""
+        """Yield a letter and its name, for each member of a family of equal parts."""
         for family in self.families:
             if family.of(text):
                 for number, path in zip(family.numbers, family.paths, strict=True):
@@ -110,13 +110,13 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Letter, name and value of a row, for each member of a family, which may share one value."""
+        """Yield the letter, name and value of a row, for each member of a family, which may share one value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]
 
     def heads(self) -> dict[str, str]:
-        """Paths of nested graphs, by number."""
+        """Return the paths of nested graphs, by number."""
         found: dict[str, str] = {}
         for number, local in re.findall(r"^### ([\w.]+) (.*)$", self.text, re.MULTILINE):
             family = next((f for f in self.families if f.letter == number), None)
@@ -148,7 +148,7 @@ class Page:
         return None
 
     def alone(self, text: str) -> str | None:
-        """Return the letter if the text is a single letter, otherwise None."""
+        """Return the letter if the string is a single letter, otherwise None."""
         tokens = tokens_of(text)
         if "".join(tokens) in self.standing:
             return self.alone(self.standing["".join(tokens)])
@@ -272,13 +272,13 @@ class Page:
         return Implicit(((self.expression(left), self.expression(right)),), lambda at: True, text)
 
     def powers(self, law: Implicit) -> list[str]:
-        """Letters of the powers in an energy balance."""
+        """Return the letters of the powers in an energy balance."""
         found = [self.alone(part.strip()) for part in re.split(r" [+-] |^- ", law.text.split(" = ")[1])]
         return [letter for letter in found if letter is not None]
 
     @staticmethod
     def apart(text: str) -> list[str]:
-        """Split a text at the commas outside brackets."""
+        """Split a string at the commas outside brackets."""
         found, depth = [""], 0
         for sign in text:
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(sign, 0)
@@ -333,7 +333,7 @@ class Page:
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 
     def fitting(self, letter: str, value: Any) -> Any:
-        """A value in the shape of its letter; rows stay rows."""
+        """Return a value in the shape of its letter; rows stay rows."""
         if letter not in self.sizes:
             return value
         size = self.sizes[letter]

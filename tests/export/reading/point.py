@@ -89,12 +89,12 @@ class Point:
         return page.fitting(letter, value)
 
     def rate(self, state: str) -> Any:
-        """The rate of a state, in its shape."""
+        """Return the rate of a state, in its shape."""
         rate, size = self.page.states[state].rate, self.page.sizes[state]
         return np.zeros(size)[()] if rate is None else np.reshape(self.letter(rate), size)[()]
 
     def derivative(self, node: Node) -> Any:
-        """The time derivative along the motion."""
+        """Return the time derivative along the motion."""
         if self.base is not None and isinstance(self.base[1], complex):
             raise Nested
         try:
@@ -106,7 +106,7 @@ class Point:
         return Point(self.page, self.t + step, self.x, self.given, (self, step))
 
     def solved(self) -> Point:
-        """This point with the unknowns that satisfy the equations which define no letter."""
+        """Return this point with the unknowns that satisfy the equations which define no letter."""
         page = self.page
         sought = [name for name in page.unknowns if name in page.torn or name in page.needed]
         if not sought and not page.implicit:
@@ -133,12 +133,12 @@ class Point:
         return point
 
     def rates(self) -> dict[str, Any]:
-        """Rates of all states, by letter."""
+        """Return the rates of all states, by letter."""
         return {letter: self.rate(letter) for letter, state in self.page.states.items() if state.rate is not None}
 
 
 def root_of(residual: Callable[[np.ndarray], np.ndarray], count: int, affine: bool) -> np.ndarray:
-    """A root of residuals by Newton's method from zero, with minimum norm where it is not unique."""
+    """Return a root of residuals by Newton's method from zero, with minimum norm where it is not unique."""
     z = np.zeros(count)
     slopes = size = left = np.zeros(0)
     for round_ in range(100):

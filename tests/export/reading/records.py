@@ -45,7 +45,7 @@ class Implicit:
     text: str
 
     def residual(self, at: Point) -> np.ndarray:
-        """Left minus right, or zero if that is rounding."""
+        """Return left minus right, or zero if that is rounding error."""
         case = self.cases[0 if len(self.cases) == 1 or self.condition(at) else 1]
         left, right = (np.ravel(np.asarray(side(at))) for side in case)
         return np.where(np.abs(left - right) <= 1e-14 * (np.abs(left) + np.abs(right)), 0.0, left - right)

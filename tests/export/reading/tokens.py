@@ -15,7 +15,7 @@ class Unreadable(Exception):
 
 
 def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:
-    """A sans-serif letter that begins here, with its accent, and the place after it."""
+    """Return the sans-serif letter that begins here, with its accent, and the position after it."""
     if tokens[place] in ACCENTS and list(tokens[place + 1 : place + 2]) == ["{"]:
         inner = own_letter(tokens, place + 2)
         if inner and list(tokens[inner[1] : inner[1] + 1]) == ["}"]:
@@ -28,7 +28,7 @@ def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Tokens of a formula, without spaces; powers of ten belong to their number."""
+    """Return the tokens of a formula, without spaces; powers of ten belong to their number."""
     text = re.sub(r"(\d+(?:\.\d+)?)\\cdot 10\^\{([+-]?\d+)\}", r"\1e\2", text)
     text = re.sub(r"(?<![\d.}\w])10\^\{([+-]?\d+)\}", r"1e\1", text)
     text = re.sub(r"\\(t?frac)(\d)(\d)", r"\\\1{\2}{\3}", text)

@@ -56,7 +56,7 @@ def of_both(for_real: Callable[[Any], Any], for_complex: Callable[[Any], Any]) -
 
 
 def matrix_of(pose: Any) -> Any:
-    """The matrix (4, 4) of a pose; seven numbers are converted by the page's formula."""
+    """Return the matrix (4, 4) of a pose; seven numbers are converted by the page's formula."""
     if np.shape(pose) == (4, 4):
         return pose
     if np.shape(pose) != (7,):
@@ -76,7 +76,7 @@ def matrix_of(pose: Any) -> Any:
 
 
 def seven_of(matrix: Any) -> Any:
-    """The seven numbers of a pose's matrix, with a quaternion of length 1 and w >= 0."""
+    """Return the seven numbers of a pose's matrix, with a quaternion of length 1 and w >= 0."""
     turn = matrix[:3, :3]
     both, trace = turn + turn.T, turn.trace()
     w = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
@@ -99,7 +99,7 @@ def is_pose(value: Any) -> bool:
 
 
 def times(left: Any, right: Any, poses: bool) -> Any:
-    """A product, by the conventions of a page."""
+    """Return a product, by the conventions of a page."""
     if poses and is_pose(left) and is_pose(right) and (7,) in (np.shape(left), np.shape(right)):
         return matrix_of(left) @ matrix_of(right)
     if poses and is_pose(left) and np.shape(right) == (3,):
@@ -114,7 +114,7 @@ def times(left: Any, right: Any, poses: bool) -> Any:
 
 
 def dotted(left: Any, right: Any, poses: bool) -> Any:
-    """A product with a dot; for columns, the inner product."""
+    """Return a product with a dot; for columns, the inner product."""
     if np.ndim(left) == 1 and np.ndim(right) == 1:
         return np.sum(left * right)
     return times(left, right, poses)
@@ -154,7 +154,7 @@ class One:
 
 
 def skew(vector: Any) -> Any:
-    """The matrix (3, 3) of a cross product."""
+    """Return the matrix (3, 3) of a cross product."""
     a, b, c = vector
     return np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
 
@@ -174,7 +174,7 @@ def halves(value: Any, poses: bool) -> tuple[Any, Any]:
 
 
 def assembled(rows: Sequence[Sequence[Any]]) -> Any:
-    """A matrix of numbers or blocks, where 0 and 1 take the size of their neighbours; stacked columns form a column."""
+    """Return a matrix of numbers or blocks, where 0 and 1 take the size of their neighbours; stacked columns form a column."""
     blocks = [[entry[:, None] if np.ndim(entry) == 1 else entry for entry in row] for row in rows]
     sized = [(i, j, block.shape) for i, row in enumerate(blocks) for j, block in enumerate(row) if np.ndim(block) == 2]
     if not sized:

@@ -1,4 +1,4 @@
-"""Slips, one on each line below: a type checker finds them all."""
+"""Mistakes, one on each line below: a type checker finds them all."""
 
 from bondgraph import C, Graph, I, simulate
 

@@ -13,7 +13,7 @@ def rounded_cube(n, a, e):
 
 
 def ring(u, v, R, r):
-    """A tube of radius r along a circle of radius R about the y axis."""
+    """Return a tube of radius r along a circle of radius R about the y axis."""
     return (R + r * cos(v)) * sin(u), r * sin(v), (R + r * cos(v)) * cos(u)
 
 

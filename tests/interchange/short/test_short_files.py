@@ -38,7 +38,7 @@ def text_of(graph) -> str:
 
 @pytest.mark.parametrize("name", [name for name in TWINS if name != "delayed"])
 def test_a_short_file_is_the_model_of_its_page(name) -> None:
-    """Elements and bonds agree in order, and formulas step by step, so that runs have the same bits."""
+    """Elements and bonds agree in order, and formulas step by step, so that runs are bit-identical."""
     text = text_of(parse_graph(TWINS[name], parts=MAKERS))
     assert all(text == text_of(model_of(*source)) for source in sources(TWINS[name]))
 
@@ -304,7 +304,7 @@ def test_errors_of_compiling_name_the_lines_of_the_file() -> None:
 
 
 def test_names_and_inputs_that_nothing_can_have_are_refused() -> None:
-    """They are refused in scripts too, where they once raised KeyError and TypeError."""
+    """Such names and inputs are refused in scripts too, where they once raised KeyError and TypeError."""
     for name, path, code in (("1.0", "time", "E102"), ("gain", None, "E150"), ("gain", 5, "E150")):
         graph = Graph("g")
         with pytest.raises(ModelError) as refused:
@@ -332,7 +332,7 @@ def test_graphs_in_graphs_have_problems_with_their_lines() -> None:
 
 def test_parts_of_others_are_kinds() -> None:
     def pair(name: str, stiffness: float = 1.0) -> Graph:
-        """A graph with one spring."""
+        """Return a graph with one spring."""
         from bondgraph import J1, C
 
         graph = Graph(name)

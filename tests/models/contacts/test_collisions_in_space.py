@@ -60,7 +60,7 @@ def test_a_cradle_of_three_balls(how, expected):
 
 @pytest.mark.parametrize("first", ["left", "right"])
 def test_a_ball_falls_straight_into_a_wedge(first):
-    """Both sides throw it back at the same time, straight up, whichever was written first."""
+    """Both sides of the wedge throw the ball back at the same time, straight up, whichever was written first."""
     graph, tilt = Graph("wedge"), np.pi / 6.0
     lower = RADIUS / np.cos(tilt)
     part = ball("ball", (0.0, 0.0, lower + 0.05), velocity=(0.0, 0.0, -1.0))
@@ -84,7 +84,7 @@ def test_a_ball_falls_straight_into_a_wedge(first):
 
 
 def test_a_ball_with_spin_bounces_and_rolls_in_space():
-    """However it bounces, friction finally takes 2/7 of the speed of its lowest point, as from a sliding sphere."""
+    """However the ball bounces, friction finally takes 2/7 of the speed of its lowest point, as from a sliding sphere."""
     graph, v, w = Graph("drop"), np.array([0.5, -0.2]), np.array([3.0, -30.0])
     floor = ground("floor", surface=plane(5.0))
     part = ball("ball", (0.0, 0.0, RADIUS + 0.3), velocity=(*v, 0.0), angular_velocity=(*w, 0.0), gravity=(0.0, 0.0, -9.81))

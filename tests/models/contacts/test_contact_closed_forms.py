@@ -62,7 +62,7 @@ def test_restitution_of_a_damped_spring(share):
     assert ledger.relative_residual < 1e-9
     lost = 0.5 * mass * speed**2 * (1.0 - float(np.real(expected)) ** 2)
     assert ledger.dissipated[-1] == pytest.approx(lost, rel=1e-8)
-    assert abs(ledger.lost[-1]) < 1e-15, "at contact off the spring is already relaxed"
+    assert abs(ledger.lost[-1]) < 1e-15, "the spring is relaxed when the contact ends"
 
 
 @pytest.mark.parametrize("rolls", [True, False])
@@ -90,7 +90,7 @@ def test_sphere_on_an_incline(rolls):
 
 @pytest.mark.parametrize(("rolls", "share"), [(False, 2.0 / 3.0), (True, 10.0 / 17.0)])
 def test_sphere_leaves_a_fixed_sphere(rolls, share):
-    """It starts at rest at theta0 and leaves where cos(theta) = share cos(theta0), in the limit of a stiff contact."""
+    """The sphere starts at rest at theta0 and leaves where cos(theta) = share cos(theta0), in the limit of a stiff contact."""
     R, r, m, k = 0.1, 0.02, 0.1, 1e6
     theta0 = np.radians(15.0)
     depth = m * G * np.cos(theta0) / k

@@ -110,8 +110,8 @@ def test_the_rate_of_motion_knows_no_length():
 
 
 def test_the_rate_of_motion_is_that_of_the_gap_far_away():
-    """At most eight times the rate of the gap from a few radii on, and very far away just that of sliding; continuous where one
-    takes over from the other."""
+    """At most eight times the rate of the gap from a few radii on, and very far away only the rate of sliding; continuous between
+    the two ranges."""
     a, b = SKIN.geometry((1.0, 0.2)), sphere(0.02).geometry((1.0, 0.2))
     T = np.array([0.0, 0.0, 0.0, 3.0, -4.0, 5.0])
     rates = [float(motion_rate(a, b, 0.3, d, T)) for d in np.geomspace(1e-3, 1e6, 4000)]

@@ -71,10 +71,10 @@ def tangential(result) -> np.ndarray:
 
 @pytest.mark.parametrize("k", [1e4, 1e6])
 def test_a_sliding_ball_begins_to_roll(k):
-    """It slips from the start, rolls from t = 2 v0 / (7 mu g) with 5/7 v0, and the loss is 1/7 m v0^2.
+    """The ball slips from the start, rolls from t = 2 v0 / (7 mu g) with 5/7 v0, and the loss is 1/7 m v0^2.
 
-    This holds not only in the limit of a stiff contact: during slip the force is mu N whatever the spring does, and at the end
-    the momentum about the contact point has its initial value [1e-10].
+    These results are exact not only in the limit of a stiff contact: during slip the force is mu N whatever the spring does, and
+    at the end the momentum about the contact point has its initial value [1e-10].
     """
     compiled = ball_on_a_plane(k, 60.0 * np.sqrt(k / 1e5))
     end = 2.0 / (7.0 * MU * G)
@@ -106,7 +106,7 @@ def test_a_spring_in_the_axes_of_c2_bends_the_parabola():
 
 
 def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
-    """Errors of the end of slip (relative) and of the place (m), by stiffness."""
+    """Return the errors of the end of slip (relative) and of the place (m), by stiffness."""
     spin, v0 = (-30.0, 10.0, 0.0), 0.8
     slip = np.array([v0 - R * spin[1], R * spin[0]])
     errors = []
@@ -136,7 +136,7 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [15.0, 40.0, 60.0])
 def test_ball_on_an_incline(angle):
-    """It rolls with 5/7 g sin where 2/7 tan < mu, otherwise slips with g (sin - mu cos) and turns with 5/2 mu g cos / r."""
+    """The ball rolls with 5/7 g sin where 2/7 tan < mu, otherwise slips with g (sin - mu cos) and turns with 5/2 mu g cos / r."""
     theta = np.radians(angle)
     rolls = 2.0 / 7.0 * np.tan(theta) < MU
     result = ball_on_a_plane(v0=0.0, tilt=theta).simulate(0.4, samples=0.01, rtol=1e-10, progress=False)

@@ -19,7 +19,7 @@ JUNCTIONS = {"0", "1", "X0", "X1", "TF", "MTF", "GY", "MGY"}
 
 
 def residual(name: str, rtol: float) -> float:
-    """Return the largest ledger residual of a case relative to the energy in play."""
+    """Return the largest ledger residual of a case relative to the energy scale."""
     run = run_of(name)
     times = run.result.t
     result = run.compiled.simulate(float(times[-1]), samples=times, rtol=rtol, progress=False)
@@ -49,7 +49,7 @@ def test_power_is_continuous_at_every_junction(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_ledger_closes(name):
-    """The residual is below 1e-9 of the energy in play at rtol 1e-9 [5e-12 at most]."""
+    """The residual is below 1e-9 of the energy scale at rtol 1e-9 [5e-12 at most]."""
     assert residual(name, 1e-9) < 1e-9
 
 
@@ -75,7 +75,7 @@ def momenta(given: Scenario, run: ContactRun) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", ["both free", "ellipsoids that may slide but not roll", "central gravity, body 1 free"])
 def test_momentum_of_two_free_bodies(name):
-    """All internal forces cancel, tangential and torsional ones too [3e-14 of the sizes in play]."""
+    """All internal forces cancel, tangential and torsional forces too [3e-14 of the largest terms]."""
     run = run_of(name)
     given = CASES[name].build()
     linear, angular = momenta(given, run)

@@ -47,7 +47,7 @@ def test_places_of_a_bar_across_a_trough():
 
 
 def test_two_contacts_hold_a_bar_across_a_trough():
-    """It comes to rest level, and each end carries half of its weight."""
+    """The bar comes to rest level, and each end carries half of its weight."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", ContactWarning)
         run = dropped(LEFT, RIGHT)

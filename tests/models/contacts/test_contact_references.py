@@ -46,7 +46,7 @@ def test_alpha_is_montanas(name):
     rows = np.searchsorted(run.trajectory["t"], reference["t"] - 1e-9)
     ours = run.trajectory["alpha"][rows]
     assert np.abs(np.exp(1j * ours) - np.exp(-1j * reference["alpha"])).max() < 1e-10
-    assert np.abs(np.sin(ours)).max() > 0.1, "the sign would not show"
+    assert np.abs(np.sin(ours)).max() > 0.1, "angles too small to show the sign"
 
 
 def test_impact_of_two_eggs():

@@ -40,7 +40,8 @@ def test_the_advice_of_lines_and_hollows(skin):
 
 
 def test_a_ball_that_is_too_large_for_a_groove_is_told_why():
-    """It reaches the distance at which both sides of the groove are equally near: the reason names the hollow and the cure."""
+    """The ball reaches the distance at which both sides of the groove are equally near: the reason names the hollow and the
+    cure."""
     groove = parametric(lambda u, v: (u, v, u * u / 0.038), (-0.03, 0.03), (-0.2, 0.2))
     for rtol in (1e-7, 1e-10):
         graph, floor, body = Graph("groove"), ground("g", surface=groove), ball((0.012, 0.0, 0.05), gravity=(0.0, 0.0, -9.81))
@@ -173,7 +174,8 @@ def test_stiff_damped_bounces_come_to_rest():
 
 
 def test_a_contact_lost_in_rounding_ends_with_what_there_is():
-    """So stiff that the depth due to its weight, 1e-32 m, and that of its bounce, 4e-18 m, are lost in the rounding of poses."""
+    """The contact is so stiff that the depth due to the weight, 1e-32 m, and that of a bounce, 4e-18 m, are lost in the rounding
+    of poses."""
     k = 1e32
     lost = run(
         ground("g", surface=plane()),
@@ -210,7 +212,7 @@ def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
 
 @pytest.mark.parametrize("u", [1.2, 0.65, 0.5])
 def test_a_component_without_its_partner_follows_the_polar_axes(u):
-    """It once followed the axes of the chart in use: below u = 0.64 the ball was held across its path."""
+    """The component once followed the axes of the chart in use: below u = 0.64 the ball was held across its path."""
     held = sliding_ball(u)
     v = held.trajectory["v2"]
     assert np.abs(v[:, 1] - 0.1).max() < 1e-9 and v[-1, 0] < 0.19

@@ -32,7 +32,7 @@ LAWS = {
 
 
 def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
-    """Two ellipsoids that spin fast meet, stick and part within 5 ms."""
+    """Return two ellipsoids that spin fast meet, stick and part within 5 ms."""
     one = free(skin(0.036, 0.025, 0.029), 0.07, (0, 0, 0), (0.88, 0.22, 0.02, 0.42), omega=(-3.3, -9.6, 12.0))
     two = free(
         skin(0.038, 0.021, 0.016),
@@ -97,7 +97,7 @@ def test_names_of_axes_do_not_matter(law, transport):
     given = impact({**LAWS[law], "transport": transport})
     plain = run_of(law, transport)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
-    assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
+    assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "there must be a deformation to transport"
     # Which chart of body 2 is in use depends on the names, and so do the axes of C2.
     chosen = (5, 14) if (law, transport) == ("rolling", "parallel") else (14,)
     for k in chosen:

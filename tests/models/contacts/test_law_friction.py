@@ -22,7 +22,7 @@ LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
 
 
 def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
-    """It rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has consumed its slip."""
+    """The ball rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has consumed its slip."""
     mu, alpha1, alpha0 = 0.2, 20.0, 100.0
     run = rolled(ThreeState(alpha1, alpha0, friction=mu), None, 0.0, **SPIN)
     (stuck,) = times(run, "stick") - LANDED
@@ -61,7 +61,7 @@ RUBBING = (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3))
 
 @pytest.mark.parametrize(("law", "tilt"), [*zip(RUBBING, (0.3, 1.0), strict=True)], ids=["Impact", "ThreeState"])
 def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
-    """It rolls with 5/7 g sin where mu > 2/7 tan, otherwise it slips with g (sin - mu cos), in whichever chart."""
+    """The ball rolls with 5/7 g sin where mu > 2/7 tan, otherwise it slips with g (sin - mu cos), in whichever chart."""
     slips = 2.0 / 7.0 * np.tan(tilt) > 0.3
     run = rolled(law, None, tilt)
     late = run.t > 1.5
@@ -99,7 +99,7 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     [(Impact(0.5, friction=0.2), 0.0), (Impact(0.5, friction=0.2), 1e-12), (ThreeState(20.0, 100.0, friction=0.2), 1e-6)],
 )
 def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
-    """It rolls after 2 v / (7 mu g), also after bounces that become ever smaller."""
+    """The ball rolls after 2 v / (7 mu g), also after bounces that become ever smaller."""
     graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
     run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9

@@ -74,7 +74,8 @@ def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> 
     ("law", "exchanged"), [(Impact(0.5), False), (Impact(0.5), True), (ThreeState(50.0, 1000.0), True)], ids=str
 )
 def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
-    """It rolls at 5/7 of the sliding acceleration from the first impact, and changes its chart dozens of times on the slope."""
+    """The ball rolls at 5/7 of the sliding acceleration from the first impact, and changes its chart dozens of times on the
+    slope."""
     tilt = 0.3
     run = rolled(law, ["v_x", "v_y", "v_z"], tilt, exchanged)
     charts = [event for event in run.events if event.internal]

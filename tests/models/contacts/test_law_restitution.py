@@ -44,7 +44,7 @@ def test_restitution_of_the_viscoelastic_law(w0: float) -> None:
 
 
 def test_the_viscoelastic_law_never_pulls() -> None:
-    """Its own motion never reaches the line v = k/c; where something pulls faster than that, there is no force."""
+    """The free motion of the law never reaches the line v = k/c; where something pulls faster than that, there is no force."""
     law = Viscoelastic(1e5, 1e6)
     run = simulate(dropped(law, height=1e-3, gravity=0.0, speed=0.5), 0.05, rtol=1e-12, samples=1e-5, progress=False)
     inside = run["touch.gap"] < 0.0

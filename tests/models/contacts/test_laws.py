@@ -161,14 +161,14 @@ def test_a_contact_says_what_it_is_whatever_its_law(law: ContactLaw) -> None:
 
 
 ROUNDING = 1e-14
-"""Rounding of a gap between bodies of about a metre, m."""
+"""Rounding error of a gap between bodies of about a metre, m."""
 
 
 @pytest.mark.parametrize("speed", [0.0, 0.5, -0.5])
 @pytest.mark.parametrize("law", [IMPACT, THREE_STATE, VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3)], ids=repr)
 def test_a_start_that_just_touches(law: ContactLaw, speed: float) -> None:
-    """At rest it stays, inwards it bounces immediately, outwards it flies first. A fall from rest shows once it exceeds
-    rounding."""
+    """At rest it stays, inwards it bounces immediately, outwards it flies first. A fall from rest shows once it exceeds the
+    rounding error."""
     run = simulate(dropped(law, height=0.0, speed=speed), 0.2, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
     first = next(event for event in run.events if not event.internal)

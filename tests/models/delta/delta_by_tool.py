@@ -30,8 +30,8 @@ def link(p: dict[str, float], tool: Any, branch: float) -> Any:
 
 
 def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) -> tuple[Any, Any, Any]:
-    """Return, for tools (3, k), places of all mass points (3 n, k) in world axes and directions of links and rods (9, k) each, in
-    their arms' axes."""
+    """Return, for tools (3, k), positions of all mass points (3 n, k) in world axes and directions of links and rods (9, k) each,
+    in their arms' axes."""
     points, links, rods = [], [], []
     shaft = np.array([[0.0], [p["L0"] - p["L3"]], [0.0]])
     for R, sign in zip(TO_WORLD, branch, strict=True):
@@ -55,7 +55,7 @@ def masses(p: dict[str, float]) -> np.ndarray:
 def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any, cone: float) -> np.ndarray:
     """Return w'' (3,) without motor torques; friction of the paper's angles, its divisor at least cone^2."""
     h = STEP / max(float(np.linalg.norm(v)), 1e-3)
-    # Complex steps along the three axes at w, and along v at four places around it, all at once.
+    # Complex steps along the three axes at w, and along v at four points around it, all in one call.
     ahead = [w + k * h * v + 1e-30j * v for k in (-2.0, -1.0, 1.0, 2.0)]
     found = features(p, np.stack([*(w + 1e-30j * np.eye(3)), *ahead], axis=1), branch)
     points, links, rods = (part.imag / 1e-30 for part in found)

@@ -64,7 +64,7 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _about(axis: int, angle: Any) -> np.ndarray:
-    """Rotation about a coordinate axis."""
+    """Return the rotation about a coordinate axis."""
     c, s = np.cos(angle), np.sin(angle)
     i, k = (axis + 1) % 3, (axis + 2) % 3
     R = np.zeros((3, 3), dtype=np.result_type(c, float))
@@ -84,7 +84,7 @@ class Point:
 
 
 def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float]]:
-    """Two mass points on a rod: (mass, distance from its upper joint)."""
+    """Return two mass points on a rod: (mass, distance from its upper joint)."""
     if mass == 0.0:
         return []
     radius = np.sqrt(inertia / mass)
@@ -114,7 +114,7 @@ def arm_points(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> list[Poin
 
 
 def arm_terms(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Inertia matrix (3, 3), Coriolis torques (3,) and gravity torques (3,) of one arm."""
+    """Return the inertia matrix (3, 3), Coriolis torques (3,) and gravity torques (3,) of one arm."""
     points = arm_points(p, phi, v)
     M = sum(x.mass * x.jacobian.T @ x.jacobian for x in points)
     C = sum(x.mass * x.jacobian.T @ x.bias for x in points)
@@ -123,7 +123,7 @@ def arm_terms(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> tuple[np.n
 
 
 def energy(p: dict[str, float], q: np.ndarray, v: np.ndarray) -> float:
-    """Kinetic and potential energy of the robot, J."""
+    """Return the kinetic and potential energy of the robot, J."""
     total = 0.0
     for a in range(3):
         for x in arm_points(p, q[3 * a : 3 * a + 3], v[3 * a : 3 * a + 3]):
@@ -194,7 +194,7 @@ def assemble(p: dict[str, float], y: Any, depth: float | None = None) -> np.ndar
 
 
 def holding_torque(p: dict[str, float], q: np.ndarray) -> np.ndarray:
-    """Motor torques (3,) that hold the robot at closed angles q: [B H^T] [u; lam] = G."""
+    """Return the motor torques (3,) that hold the robot at closed angles q: [B H^T] [u; lam] = G."""
     B = np.zeros((9, 3))
     B[[0, 3, 6], [0, 1, 2]] = 1.0
     G = np.concatenate([arm_terms(p, q[3 * a : 3 * a + 3], np.zeros(3))[2] for a in range(3)])
@@ -239,14 +239,14 @@ def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def poles(p: dict[str, float], y: Any) -> np.ndarray:
-    """The six poles of the robot at motor angles y, sorted."""
+    """Return the six poles of the robot at motor angles y, sorted."""
     return np.sort_complex(np.linalg.eigvals(reduced(p, y)[0]))
 
 
 def simulate(
     p: dict[str, float], x0: np.ndarray, t: np.ndarray, torque: Any = None, rtol: float = 1e-12, **alphas: float
 ) -> np.ndarray:
-    """States (n, 18) by arms at times t (n,), at torques u(t); DOP853."""
+    """Return states (n, 18) by arms at times t (n,), at torques u(t); DOP853."""
     drive = torque if torque is not None else lambda time: np.zeros(3)
     run = solve_ivp(lambda time, x: rates(p, x, drive(time), **alphas), (t[0], t[-1]), x0, "DOP853", t, rtol=rtol, atol=rtol)
     assert run.success, run.message
@@ -259,7 +259,7 @@ SAMPLES = np.linspace(0.0, 2.0, 9)
 
 
 def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A motion without symmetry: q at the start (9,), at rest; torques offset (3,) and amplitude (3,) in N m.
+    """Return a motion without symmetry: q at the start (9,), at rest; torques offset (3,) and amplitude (3,) in N m.
 
     u_j(t) = offset_j + amplitude_j sin(3 pi t + j), j = 0, 1, 2.
     """

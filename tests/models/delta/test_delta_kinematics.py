@@ -35,7 +35,7 @@ def tools(name: str, n: int = 20000) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_forward_of_inverse(name):
-    """The point is reproduced to 1e-12 m over the workspace, from all points at once and one by one [1e-13, 4e-16]."""
+    """The point is reproduced to 1e-12 m over the workspace, from all points in one call and one by one [1e-13, 4e-16]."""
     w, q, margin = tools(name)
     assert len(w) > 2000
     kinematics = DeltaKinematics(ROBOTS[name])

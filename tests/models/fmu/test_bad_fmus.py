@@ -113,7 +113,7 @@ def test_links_and_large_contents_are_refused(library, folder):
 
 
 def test_a_bomb_is_refused_by_what_it_says_and_never_unpacked(library, folder):
-    """Its directory states the size; an entry that understates it ends with an error of the archive."""
+    """The directory of the archive states the size; an entry that understates it ends with an error of the archive."""
     path = archive(folder, library)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr("resources/zeros", b"\0" * SIZE)

@@ -1,4 +1,4 @@
-"""FMUs as blocks: units from a library against the same laws in the graph."""
+"""FMUs as blocks: FMUs with a library against the same laws in the graph."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_value_that_a_type_does_not_have_is_refused(value, version, text, path
 
 
 def test_two_blocks_have_a_library_each(paths):
-    """Even if they are equal."""
+    """Two blocks have a library each, even if the blocks are equal."""
     graph = still("two")
     graph.add(Block("u", [("y", lambda t: 1.0 + t, ["t"])], inputs={"t": "time"}))
     for name, path in (("a", paths[3]), ("b", paths[3]), ("c2", paths[2])):
@@ -124,7 +124,7 @@ def test_each_thread_has_an_instance_of_its_own(compiled):
 
 
 def test_runs_in_threads_do_not_wait_for_each_other(compiled, paths):
-    """Each step waits, in the library, for a step of the other run."""
+    """Each step waits, in the library, for a step of the other run, which must therefore run simultaneously."""
     model = compile_model(plant(block(paths[3], parameters={"meet": 1.0})))
     with ThreadPoolExecutor(2) as pool:
         assert all(run.ok for run in pool.map(lambda _: model.simulate(0.01, progress=False), range(2)))
@@ -215,7 +215,7 @@ def test_a_model_file_names_a_library_and_never_opens_it(paths, compiled, tmp_pa
     [(3, 1e-3, 5e-4), *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((2, 1e-3, 0.0), (2, 7e-4, 1e-4)))],
 )
 def test_a_plant_with_its_controller_as_a_unit_of_ours_is_the_whole_graph(version, period, offset, tmp_path):
-    """It is the same at 1 kHz, where the reference steps at the instant of a tick."""
+    """The run equals that of the whole graph also at 1 kHz, where the reference steps at the instant of a tick."""
     start = offset + 50 * period
     own = signals.sampled_pid("pid", "error.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset)
     expected = compile_model(plant(own, "pid.y", start)).simulate(0.2, samples=0.01)

@@ -102,7 +102,7 @@ def still(name: str) -> Graph:
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """Return our PID as a unit; it samples its input, as a library does."""
+    """Return our PID as an FMU; it samples its input, as a library does."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

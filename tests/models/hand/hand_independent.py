@@ -73,7 +73,7 @@ class Numbers:
 
 
 def smooth(t: float, begin: float, end: float) -> float:
-    """Quintic step from 0 to 1."""
+    """Return the quintic step from 0 to 1."""
     x = minimum(maximum((t - begin) / (end - begin), 0.0), 1.0)
     return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x)
 
@@ -105,14 +105,14 @@ MOTIONS: dict[str, tuple[Callable[[float], tuple[np.ndarray, np.ndarray]], float
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Cross product along the last axis."""
+    """Return the cross product along the last axis."""
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def turned(quaternion: np.ndarray) -> np.ndarray:
-    """Rotation matrix of (w, x, y, z), of any norm."""
+    """Return the rotation matrix of (w, x, y, z), of any norm."""
     w, x, y, z = quaternion / sqrt(quaternion @ quaternion)
     return array(
         [
@@ -124,7 +124,7 @@ def turned(quaternion: np.ndarray) -> np.ndarray:
 
 
 def quaternion_rate(quaternion: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Rate for an angular velocity in world axes."""
+    """Return the rate for an angular velocity in world axes."""
     w, v = quaternion[0], quaternion[1:]
     return 0.5 * array([-(omega @ v), *(w * omega + cross(omega, v))])
 
@@ -196,13 +196,13 @@ class Hand:
         )
 
     def start(self) -> np.ndarray:
-        """The home posture at rest."""
+        """Return the home posture at rest."""
         n, k = self.n, self.n.fingers
         body = np.array([1.0, 0, 0, 0, *n.start, 0, 0, 0, 0, 0, 0])
         return np.concatenate([np.tile(n.home, k), np.zeros(4 * k), np.zeros(3 * k), body, body])
 
     def tips(self, q: np.ndarray, w: np.ndarray) -> FingerState:
-        """Kinematics of the tips' centres."""
+        """Return the kinematics of the tips' centres."""
         turn = self.angles + q[:, 0]
         cs, sn, zero = cos(turn), sin(turn), np.zeros(self.n.fingers)
         e_r, e_t = np.stack([cs, sn, zero], axis=1), np.stack([-sn, cs, zero], axis=1)
@@ -360,7 +360,7 @@ class Hand:
         )
 
     def dissipation(self, t: float, x: np.ndarray) -> float:
-        """Power of all dampers, W."""
+        """Return the power of all dampers, W."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         touch = self.contacts(self.tips(q, w), springs, ball)
@@ -375,7 +375,7 @@ class Hand:
         )
 
     def run(self, name: str = "main", samples: np.ndarray | None = None, rtol: float = 1e-9) -> tuple[np.ndarray, ...]:
-        """Times (m,) and states (m, n) of one of `MOTIONS`."""
+        """Return times (m,) and states (m, n) of one of `MOTIONS`."""
         motion, end = MOTIONS[name]
         times = np.linspace(0.0, end, round(end / 0.02) + 1) if samples is None else samples
         block = Block(
@@ -391,12 +391,12 @@ class Hand:
         return times, found["hand.x"]
 
     def nominal(self) -> np.ndarray:
-        """Typical sizes of the states."""
+        """Return the typical sizes of the states."""
         k, body = self.n.fingers, [1.0] * 4 + [0.1] * 9
         return np.array([1.0] * 8 * k + [1e-3] * 3 * k + body + body)
 
     def loads(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Normal and tangential forces (m, fingers), N."""
+        """Return the normal and tangential forces (m, fingers), N."""
         normal, tangential = [], []
         for x in states:
             q, w, springs, ball, _ = self.unpack(x)

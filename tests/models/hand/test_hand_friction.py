@@ -46,7 +46,7 @@ def test_slips_where_the_unlimited_ratio_passes_the_limit(unlimited: HandRun, sl
 
 
 def test_the_object_is_lost_and_the_run_goes_on(slippery: HandRun) -> None:
-    """Once one contact slips the other two must carry its share: they slip too, and the object is squeezed out."""
+    """Once one contact slips, the other two must carry its share: they slip too, and the object is squeezed out."""
     kinds = told(slippery)
     assert [kind for kind, _ in kinds[:3]] == ["slip"] * 3 and ("object lost", "grasp") in kinds
     assert {where for kind, where in kinds if kind == "contact off"} == {"contact 0", "contact 1", "contact 2"}
@@ -80,7 +80,8 @@ def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None
 
 
 def lasting(run: HandRun) -> list[float]:
-    """Return times of events, without those of a tip that sticks only momentarily before it slips, which rounding decides."""
+    """Return times of events, without those of a tip that sticks only momentarily before it slips, which depends on rounding
+    errors."""
     events = [e for e in run.events() if not e["internal"]]
     sticks = [k for k, e in enumerate(events[:-1]) if e["kind"] == "stick" and events[k + 1]["kind"] == "slip"]
     brief = {n for k in sticks for n in (k, k + 1) if events[k + 1]["time"] - events[k]["time"] < 1e-6}

@@ -102,7 +102,7 @@ def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
 
 
 def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
-    """It ends where the object is lost; links reach from joint to joint; the forces balance; events are reported."""
+    """The scene ends where the object is lost; links reach from joint to joint; the forces balance; events are reported."""
     given = lost.hand.parameters
     links = [solid for solid in scene.solids if solid.look is Look.OPAQUE][1:]
     places = skeleton(given, lost.trajectory["joints"])[: len(scene.t)]

@@ -68,7 +68,7 @@ def test_free_joints_by_differences_of_the_pose(kind: str) -> None:
 
 
 def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndarray]:
-    """Spatial inertias (6, 6) of all links in the frame `seen`."""
+    """Return the spatial inertias (6, 6) of all links in the frame `seen`."""
     found = []
     for k, link in enumerate(chain.links):
         to_link = Ad(inverse(np.asarray(link_pose(chain, k, q), dtype=float)) @ seen)

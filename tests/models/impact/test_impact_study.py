@@ -1,4 +1,4 @@
-"""Arms that strike in simulation, the study, its figures and the command."""
+"""Arms that hit a wall in simulation, the study, its figures and the command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LAWS = ("viscoelastic", "virtual spring", "Maxwell")
 
 @cache
 def slow(law: str, name: str = "own") -> ImpactRun:
-    """Return a strike of 2 ms at 1 cm/s, during which the arm hardly moves."""
+    """Return an impact of 2 ms at 1 cm/s, during which the arm hardly moves."""
     striker = default_striker() if name == "own" else Striker(panda(), Q, FLANGE, (0.0, 0.0, -1.0))
     mass = effective_mass(*striker.arguments, kind="momentum")
     return simulate_impact(striker, equivalent_laws(0.01, mass * 0.01 * 1.3, 2e-3, 0.3)[law], samples=800)
@@ -51,7 +51,7 @@ def slow(law: str, name: str = "own") -> ImpactRun:
 
 @pytest.mark.parametrize(("law", "name"), [*((law, "own") for law in LAWS), ("viscoelastic", "panda")])
 def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
-    """It moves by 20 um meanwhile: relative to its size, deviations from a single mass are of that order."""
+    """The arm moves by 20 um meanwhile: relative to its size, deviations from a single mass are of that order."""
     found = slow(law, name)
     assert found.result.ok and found.result.ledger.relative_residual < 1e-8
     assert found.speed_before == pytest.approx(0.01, rel=1e-4)
@@ -64,7 +64,7 @@ def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: 
 
 
 def test_a_free_body_strikes_exactly_like_a_mass() -> None:
-    """It has no joints, so e is exact to the tolerance of the run."""
+    """A free body has no joints, so e is exact to the tolerance of the run."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     striker = Striker(body, np.zeros(6), normal=(0.0, 0.0, 1.0))
     law = ViscoelasticImpact(1e5, 1e6, 2.0, 0.1)

@@ -53,7 +53,7 @@ def test_restitution_takes_many_speeds_and_knows_no_units() -> None:
 
 
 def integrated(impact: ViscoelasticImpact) -> tuple[float, np.ndarray, object]:
-    """Time and state (s, s', dissipated energy) at release, by SciPy."""
+    """Return the time and state (s, s', dissipated energy) at release, by SciPy."""
 
     def rates(_: float, x: np.ndarray) -> list[float]:
         s, u, _ = x
@@ -158,7 +158,7 @@ def test_restitutions_of_no_viscoelastic_impact_are_refused(value: object) -> No
 
 @pytest.mark.parametrize(("k", "c", "v0"), [(1e-200, 1e200, 1.0), (1e200, 1e-200, 1.0), (1.0, 1e-170, 1.0), (1.0, 1.0, 1e160)])
 def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) -> None:
-    """Their squares are infinite or zero, and so would forces and compressions be."""
+    """The squares of these numbers are infinite or zero, and so would forces and compressions be."""
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
         ViscoelasticImpact(k, c, 1.0, v0)
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):

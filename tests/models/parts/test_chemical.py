@@ -242,7 +242,8 @@ def test_the_flux_through_a_membrane(z) -> None:
 
 @checks("chemical.electrode")
 def test_an_electrode() -> None:
-    """Its resistance at rest is R T / (n F i0), and its currents at large overpotentials change by a decade per Tafel slope."""
+    """The electrode's resistance at rest is R T / (n F i0), and currents at large overpotentials change by a decade per Tafel
+    slope."""
     graph = Graph("g").connect(Se("u", lambda t: t, signals="time"), c.electrode("e", i0=2.0, alpha=0.3, n=2.0))
     run = run_of(graph, 0.5, samples=[1e-7, 0.2, 0.2 + VT * np.log(10) / 0.6, 0.5])
     small, one, ten = run["e.flow"][1:4]

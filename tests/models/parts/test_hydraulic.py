@@ -124,7 +124,7 @@ def test_pump() -> None:
 @checks("hydraulic.hydraulic_motor")
 @pytest.mark.parametrize("cf", [0.0, 0.1])
 def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
-    """As a motor D p (1 - cf) - b w, at rest below that; without cf it equals the pump."""
+    """The motor drives D p (1 - cf) - b w, and is at rest under a larger load; without cf it equals the pump."""
     for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
         graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
         graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))
@@ -164,7 +164,7 @@ def flow_through(orifice, p1: float, p2: float) -> float:
 
 @checks("hydraulic.overflowing_tank")
 def test_a_tank_runs_over_its_rim() -> None:
-    """It fills at 0.1 m^3/s up to 2 m; then it overflows, at the level at which the rim passes all inflow."""
+    """The tank fills at 0.1 m^3/s up to 2 m; then it overflows, at the level at which the rim passes all inflow."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     graph.connect(Sf("Q", 0.1), node).between(node, None, h.overflowing_tank("t"))
     run = compile_model(graph, progress=False).simulate(40.0, samples=[10.0, 40.0], rtol=1e-9, progress=False)

@@ -48,7 +48,8 @@ def on_the_mains(motor, amplitude: float, frequency: float) -> Graph:
 
 @checks("machines.synchronous_motor")
 def test_synchronous_motor_keeps_step() -> None:
-    """It turns at the frequency over the pole pairs; driven without current, its phases have sqrt(2/3) p psi times the speed."""
+    """The motor turns at the frequency over the pole pairs; driven without current, its phases have sqrt(2/3) p psi times the
+    speed."""
     graph = on_the_mains(machines.synchronous_motor("m", b=0.01), 20.0, Parameter(1.0, "Hz"))
     assert final(graph, "m.rotor.flow", t_end=8.0) == pytest.approx([np.pi], rel=1e-6)
     free = machines.synchronous_motor("m")
@@ -74,7 +75,7 @@ def test_induction_motor_is_its_equivalent_circuit() -> None:
 
 @checks("machines.stepper_motor")
 def test_stepper_motor_steps() -> None:
-    """It turns from one winding to the next: a quarter of a tooth."""
+    """The motor turns from one winding to the next: a quarter of a tooth."""
     for a, rest in ((1.0, 0.0), (0.0, np.pi / 2 / 50)):
         graph, motor = Graph("g"), machines.stepper_motor("m")
         graph.connect(Se("a", a), motor.port("a")).connect(Se("b", 1.0 - a), motor.port("b"))

@@ -49,7 +49,7 @@ def test_air_gap_pulls() -> None:
 
 @checks("magnetic.magnet")
 def test_magnet_in_a_ring_with_a_gap() -> None:
-    """Its flux is Hc l over the sum of the reluctances."""
+    """The magnet's flux is Hc l over the sum of the reluctances."""
     graph, magnet = Graph("g"), m.magnet("m")
     ring = J1("ring", domain="magnetic")
     graph.connect(magnet.port("1"), ring).connect(ring, m.reluctance("gap", length=1e-3, mu_r=1.0))

@@ -113,7 +113,7 @@ def test_torque_converter(pump, turbine, ratio) -> None:
 
 @checks("motion.engine_map")
 def test_engine_map() -> None:
-    """It is bilinear between its points: 165 N m at 200 rad/s and full throttle, -7.5 at 50 without."""
+    """The engine map is bilinear between its points: 165 N m at 200 rad/s and full throttle, -7.5 at 50 without."""
     graph = Graph("g").connect(Sf("speed", 200.0), J1("shaft", domain="rotation"))
     assert pulled(m.engine_map("e"), 200.0, "rotation") == pytest.approx(-165.0) and len(graph) == 2
     assert pulled(m.engine_map("e", throttle=0.0), 50.0, "rotation") == pytest.approx(5.0)

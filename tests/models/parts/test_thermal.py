@@ -50,7 +50,7 @@ def test_radiation() -> None:
     ("k", "C1", "C2"), [(100.0, 100.0, 200.0), (100.0, 200.0, 100.0), (150.0, 100.0, 100.0), (1e4, 100.0, 200.0)]
 )
 def test_exchanger(k, C1, C2) -> None:
-    """Effectiveness for unlike streams, for equal ones, and near the maximum of the weaker stream."""
+    """Effectiveness for unlike streams, for equal streams, and near the maximum of the weaker stream."""
     ratio, units = min(C1, C2) / max(C1, C2), k / min(C1, C2)
     gone = np.exp(-units * (1 - ratio))
     part = (1 - gone) / (1 - ratio * gone) if ratio < 1 else units / (1 + units)

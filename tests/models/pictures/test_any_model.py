@@ -157,7 +157,7 @@ def test_a_pose_of_the_users_own_is_a_frame() -> None:
 
 
 def test_a_result_from_another_process_shows_what_it_took_along() -> None:
-    """Its model stays behind, since surfaces are formulas: only its poses remain, as frames."""
+    """The pickled result leaves its model behind, since surfaces are formulas: only poses remain, as frames."""
     result = compile_model(pendulum()).simulate(0.1, samples=0.02, progress=False)
     scene = scene_of(pickle.loads(pickle.dumps(result)))  # noqa: S301 - our own
     assert scene.solids == () and {"upper.pose", "lower.pose"} <= {frame.label[0] for frame in scene.frames}

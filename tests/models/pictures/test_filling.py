@@ -230,7 +230,7 @@ LAWS = (
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
 def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
-    """Its frames, its force while it lasts, its times and its energies, whose sum is constant."""
+    """The scene shows the contact's frames, its force while it lasts, its times and its energies, whose sum is constant."""
     graph = dropped(law)
     result = compile_model(graph).simulate(0.4, samples=0.004, rtol=1e-9, progress=False)
     scene = scene_of(result)

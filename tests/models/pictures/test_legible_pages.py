@@ -68,7 +68,7 @@ def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Pa
         assert window.run(OVERLAPS) == [], width
         assert window.run(SHARE) > 0.7, width
         assert window.run(WHOLE_WORDS)
-        # It is cut at the foot of its pane only where the window has no more room.
+        # It is cut at the foot of its pane only where the window has no more space.
         cut, high = window.run("[see[3] < .98 * home[3], $('graph').clientHeight]")
         assert not cut or high > (0.7 if width < 600 else 0.45) * height, (width, high)
         window.run("zoom(0)")
@@ -168,7 +168,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
 
 
 def told_where_the_pointer_is(window: Browser, few: bool) -> None:
-    """Check that labels without room appear beside the pointer; among forty on a phone, some have none."""
+    """Check that labels without space appear beside the pointer; among forty on a phone, some have none."""
     left = window.run("pointed.left.map(label => [label.text, ...label.at])")
     assert left or few
     for name, x, y in left[:6]:
@@ -234,7 +234,7 @@ def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser
 
 
 def flung(way: float) -> Scene:
-    """A ball of 10 cm that goes some metres."""
+    """Return a ball of 10 cm that goes some metres."""
     t = np.linspace(0.0, 1.0, 41)
     ball = Solid("ball", unrotated_poses(np.outer(t, [0.6 * way, 0.0, -0.8 * way])), sphere(0.05), look=Look.OPAQUE)
     return Scene("flung", t, (ball,))
@@ -300,7 +300,7 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
-    """Of a ball of 10 cm: 1e-13 m is none, 1 nm is one; the axis is in m then."""
+    """A gap of a ball of 10 cm is zero at 1e-13 m, but not at 1 nm; the axis is in m then."""
     t = np.linspace(0.0, 1.0, 3)
     still = unrotated_poses(np.zeros((3, 3)))
     ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())

@@ -1,4 +1,4 @@
-"""A page opens in the desktop's browser; if there is none, it is written and the answer says so."""
+"""A page opens in the desktop's browser; without a browser, the page is only written, and the message reports this."""
 
 import importlib
 import sys

@@ -45,7 +45,7 @@ from tests.inner.run import Result
 
 
 def motor() -> Graph:
-    """A DC motor with a bearing."""
+    """Return a DC motor with a bearing."""
     graph, armature, shaft = Graph("DC motor"), J1("armature", domain="electrical"), J1("shaft", domain="rotation")
     machine = GY("motor", ratio=0.3)
     graph.connect(Se("battery", 12.0), armature).connect(armature, I("coil", inertia=0.02))
@@ -131,7 +131,7 @@ def test_a_page_shows_itself_in_a_notebook(driven: Result, tmp_path: Path) -> No
 
 
 def test_large_results_stay_small_pages() -> None:
-    """With many curves a page has fewer samples, then fewer curves, but always those of bonds and the requested ones."""
+    """With many curves a page has fewer samples, then fewer curves, but always the curves of bonds and the requested curves."""
     graph = Graph("chain")
     for k in range(260):
         junction = J1(f"v{k}", domain="translation")

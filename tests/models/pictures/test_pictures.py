@@ -137,9 +137,9 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
     past = ghost_samples(ball, scene.t, 0.7, 3, 0.02)
     assert ball[past, 0, 3] == pytest.approx([0.06, 0.04, 0.02], abs=2e-4)
     around = ghost_samples(ball, scene.t, 0.5, 4, 0.03, around=True)
-    assert ball[around, 0, 3] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), "equal distances: the earlier one first"
+    assert ball[around, 0, 3] == pytest.approx([0.03, 0.09, 0.0, 0.12], abs=2e-4), "equal distances: the earlier position first"
     since = ghost_samples(ball, scene.t, 0.7, 5, 0.02, since=0.4)
-    assert ball[since, 0, 3] == pytest.approx([0.068, 0.048], abs=2e-4), "what was before does not count"
+    assert ball[since, 0, 3] == pytest.approx([0.068, 0.048], abs=2e-4), "positions before `since` do not count"
     assert ghost_samples(ball, scene.t, 0.3, 5, 0.02, since=0.4) == []
 
 
@@ -171,7 +171,7 @@ def test_show_times_stretch_short_contacts_only():
     assert np.all(np.diff(times) > 0.0) and times[0] == 0.0 and times[-1] == 1.0
     assert 25 < np.sum((times > 0.50) & (times < 0.51)) < 40
     slow = show_times(replace(scene, slow_motion=((0.7, 0.8),)), 200)
-    assert 60 < np.sum((slow > 0.7) & (slow < 0.8)) < 70, "what is called slow is, whatever touches"
+    assert 60 < np.sum((slow > 0.7) & (slow < 0.8)) < 70, "the given interval is slow, whatever touches"
     assert speed_label(1.0) == "real time" and speed_label(0.2) == "slow motion 5×"
 
 
@@ -323,7 +323,7 @@ def test_page_is_one_file_that_opens_offline(tmp_path):
     assert named and set(named) <= set(data["arrays"])
     # The data contains everything that the script reads.
     assert set(re.findall(r"\bM\.(\w+)", text)) <= set(data)
-    assert len(base64.b64decode(data["arrays"]["solid0_p"])) == 12, "what rests has one row"
+    assert len(base64.b64decode(data["arrays"]["solid0_p"])) == 12, "a solid at rest has one row"
 
 
 def test_long_motions_are_thinned_for_the_page():

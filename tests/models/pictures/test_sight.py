@@ -1,4 +1,4 @@
-"""Visible items have names, and hidden ones do not: frames, paths, forces and ghosts against boxes at known positions."""
+"""Visible items have names, and hidden items do not: frames, paths, forces and ghosts against boxes at known positions."""
 
 from __future__ import annotations
 

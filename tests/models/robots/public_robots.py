@@ -11,7 +11,7 @@ import pytest
 
 
 def public_urdf(ending: str) -> Path:
-    """Return the file with this path suffix; the test is skipped, and says so, where the package is not installed."""
+    """Return the file with this path suffix; skip the test, with this reason, where the package is not installed."""
     try:
         files = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError:

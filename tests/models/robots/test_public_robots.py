@@ -106,7 +106,7 @@ def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
-    """Both read the same file, without the links beyond the flange: hand and fingers."""
+    """Both programs read the same file, without the links beyond the flange: hand and fingers."""
     from lxml import etree
 
     path = public_urdf("panda_description/urdf/panda.urdf")

@@ -164,7 +164,8 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """Also with fixed frames beside the joint that continues; the finger in the middle of a gripper is one."""
+    """A robot is a chain also with fixed frames beside the joint that continues; the finger in the middle of a gripper is such a
+    frame."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
@@ -186,7 +187,7 @@ def test_prismatic_and_planar_joints() -> None:
 
 
 def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
-    """Otherwise no port would be found: a dot separates a part from its contents."""
+    """Names with dots would give no port, since a dot separates a part from its contents."""
     text = (DATA / "two_links.urdf").read_text().replace('"fore"', '"fore.1"').replace(' name="two links"', "")
     path = tmp_path / "arm.v2.urdf"
     path.write_text(text)
@@ -233,7 +234,7 @@ def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
 
 
 def test_a_base_that_floats() -> None:
-    """Its six coordinates come first; a free body turns about its own centre of mass."""
+    """The base's six coordinates come first; a free body turns about its own centre of mass."""
     robot = read_urdf(DATA / "gripper.urdf", base="palm", floating=True)
     tree = robot.tree
     assert tree.coordinates[:6] == tuple(f"palm {k}" for k in range(1, 7)) and tree.freedoms == 7
@@ -244,7 +245,7 @@ def test_a_base_that_floats() -> None:
 
 
 def test_a_robot_that_floats_falls_as_one_whatever_its_joints_do() -> None:
-    """Its centre of mass falls by g t^2 / 2, and its energy is constant."""
+    """The robot's centre of mass falls by g t^2 / 2, and its energy is constant."""
     robot = read_urdf(DATA / "two_links.urdf", base="upper", floating=True, limits=False)
     tree, g, t_end = robot.tree, 9.81, 0.5
     v0 = np.array([0.5, -1.0, 2.0, 0.0, 0.0, 0.0, 6.0])
@@ -299,7 +300,7 @@ def test_import_of_models_stays_light() -> None:
 
 
 def test_a_robot_has_the_limits_of_its_file() -> None:
-    """Those of the coordinates; a mimic joint has none."""
+    """A robot has the limits of its coordinates; a mimic joint has none."""
     robot = read_urdf(DATA / "gripper.urdf", meshes=False)
     given = {joint.name: joint for joint in robot.joints}
     for name, indices in robot.coordinates.items():

@@ -210,7 +210,7 @@ def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_long_chain_of_fixed_links_is_no_trouble(tmp_path: Path) -> None:
-    """Nothing is recursive: 2000 links end to end."""
+    """Nothing is recursive: 2000 links end to end are read."""
     more = "".join(
         f'<link name="x{k}"/><joint name="j{k}" type="fixed"><parent link="{f"x{k - 1}" if k else "tool"}"/>'
         f'<child link="x{k}"/></joint>'
@@ -248,7 +248,7 @@ def test_a_robot_without_links_or_motion(tmp_path: Path) -> None:
 
 
 def test_massless_bodies(tmp_path: Path) -> None:
-    """One that carries others forms a universal joint; one at the end of the chain moves nothing."""
+    """A massless body that carries others forms a universal joint; a massless body at the end of the chain moves nothing."""
     gone = re.sub(r'(<link name="upper">\s*)<inertial>.*?</inertial>', r"\1", GOOD, count=1, flags=re.DOTALL)
     (tmp_path / "universal.urdf").write_text(gone)
     upper = read_urdf(tmp_path / "universal.urdf").tree.links[1]

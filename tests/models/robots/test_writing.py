@@ -23,7 +23,7 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 
 def branched() -> Tree:
-    """Joints with frames on their axes and beside them, a follower, a frame without mass, on a turned base."""
+    """Return joints with frames on their axes and beside them, a follower, a frame without mass, on a turned base."""
     slanted = (0, 1, 1) / np.sqrt(2)
     return Tree("branched", (
         link("a", joints.revolute((0, 0, 1)), 0.0, damping=0.3),

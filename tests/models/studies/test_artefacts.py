@@ -1,4 +1,5 @@
-"""The artefacts of a command: all or the named ones; those that cannot be drawn are left out, and one line says which and why."""
+"""The artefacts of a command: all or the named artefacts; pictures that cannot be drawn are left out, and one line says which and
+why."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ UNDECLARED = {
     Scenario: {"name", "description", "file", "body1", "body2", "contact", "gravity", "notes"},
     HandScenario: {"name", "description", "steps", "parameters"},
 }
-"""Fields that are neither numbers nor keywords: sections, records, texts."""
+"""Fields that are neither numbers nor keywords: sections, records, strings."""
 WITHOUT_FILES = {"cylinder", "torus", "parametric", "revolution", "closed_surface"}
 """Surfaces that scenario files do not support."""
 

@@ -167,7 +167,7 @@ def test_a_path_is_on_its_solid(parts: Scene, read: Glb) -> None:
 
 
 def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None:
-    """They run from the point where a force acts, or to it; they are hidden when no longer than their head."""
+    """Arrows run from the point where a force acts, or to it; they are hidden when no longer than their head."""
     vector = parts.forces[0].newtons / parts.scale[0]
     shown = read.course("force on egg", "scale")[:, 0] == 1.0
     assert shown.any() and not shown.all() and np.array_equal(shown, read.course("force push", "scale")[:, 0])
