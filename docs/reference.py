@@ -22,14 +22,14 @@ PACKAGES = ("bondgraph", "screwbond.models", "screws")
 
 
 @dataclass(frozen=True)
-class Room:
+class PublicModule:
     """Package or module for users, with its public names."""
 
     name: str
     names: tuple[str, ...]
 
     @property
-    def module(self) -> types.ModuleType:
+    def imported(self) -> types.ModuleType:
         return importlib.import_module(self.name)
 
 
@@ -43,9 +43,9 @@ def public(module: types.ModuleType) -> tuple[str, ...]:
 
 
 @cache
-def rooms() -> tuple[Room, ...]:
+def public_modules() -> tuple[PublicModule, ...]:
     """Return the packages, their subpackages with an `__all__`, and the modules that they export."""
-    found: dict[str, Room] = {}
+    found: dict[str, PublicModule] = {}
     for package in PACKAGES:
         outer = importlib.import_module(package)
         exported = {n for n in public(outer) if isinstance(getattr(outer, n), types.ModuleType)}
@@ -53,10 +53,10 @@ def rooms() -> tuple[Room, ...]:
         for name in (package, *(f"{package}.{each}" for each in inner)):
             module = importlib.import_module(name)
             if name == package or hasattr(module, "__all__") or name.removeprefix(f"{package}.") in exported:
-                found[name] = Room(name, public(module))
+                found[name] = PublicModule(name, public(module))
                 below = public(module) if name != package else ()
                 shelves = {each: getattr(module, each) for each in below if isinstance(getattr(module, each), types.ModuleType)}
-                found |= {f"{name}.{each}": Room(f"{name}.{each}", public(shelf)) for each, shelf in shelves.items()}
+                found |= {f"{name}.{each}": PublicModule(f"{name}.{each}", public(shelf)) for each, shelf in shelves.items()}
     return tuple(found.values())
 
 
@@ -65,11 +65,11 @@ def entries() -> dict[tuple[str, str], str]:
     """Return (package, name) -> the package with the entry of this object: the first that lists it, outermost packages first."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
-    for room in sorted(rooms(), key=lambda room: room.name.count(".")):
-        for name in room.names:
-            value = getattr(room.module, name)
+    for module in sorted(public_modules(), key=lambda module: module.name.count(".")):
+        for name in module.names:
+            value = getattr(module.imported, name)
             shared = isinstance(value, types.FunctionType | type)
-            placed[room.name, name] = homes.setdefault(id(value), room.name) if shared else room.name
+            placed[module.name, name] = homes.setdefault(id(value), module.name) if shared else module.name
     return placed
 
 
@@ -117,37 +117,37 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[
     return [*lines, ""]
 
 
-def page_of(room: Room) -> str:
+def page_of(module: PublicModule) -> str:
     """Return the page of a package: a table of its names, then their entries."""
-    title = f"``{room.name}``"
-    lines = [title, "=" * len(title), "", f".. automodule:: {room.name}", "   :no-members:", ""]
-    modules = [n for n in room.names if isinstance(getattr(room.module, n), types.ModuleType)]
+    title = f"``{module.name}``"
+    lines = [title, "=" * len(title), "", f".. automodule:: {module.name}", "   :no-members:", ""]
+    modules = [n for n in module.names if isinstance(getattr(module.imported, n), types.ModuleType)]
     if modules:
-        lines += ["Modules: " + ", ".join(f":doc:`{room.name}.{name}`" for name in modules) + ".", ""]
-    names = [n for n in room.names if n not in modules]
-    elsewhere = [n for n in names if entries()[room.name, n] != room.name]
+        lines += ["Modules: " + ", ".join(f":doc:`{module.name}.{name}`" for name in modules) + ".", ""]
+    names = [n for n in module.names if n not in modules]
+    elsewhere = [n for n in names if entries()[module.name, n] != module.name]
     if elsewhere:
-        told = (link(entries()[room.name, name], name) for name in elsewhere)
+        told = (link(entries()[module.name, name], name) for name in elsewhere)
         lines += ["Also importable from here: " + ", ".join(told) + ".", ""]
     own = [n for n in names if n not in elsewhere]
     if own:
-        rows = [(link(room.name, name), summary(room.name, name)) for name in own]
+        rows = [(link(module.name, name), summary(module.name, name)) for name in own]
         lines += ["", *table(("name", "what it is"), rows, widths=(26, 74))]
     for name in own:
-        lines += directive(room.name, name, getattr(room.module, name))
+        lines += directive(module.name, name, getattr(module.imported, name))
     return "\n".join(lines) + "\n"
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the name and source of each page: the index of the reference, and a page for each package."""
-    for room in rooms():
-        yield room.name, page_of(room)
+    for module in public_modules():
+        yield module.name, page_of(module)
     lines = ["Reference", "=========", "", "Every public name, with shapes, units and errors.", ""]
     for package in PACKAGES:
-        inside = [room for room in rooms() if f"{room.name}.".startswith(f"{package}.")]
-        rows = [(f":doc:`{room.name}`", inline((inspect.getdoc(room.module) or "").splitlines()[0])) for room in inside]
+        inside = [module for module in public_modules() if f"{module.name}.".startswith(f"{package}.")]
+        rows = [(f":doc:`{module.name}`", inline((inspect.getdoc(module.imported) or "").splitlines()[0])) for module in inside]
         lines += [package, "-" * len(package), "", *table(("import from", "contents"), rows, widths=(26, 74))]
-        lines += [".. toctree::", "   :hidden:", "", *(f"   {room.name}" for room in inside), ""]
+        lines += [".. toctree::", "   :hidden:", "", *(f"   {module.name}" for module in inside), ""]
     yield "index", "\n".join(lines) + "\n"
 
 
