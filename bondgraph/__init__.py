@@ -54,7 +54,7 @@ __all__ += ["quasistatic", "simulate", "sweep", "Result"]
 __all__ += ["dump_model", "load_model", "parse_model", "read_graph", "save_model"]
 __all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", "RunEndedWarning", "RunError", "ScrewbondError"]
 
-_LAZY_MODULES = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
+_LAZY_MODULES = {package: f"bondgraph.{package}" for package in ("analysis", "export", "interchange", "stepping", "sweeps")}
 _LAZY_MODULES |= {"render": "bondgraph.render.diagram"}
 """Packages that `import bondgraph` does not load: the module to import on first access, by name."""
 _LAZY_NAMES = dict.fromkeys(("dump_model", "load_model", "parse_model", "read_graph", "save_model"), "interchange")
@@ -65,16 +65,16 @@ _LAZY_NAMES |= {"quasistatic": "stepping", "sweep": "sweeps"}
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        room = _LAZY_NAMES.get(name, name)
-        if room not in _LAZY_MODULES:
+        package = _LAZY_NAMES.get(name, name)
+        if package not in _LAZY_MODULES:
             raise AttributeError(f"module 'bondgraph' has no attribute {name!r}")
-        importlib.import_module(_LAZY_MODULES[room])
-        loaded = importlib.import_module(f"bondgraph.{room}")
-        return loaded if name == room else getattr(loaded, name)
+        importlib.import_module(_LAZY_MODULES[package])
+        loaded = importlib.import_module(f"bondgraph.{package}")
+        return loaded if name == package else getattr(loaded, name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *(room for room in _LAZY_MODULES if room not in _LAZY_NAMES.values())]
+    return [*__all__, *(package for package in _LAZY_MODULES if package not in _LAZY_NAMES.values())]
 
 
 check_calls(__name__)
