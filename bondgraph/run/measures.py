@@ -176,7 +176,7 @@ def _mean(result: Measurable, name: str) -> np.ndarray:
 
 MEASURES: Mapping[str, MeasureKind] = {
     "series": MeasureKind(
-        "values at all samples; a name alone is the same",
+        "values at all samples; a name alone means the same",
         lambda result, name: result[name],
         MachineRule.SERIES,
         over_time=True,
