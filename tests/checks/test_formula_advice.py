@@ -101,7 +101,8 @@ def test_an_interpolation_becomes_a_table():
     text, (cure,) = advice(lambda: loop(Se("u", lambda t: np.interp(t, points, values), signals=["time"]), I("m", 1.0)))
     assert "np.interp takes numbers" in text and "signals.table(" in cure
     graph = loop(Se("u", lambda y: y, signals=["curve.y"]), I("m", 1.0))
-    graph.add(eval(cure.removeprefix("the block ").partition(", with")[0], {"signals": signals, "points": points, "values": values}))  # noqa: S307
+    block = cure.removeprefix("the block ").partition(", with")[0]
+    graph.add(eval(block, {"signals": signals, "points": points, "values": values}))  # noqa: S307
     run = graph.simulate(4.0, samples=0.125, progress=False)
     np.testing.assert_allclose(run["u.effort"], np.interp(run.t, points, values), rtol=0.0, atol=1e-14)
 
