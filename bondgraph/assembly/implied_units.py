@@ -1,14 +1,15 @@
 """Units that the equations imply for values without a declared unit, such as signals and the gains of a controller.
 
-Terms of a sum have one unit, a product has the product of units, a sine has an argument in radians. Statements are recorded on
-tapes, and each operation with one unknown unit determines it. Numbers in formulas may stand for quantities, so a product with
-one of them determines nothing, nor does an equation that contradicts another one.
+Terms of a sum have one unit, a product has the product of units, a sine has an argument in radians. Each operation of a formula
+that is called with `UnitScalar`s is such an equation, and an equation with one unknown unit determines it. Numbers in formulas
+may stand for quantities, so a product with a number determines nothing; nor does an equation that contradicts another one, or
+one with an effort or flow of the generic domain.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -18,8 +19,6 @@ import numpy as np
 from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE
 from bondgraph.model.units import blocks, joined, powers, spread, written
-from bondgraph.tape import opcodes as op
-from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 from bondgraph.units import SYMBOLS
 
 Powers = Mapping[str, Fraction]
@@ -27,14 +26,13 @@ Powers = Mapping[str, Fraction]
 
 DIMENSIONLESS: Powers = {}
 RADIAN: Powers = {"rad": Fraction(1)}
-SECOND: Powers = {"s": Fraction(1)}
-_SAME = {op.NEGATIVE, op.ABSOLUTE, op.ADD, op.SUBTRACT, op.MINIMUM, op.MAXIMUM}
-"""Operations whose result has the unit of their arguments."""
-_COMPARED = {op.LESS, op.LESS_EQUAL, op.EQUAL, op.ATAN2}
-"""Operations whose arguments have one unit."""
-_OF_ANGLES = {op.SIN, op.COS, op.TAN}
-_TO_ANGLES = {op.ASIN, op.ACOS, op.ATAN}
-_OF_NUMBERS = {op.EXP, op.EXPM1, op.LOG, op.TANH}
+PER_SECOND: Powers = {"s": Fraction(-1)}
+ARGUMENTS = dict.fromkeys(("sin", "cos", "tan"), RADIAN) | dict.fromkeys(("exp", "expm1", "log", "tanh"), DIMENSIONLESS)
+"""Unit of the argument of a function, by name."""
+RESULTS = dict.fromkeys(("asin", "acos", "atan", "atan2"), RADIAN)
+"""Unit of the result of a function, by name; functions in neither table have a result without a unit."""
+SELECTING = ("absolute", "minimum", "maximum")
+"""Functions whose result has the unit of their arguments."""
 _ELECTRICAL = ("V", "A", "Ohm", "S", "F", "H", "Wb", "C", "W", "J")
 """Units that replace an equal product of electrical ones, such as V/A."""
 _LAST = {"m": 1, "rad": 2, "s": 3}
@@ -50,143 +48,166 @@ class UnitEquation:
 
 
 def units_of(system: System) -> dict[str, str]:
-    """Return the unit of every value with a shape: its declared unit, else the implied one, else ""."""
-    nodes = _Nodes(system)
+    """Return the unit of every value: its declared unit, else the implied one, else ""."""
+    equations = UnitEquations(system)
     for statement in system.statements:
-        nodes.add(statement)
+        equations.add_statement(statement)
     for state in system.states:
-        nodes.equal_entries(state.rate, state.name, _times({}, SECOND, -1))
+        equations.relate(state.rate, state.name, PER_SECOND)
     for clock in system.clocks:
         for name, value in clock.updates:
-            nodes.equal_entries(name, value)
+            equations.relate(name, value)
     for event in system.events:
         for name, value in event.resets:
-            nodes.equal_entries(name, value)
-    solution = _solved(nodes)
-    return {name: value.unit or _unit(nodes.entries(name), value.shape or (), solution) for name, value in system.values.items()}
+            equations.relate(name, value)
+    solution = _solved(equations)
+    return {
+        name: value.unit or _unit(equations.entries(name), value.shape or (), solution) for name, value in system.values.items()
+    }
 
 
-class _Nodes:
-    """Nodes with known or unknown units, numbered, and the equations between them: entries of values, then tape nodes."""
+class UnitEquations:
+    """Equations between the units of nodes, which are the entries of values and the intermediate results of formulas."""
 
     def __init__(self, system: System):
-        self.system = system
-        self.units: dict[int, Powers] = {}
+        self.shapes = {"time": (), **{name: value.shape or () for name, value in system.values.items()}}
+        self.declared: dict[int, Powers] = {}
+        self.generic: set[int] = set()
         self.equations: list[UnitEquation] = []
         self.first: dict[str, int] = {}
         self.count = 0
-        for name, value in {"time": None, **system.values}.items():
-            size = 1 if value is None else int(np.prod(value.shape or ()))
+        for name, shape in self.shapes.items():
+            size = int(np.prod(shape))
             self.first[name], self.count = self.count, self.count + size
-            declared = ["s"] if value is None else spread(value.unit, size) if value.unit else None
-            for k, unit in enumerate(declared or ()):
-                if (exponents := powers(unit)) is not None:
-                    self.units[self.first[name] + k] = exponents
+            unit = "s" if name == "time" else system.values[name].unit
+            if not unit and name.endswith((".effort", ".flow")):
+                self.generic.update(self.entries(name))
+            for k, part in enumerate((spread(unit, size) or ()) if unit else ()):
+                if (exponents := powers(part)) is not None:
+                    self.declared[self.first[name] + k] = exponents
 
     def entries(self, name: str) -> range:
         """Return the nodes of the entries of a value."""
-        value = self.system.values.get(name)
-        first = self.first[name]
-        return range(first, first + (1 if value is None else int(np.prod(value.shape or ()))))
+        return range(self.first[name], self.first[name] + int(np.prod(self.shapes[name])))
 
-    def equal_entries(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
-        """Make the unit of each entry of a value that of another one, times a ratio."""
-        pairs = zip(self.entries(one), self.entries(other), strict=False)
-        self.equations += [UnitEquation(((a, Fraction(1)), (b, Fraction(-1))), ratio) for a, b in pairs if a != b]
+    def node(self) -> UnitScalar:
+        """Return a scalar with a new node."""
+        self.count += 1
+        return UnitScalar(self, self.count - 1)
 
-    def add(self, statement: Statement) -> None:
-        """Add the equations of a statement; none if its formula cannot be recorded."""
+    def product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
+        """State that the product of the units of some nodes, each to a power, is a unit."""
+        sums: dict[int, Fraction] = defaultdict(Fraction)
+        for node, power in terms:
+            sums[node] += Fraction(power)
+        if sums.keys().isdisjoint(self.generic):
+            self.equations.append(UnitEquation(tuple((node, power) for node, power in sums.items() if power), unit))
+
+    def relate(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
+        """State that the unit of each entry of a value is that of the other value's entry, times a ratio."""
+        for a, b in zip(self.entries(one), self.entries(other), strict=False):
+            self.product(ratio, (a, 1), (b, -1))
+
+    def add_statement(self, statement: Statement) -> None:
+        """Add the equations of a statement; none if its formula accepts only numbers."""
         if statement.op is TIME_DERIVATIVE:
-            self.equal_entries(statement.outs[0], statement.args[0], _times({}, SECOND, -1))
+            self.relate(statement.outs[0], statement.args[0], PER_SECOND)
             return
         if statement.op is SOUGHT or any(name not in self.first for name in (*statement.outs, *statement.args)):
             return
-        tape, inputs = Tape(), [self.entries(name) for name in statement.args]
-        scalars = tape.inputs("x", sum(map(len, inputs)))
-        arrays, start = [], 0
-        for name, entries in zip(statement.args, inputs, strict=True):
-            shape = getattr(self.system.values.get(name), "shape", None)
-            some = scalars[start : start + len(entries)]
-            arrays.append(some.reshape(shape) if shape else some[0])
-            start += len(entries)
+        arguments = []
+        for name in statement.args:
+            scalars = np.empty(len(self.entries(name)), dtype=object)
+            scalars[:] = [UnitScalar(self, node) for node in self.entries(name)]
+            arguments.append(scalars.reshape(self.shapes[name]) if self.shapes[name] else scalars[0])
         try:
-            results = [np.ravel(np.asarray(each, dtype=object)) for each in statement.results(arrays)]
-        except (
-            TraceError,
-            ArithmeticError,
-            AttributeError,
-            TypeError,
-            ValueError,
-        ):  # foreign code, or a formula that only takes floats
+            results = [np.ravel(np.asarray(each, dtype=object)) for each in statement.results(arguments)]
+        except (ArithmeticError, AttributeError, TypeError, ValueError):
             return
-        nodes = [entry for entries in inputs for entry in entries]
-        place = self._tape(tape, nodes)
         for name, result in zip(statement.outs, results, strict=True):
-            for entry, scalar in zip(self.entries(name), result, strict=False):
-                if isinstance(scalar, TapeScalar) and (node := place.get(scalar.index)) is not None and node != entry:
-                    self.equations.append(UnitEquation(((entry, Fraction(1)), (node, Fraction(-1)))))
-
-    def _tape(self, tape: Tape, inputs: list[int]) -> dict[int, int]:
-        """Add the equations of a tape's instructions, and return the node of each tape position but those of constants."""
-        place: dict[int, int] = {}
-        for position, (code, *arguments) in enumerate(tape.nodes):
-            if code == op.INPUT:
-                place[position] = inputs[arguments[1]]
-            elif code not in (op.CONSTANT, op.TABLE, op.TABLE_OF_INPUTS):
-                place[position] = self.count
-                self.count += 1
-                self.equations += self._instruction(tape, code, arguments, place, inputs, place[position])
-        return place
-
-    def _instruction(
-        self, tape: Tape, code: int, arguments: list[int], place: Mapping[int, int], inputs: list[int], out: int
-    ) -> Iterator[UnitEquation]:
-        """Yield the equations of one instruction; constants take part in none."""
-        operands = [place.get(argument) for argument in arguments]
-        if code in _SAME or code == op.WHERE:
-            yield from (_equal(out, each) for each in (operands[1:] if code == op.WHERE else operands) if each is not None)
-        elif code in _COMPARED or code in op.CONDITIONS:
-            yield _is(out, RADIAN if code == op.ATAN2 else DIMENSIONLESS)
-            if code in _COMPARED and None not in operands:
-                yield _equal(operands[0], operands[1])
-        elif code in _OF_ANGLES | _TO_ANGLES | _OF_NUMBERS:
-            yield _is(out, RADIAN if code in _TO_ANGLES else DIMENSIONLESS)
-            if operands[0] is not None:
-                yield _is(operands[0], RADIAN if code in _OF_ANGLES else DIMENSIONLESS)
-        elif code in (op.MULTIPLY, op.DIVIDE) and None not in operands:
-            yield UnitEquation(_collected((out, 1), (operands[0], -1), (operands[1], -1 if code == op.MULTIPLY else 1)))
-        elif code == op.RECIPROCAL:
-            yield UnitEquation(_collected((out, 1), (operands[0], 1)))
-        elif code == op.SQRT:
-            yield UnitEquation(_collected((out, 2), (operands[0], -1)))
-        elif code == op.POWER and operands[0] is not None and operands[1] is None:
-            power = Fraction(float(tape.value(arguments[1]) or 0.0)).limit_denominator(12)
-            yield UnitEquation(_collected((out, 1), (operands[0], -power)))
-        elif code == op.SIGN:
-            yield _is(out, DIMENSIONLESS)
-        elif code in op.LOOKUPS:
-            table = tape.nodes[arguments[1]]
-            with_row = operands[0] if code == op.SEARCHSORTED else out
-            if code == op.SEARCHSORTED:
-                yield _is(out, DIMENSIONLESS)
-            if table[0] == op.TABLE_OF_INPUTS and with_row is not None:
-                yield from (_equal(with_row, inputs[k]) for k in range(table[2], table[2] + table[3]))
+            for node, scalar in zip(self.entries(name), result, strict=False):
+                if isinstance(scalar, UnitScalar):
+                    self.product(DIMENSIONLESS, (node, 1), (scalar.node, -1))
 
 
-def _equal(one: Any, other: Any) -> UnitEquation:
-    return UnitEquation(_collected((one, 1), (other, -1)))
+class UnitScalar:
+    """Scalar of which only the unit matters: a formula called with such scalars adds the equations of its operations."""
 
+    __slots__ = ("equations", "node")
 
-def _is(node: int, unit: Powers) -> UnitEquation:
-    return UnitEquation(((node, Fraction(1)),), unit)
+    def __init__(self, equations: UnitEquations, node: int):
+        self.equations, self.node = equations, node
 
+    def _same(self, *others: Any) -> UnitScalar:
+        """Return a scalar with the unit of this one and of all others but numbers, such as their sum."""
+        result = self.equations.node()
+        for each in (self, *others):
+            if isinstance(each, UnitScalar):
+                self.equations.product(DIMENSIONLESS, (result.node, 1), (each.node, -1))
+        return result
 
-def _collected(*terms: tuple[Any, Any]) -> tuple[tuple[int, Fraction], ...]:
-    """Return terms with the powers of equal nodes summed."""
-    sums: dict[int, Fraction] = defaultdict(Fraction)
-    for node, power in terms:
-        sums[node] += Fraction(power)
-    return tuple((node, power) for node, power in sums.items() if power)
+    def _of_unit(self, unit: Powers) -> UnitScalar:
+        self.equations.product(unit, (self.node, 1))
+        return self
+
+    def _to_power(self, power: Fraction | int, other: Any = None, other_power: int = 0) -> UnitScalar:
+        """Return a power of this scalar, times a power of another one; a number may have any unit, except -1."""
+        if isinstance(other, float) and other == -1.0 and power == 1:
+            return self
+        result = self.equations.node()
+        if other is None:
+            self.equations.product(DIMENSIONLESS, (result.node, 1), (self.node, -power))
+        elif isinstance(other, UnitScalar):
+            self.equations.product(DIMENSIONLESS, (result.node, 1), (self.node, -power), (other.node, -other_power))
+        return result
+
+    def _elementwise(operation: Any) -> Any:  # type: ignore[misc]
+        """Leave operations with arrays to NumPy."""
+        return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else operation(self, other)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_same)
+    __mul__ = __rmul__ = _elementwise(lambda self, other: self._to_power(1, other, 1))
+    __truediv__ = _elementwise(lambda self, other: self._to_power(1, other, -1))
+    __rtruediv__ = _elementwise(lambda self, other: self.equations.node())  # a number divided by this scalar
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _elementwise(lambda self, other: self._condition(other))  # type: ignore
+    __and__ = __rand__ = __or__ = __ror__ = _elementwise(lambda self, other: self)
+
+    def __neg__(self) -> UnitScalar:
+        return self
+
+    __pos__ = __abs__ = __invert__ = __neg__
+
+    def __pow__(self, exponent: Any) -> UnitScalar:
+        if isinstance(exponent, UnitScalar):
+            exponent._of_unit(DIMENSIONLESS)
+            return self._of_unit(DIMENSIONLESS)
+        return self._to_power(Fraction(float(exponent)).limit_denominator(12))
+
+    def __rpow__(self, base: Any) -> UnitScalar:
+        return self._of_unit(DIMENSIONLESS)
+
+    def __hash__(self) -> int:
+        return self.node
+
+    def __bool__(self) -> bool:
+        raise TypeError("the value of a scalar with a unit only")
+
+    def _condition(self, other: Any) -> UnitScalar:
+        self._same(other)
+        return self.equations.node()._of_unit(DIMENSIONLESS)
+
+    def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> UnitScalar:
+        first, *others = arguments[1:] if name == "where" else arguments
+        entries = [each for each in (first, *others) if isinstance(each, UnitScalar)]
+        if name == "sqrt":
+            return self._to_power(Fraction(1, 2))
+        if name in (*SELECTING, "where", "take"):
+            entries = entries[isinstance(first, UnitScalar) :] if name == "take" else entries
+            return entries[0]._same(*entries[1:]) if entries else self.equations.node()
+        if name in ARGUMENTS:
+            self._of_unit(ARGUMENTS[name])
+        self._same(*entries)
+        return self.equations.node()._of_unit(RESULTS.get(name, DIMENSIONLESS))
 
 
 def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Fraction]:
@@ -197,15 +218,15 @@ def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Frac
     return {symbol: exponent for symbol, exponent in product.items() if exponent}
 
 
-def _solved(nodes: _Nodes) -> dict[int, Powers]:
+def _solved(equations: UnitEquations) -> dict[int, Powers]:
     """Return the units of nodes: each equation with one unknown determines it. An implied unit that a contradicted equation
     contains is withdrawn, with all units that follow from it."""
-    units, source = dict(nodes.units), dict[int, UnitEquation]()
+    units, source = dict(equations.declared), dict[int, UnitEquation]()
     containing: dict[int, list[UnitEquation]] = defaultdict(list)
-    for equation in nodes.equations:
+    for equation in equations.equations:
         for node, _ in equation.terms:
             containing[node].append(equation)
-    waiting = list(reversed(nodes.equations))
+    waiting = list(reversed(equations.equations))
     while waiting:
         equation = waiting.pop()
         unknown = [(node, power) for node, power in equation.terms if node not in units]
@@ -216,7 +237,7 @@ def _solved(nodes: _Nodes) -> dict[int, Powers]:
                     unit = _times(unit, units[other], -exponent)
             units[node], source[node] = {symbol: exponent / power for symbol, exponent in unit.items()}, equation
             waiting += containing[node]
-    contradicted = [equation for equation in nodes.equations if _contradicts(equation, units)]
+    contradicted = [equation for equation in equations.equations if _contradicts(equation, units)]
     withdrawn = {node for equation in contradicted for node, _ in equation.terms if node in source}
     waiting_nodes = list(withdrawn)
     while waiting_nodes:

@@ -278,7 +278,10 @@ def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
     def formula(e: Any, period: Any, kp: Any, *arguments: Any) -> Any:
         values = iter(arguments)
         ki, total = (next(values), next(values)) if integral else (0.0, 0.0)
-        others = kp * e + (next(values) * next(values) * float(slope) if slope else 0.0)
+        others = kp * e
+        if slope:
+            derivative_term = next(values) * next(values)
+            others = others + derivative_term if slope > 0 else others - derivative_term
         more = total + period * e
         y = others + ki * more if integral else others
         if not limited:

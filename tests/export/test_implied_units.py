@@ -74,6 +74,8 @@ def test_gains_and_signals_of_a_controller() -> None:
         (lambda i, a: maximum(i, a), ("winding.flow",), {"a": 1.0}, "A", {"a": "A"}),
         (lambda i, a, b: where(less(i, a), b, i), ("winding.flow",), {"a": 1.0, "b": 2.0}, "A", {"a": "A", "b": "A"}),
         (lambda i: 3.0 * i, ("winding.flow",), None, "", {}),
+        (lambda i: 1.0 * i, ("winding.flow",), None, "", {}),
+        (lambda i: -1.0 * i, ("winding.flow",), None, "A", {}),
         (lambda i: i + 3.0, ("winding.flow",), None, "A", {}),
         (lambda i, row: searchsorted(row, i), ("winding.flow",), {"row": np.arange(60.0)}, "1", {"row": "A"}),
         (lambda i, row: take(row, i) + i, ("winding.flow",), {"row": np.arange(60.0)}, "A", {"row": "A"}),
@@ -99,6 +101,14 @@ def test_a_contradiction_gives_no_unit() -> None:
     push = Block("push", [("y", Op("zero", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
     found = implied(drive(block, push, voltage="push.y"))
     assert (found["own.sum"], found["own.size"], found["own.sound"], found["push.y"]) == ("", "", "A", "V")
+
+
+def test_the_generic_domain_has_no_units() -> None:
+    """A flow that equals the time in number is not a time: nothing follows from equations with generic efforts and flows."""
+    graph, v = Graph("plain"), J1("v")
+    graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=1.0)).connect(Se("push", lambda t: t, signals=["time"]), v)
+    found = implied(graph)
+    assert not any(found[name] for name in ("push.effort", "v.flow", "mass.p", "mass.inertia", "spring.q"))
 
 
 @pytest.mark.parametrize("name", DECLARED)
