@@ -262,7 +262,7 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
 
 
 def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
-    """Return a plan that outputs all results of the calls, contiguous for each batch, and the batches."""
+    """Return a plan that outputs all results of the calls, contiguous for each batch; also return the batches."""
     base, _ = _input_locations(calls, book.locations)
     base |= {value: "out" for call in calls for value in call.outs}
     order = batches(calls, base)

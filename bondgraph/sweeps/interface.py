@@ -297,7 +297,9 @@ def _fill(
     except KeyboardInterrupt as interrupt:
         count = f"{before + done} of {len(points)} runs"
         stored = f"{count} are stored in {store.path}: the same call resumes the sweep"
-        interrupt.add_note(f'{count} are lost: with store="runs.db", the same call resumes' if store.path is None else stored)
+        interrupt.add_note(
+            f'{count} are lost; with store="runs.db", the same call would resume' if store.path is None else stored
+        )
         raise
 
 

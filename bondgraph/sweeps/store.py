@@ -114,7 +114,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context as one transaction: all of it or none, in one state of the file."""
+        """Run the body of the context as one transaction: all of it or nothing, with a consistent view of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:

@@ -176,8 +176,8 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """String for comparing plans: a function appears under its name, a function of `screwbond.models` under its name in older
-        files."""
+        """String for comparing plans: each function appears under its name, but functions of `screwbond.models` under the names
+        in older files."""
         if isinstance(self.take, Measure):
             return self.take.stored
         module = self.take.__module__.removeprefix("screwbond.")
@@ -202,7 +202,7 @@ class Kept:
 
 def _failed(kept: Kept, why: str) -> Exception:
     title = f'"{kept.name}" in keep= cannot be computed'
-    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan if a run has no value")
+    cures = ("a call of the function with the result of one run, to locate the error", "nan if a run has no value")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 

@@ -52,7 +52,7 @@ class Powers:
     number: float
     powers: Mapping[int, int]
     terms: Sequence[tuple[float, Mapping[int, int]]]
-    """Terms, each a number times powers by position."""
+    """Each term is a number times the powers of nodes, by position."""
 
 
 def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:

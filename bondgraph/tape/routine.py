@@ -24,7 +24,7 @@ class Routine:
     blocks: tuple[tuple[str, int], ...]
     outputs: tuple[TapeScalar | float, ...]
     among: tuple[TapeScalar | float, ...] = ()
-    """Outputs of the routine from which these were selected; both results are identical bit for bit."""
+    """All outputs of the routine from which `outputs` were selected; the selected results are bit-identical."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, flags=re.ASCII):

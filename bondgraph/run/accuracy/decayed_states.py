@@ -46,8 +46,8 @@ def follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> boo
 
 
 def runs_away(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, counts: Reals) -> bool:
-    """Mark the decayed states whose nonlinear rates would make them run away within the longest step if all decayed states were
-    beyond zero by their error allowances; return True if there are any."""
+    """Mark the decayed states whose nonlinear rates would make them run away within the longest step if all decayed states had
+    crossed zero by their error allowances; return True if there are any."""
     n, longest, at_zero, here, beyond = w.n, w.longest, w.held, w.sharp, w.beyond
     rounding(w, t, x, m)
     rates_of_decayed(w, t, x, m, decayed, 0.0, at_zero)

@@ -127,7 +127,7 @@ def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, coun
 
 @inline
 def second_difference(values: Reals, width: int) -> float:
-    """Return the second difference of the first column of rows of this width."""
+    """Return the second difference of the first column of three rows, each of length `width`."""
     return (values[width * 2] - values[width]) - (values[width] - values[0])
 
 

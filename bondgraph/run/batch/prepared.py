@@ -211,7 +211,8 @@ class PreparedProgram:
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> EndedRun | None:
-        """Run once in machine code, and continue in Python if that stops early; return None if only Python can begin the run."""
+        """Run once in machine code, and continue in Python if machine code stops early; return None if only Python can begin the
+        run."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
             if course.status == Status.NOT_STARTED:

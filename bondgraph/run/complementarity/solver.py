@@ -35,7 +35,7 @@ PIVOTS, PIVOTS_EACH = 20, 4
 COARSER = 4.0
 """Factor by which the bound on rounding errors is raised."""
 MAX_LEVEL = 1e6
-"""Largest bound on the rounding error of a sum, likewise."""
+"""Largest bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
 """Distances of the unknowns from their bounds, and of the residuals from zero, at the start of the path, relative to their
@@ -328,7 +328,7 @@ def fits(s: BoxTable) -> bool:
 
 
 def solve(s: BoxTable) -> int:
-    """Solve a problem from the modes in `status`; write modes, y and w, and return a `BoxOutcome`."""
+    """Solve a problem, starting from the modes in `status`; write modes, y and w, and return a `BoxOutcome`."""
     n = s.n
     scale_rows(s)
     s.pivots, s.fault, s.level = 0, 0, LEVEL

@@ -33,18 +33,18 @@ SAME_SIZE = 2.0**-20
 
 AHEAD_PAIRS = 2
 """Number of pairs of points from which the motion is followed; two suffice, because rounding errors of the motion exceed a few
-units."""
+units in the last place."""
 CLEAR = 2.0**-20
 """Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
 """Ratio of a guard's rounding error after many steps, such as the current that diodes block, to its rounding error at a point."""
 UNLIKE = 2.0**20
-"""Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units."""
+"""Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units in the last place."""
 
 
 @inline
 def is_active(s: EventTable, i: int) -> bool:
-    """Return True if the source of a transition is the present mode of its automaton."""
+    """Return True if the source of a transition is the current mode of its automaton."""
     return s.m_here[s.slots[i]] == s.sources[i]
 
 
@@ -125,8 +125,8 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
-    """Update the rounding errors `drift` of the states that have not moved yet: the rounding errors of their rates at x, over the
-    remaining run, times the response time of the state, at most the span of the run."""
+    """Update the rounding errors `drift` of the states that have not moved yet: the largest rounding error of each rate over the
+    remaining run, times the state's response time or, if shorter, the duration of the run."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):

@@ -347,7 +347,7 @@ def iterate(s: EventTable, t: float, probe: float) -> int:
 
 
 def commit(s: EventTable, last: int) -> None:
-    """Commit the iterated events to the run; its log has `last` rows."""
+    """Commit the iterated events, whose log has `last` rows, to the run."""
     n, modes, y = s.n, s.modes, s.y
     for k in range(s.held_rows, s.written):
         for i in range(modes):

@@ -485,8 +485,8 @@ def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
 
 
 def is_jump(c: StepTable, h: float, crossing: float, step: Fixed) -> bool:
-    """Return True if the guard that fires first jumps: the values on both sides of the zero hardly depend on the distance from
-    it. At the nearest distances, rounding errors may determine the sign of the guard."""
+    """Return True if the guard that fires first is discontinuous: the values on both sides of the zero hardly depend on the
+    distance from it. At the nearest distances, rounding errors may determine the sign of the guard."""
     reach, first = resolution(c, h) * _JUMP_REACH, c.first
     ahead, behind = guard_at(c, h, crossing + reach, first, step), guard_at(c, h, crossing - reach, first, step)
     jumps = False

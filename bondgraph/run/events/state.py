@@ -67,7 +67,7 @@ Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
 class EventTable(LoopTable):
-    """Run, state machines, present state and work space of event handling."""
+    """Run, state machines, current state and workspace of event handling."""
 
     # The run: kernels.
     rates: Kernel

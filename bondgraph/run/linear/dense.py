@@ -9,7 +9,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, inlin
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 BLOCK = 4
-"""Number of columns whose multiples are subtracted together, from two other columns simultaneously, to reuse loaded numbers."""
+"""Number of columns whose multiples are subtracted from two other columns in one pass, to reuse loaded values."""
 
 _ASCENDING = tuple(range(BLOCK))
 _DESCENDING = _ASCENDING[::-1]

@@ -12,7 +12,7 @@ FIELDS = (
     *("instance", "phase", "number", "start", "period", "fault", "status", "value", "time", "parameters", "begin", "kernel"),
     *("step", "initialised", "flags", "last"),
 )
-"""Words of the table of an instance; three more follow for each group of variables: function, references and values."""
+"""Fields of an instance's table, 8 bytes each; three more follow for each group of variables: function, references and values."""
 _LARGEST_SINGLE = 3.4028234663852886e38
 _WIDE = 2.0**51
 """Magnitude below which adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""

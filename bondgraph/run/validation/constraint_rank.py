@@ -23,14 +23,15 @@ RANK_TOLERANCE = 1e-9
 redundant."""
 
 TOUCH_RATIO = 1e-3
-"""Ratio of the square root of an eigenvalue to its largest neighbouring sample, below which it touches zero."""
+"""Fraction of the largest neighbouring sample below which the square root of an eigenvalue counts as zero."""
 
 MAX_CONTRADICTION = 1e-4
 """Largest residual acceleration of redundant constraints, relative to their accelerations, that does not count as a
 contradiction."""
 
 EXTRAPOLATION = 0.5
-"""Fraction of an interval, beyond its ends: a line extrapolated to zero within this range makes the interval suspect."""
+"""Distance beyond the ends of an interval, as a fraction of its length: the interval is suspect if an extrapolated line reaches
+zero within this distance."""
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ class _Sums:
         self.push(J, values.at_rest(e), -sign)
 
     def add_damper(self, path: str) -> None:
-        """Add an R, by its tangent at the last velocity."""
+        """Add an R, linearised at the last velocity."""
         values, bond = self.values, self.values.model.bonds_at(path)[0]
         J, e, sign = values.slopes(values.at(flow(bond))), values.at(effort(bond)), float(into(bond, path))
         slopes = values.slopes(e)

@@ -381,7 +381,8 @@ def _pushed(
     sizes: Sequence[Any],
     w: Sequence[Any],
 ) -> list[Any]:
-    """Return right-hand sides that make contradicting elements react like stiff elements; w is the solution without them."""
+    """Return right-hand sides that make contradicting elements react like stiff elements; w is the solution without these
+    right-hand sides."""
     right: list[Any] = [0.0] * len(w)
     for e, share, term in zip(equations, shares, terms, strict=True):
         if share.contradiction is None:

@@ -169,7 +169,7 @@ class TracingContext:
         return set(reachable(self.tape, [self.tape.scalar(scalar).index for scalar in scalars]))
 
     def without(self, inputs: Sequence[TapeScalar], scalars: Sequence[Any]) -> list[TapeScalar]:
-        """Return scalars with zeros for these inputs."""
+        """Substitute zeros for these inputs in scalars."""
         zeros = {scalar.index: self.tape.constant(0.0) for scalar in inputs}
         return list(substitute(self.tape, scalars, zeros))
 

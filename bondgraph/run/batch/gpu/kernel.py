@@ -47,7 +47,7 @@ class GPUKernel:
         of words that a slot keeps between launches, zero before the first launch of a block.
     memory : initial memory of a thread.
     clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the
-        parameters (parameters,) whose clocks the kernel has.
+        parameters (parameters,) for whose clocks the kernel was compiled.
     """
 
     ptx: str

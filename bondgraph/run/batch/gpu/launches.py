@@ -129,7 +129,7 @@ class GPUWork:
         slots = blocks * loaded.threads
         held = min(runs, (left - once - slots * thread) // max(run, 1))
         if blocks < most:
-            why = f"a chunk has {held} runs on {slots} threads of {most * loaded.threads}"
+            why = f"a chunk has {held} runs on {slots} of {most * loaded.threads} threads"
             self._say_smaller(f"{_megabytes(left)} of memory is free: {why}")
         return Room(held, slots)
 

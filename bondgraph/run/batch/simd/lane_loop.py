@@ -131,7 +131,7 @@ def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
 
 
 def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
-    """Prepare the next step in a lane; return False if no run waits for it."""
+    """Prepare the next step in a lane; return False if no run is waiting for the lane."""
     while True:
         if v.seats[lane] < 0 and not load_lane(v, lane, lanes):
             return False

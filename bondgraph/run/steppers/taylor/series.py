@@ -1,8 +1,9 @@
 """Taylor series method: steps by the Taylor coefficients of the solution, up to an order that depends on the tolerance.
 
-A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
-Mathematics 14, 2005, choose the order, and choose the step size from the last two coefficients. Few steps are rejected: those
-whose rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the step.
+The order, and the step size from the last two coefficients, are chosen as in A. Jorba, M. Zou, A software package for the
+numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005. Few steps are rejected:
+those whose rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the
+step.
 """
 
 from __future__ import annotations

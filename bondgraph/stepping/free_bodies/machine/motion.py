@@ -199,7 +199,8 @@ def keep_momenta(c: PileTable) -> None:
 
 
 def move(c: PileTable) -> None:
-    """Move poses by the velocities of centres and spins, constant during the step; record the energy lost by the step itself."""
+    """Move poses with spins and velocities of centres that are constant during the step; record the energy lost by the step
+    itself."""
     loss = 0.0
     for b in range(c.free):
         if c.asleep[b] == 1:
