@@ -207,7 +207,7 @@ def _input_locations(calls: Sequence[Call], locations: Mapping[int, tuple[str, i
 
 
 class Tables:
-    """Index tables of a routine, one after the other."""
+    """Concatenated index tables of a routine."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []

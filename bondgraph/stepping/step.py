@@ -183,7 +183,7 @@ class StepResult:
 
 
 class StepWorkspace:
-    """Work space for the steps of one run, in arrays whose addresses the kernels hold; for one thread at a time."""
+    """Workspace for the steps of one run, in arrays whose addresses the kernels hold; for one thread at a time."""
 
     def __init__(self, steps: Steps, settings: StepSettings, p: np.ndarray, x: np.ndarray, m: np.ndarray):
         layout, program = steps.layout, steps.compiled.program

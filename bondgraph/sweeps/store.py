@@ -160,7 +160,7 @@ class Store:
             self._insert(chunk, {}, shapes)
 
     def upgraded(self) -> Store:
-        """Return an older store as a current one in memory."""
+        """Return a copy of an older store, in memory and in the current format."""
         copy = Store(None)
         copy.path, copy._write = self.path, False
         with self._refusing():

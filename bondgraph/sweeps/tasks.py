@@ -114,11 +114,11 @@ def _cached(fingerprint: str, backend: str, make: Callable[[], SentModel]) -> Se
 
 
 _texts = dict[int, tuple[str, tuple[str, ...], str]]()
-"""Model texts and fingerprints of compiled models by `id`, as long as the models exist."""
+"""Serialised models and fingerprints of compiled models by `id`, as long as the models exist."""
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
-    """Return the text of a model, the reasons why it has none, and its fingerprint; cached."""
+    """Return a model as text, the reasons why it has no text, and its fingerprint; cached."""
     key = id(compiled)
     if key not in _texts:
         text, why = _text(compiled)
@@ -166,7 +166,7 @@ Keepable = str | Measure | Callable[[Result], object]
 @dataclass(frozen=True)
 class Kept:
     """Column to keep: name, function that computes its values, unit, and shape if known beforehand; `over_time` is True if the
-    first axis is that of the samples."""
+    first axis runs over the samples."""
 
     name: str
     take: Callable[[Any], object]

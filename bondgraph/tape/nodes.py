@@ -241,7 +241,7 @@ class Nodes:
         return self.intern((op.ADD, a, b) if a < b else (op.ADD, b, a))
 
     def subtract(self, a: int, b: int) -> int:
-        """a - b, as the negative of b - a if that exists already."""
+        """a - b, as the negative of b - a if b - a exists already."""
         if a == b:
             return self.constant(0.0)
         first, second = self.nodes[a], self.nodes[b]
@@ -368,7 +368,7 @@ class Nodes:
         return result
 
     def where(self, condition: int, a: int, b: int) -> int:
-        """Select `a` if the condition holds, else `b`; the other branch may have any value, even nan."""
+        """Select `a` if the condition is true, else `b`; the other branch may have any value, even nan."""
         if a == b:
             return a
         test = self.nodes[condition]

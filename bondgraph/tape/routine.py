@@ -58,8 +58,8 @@ class Routine:
 class Alternatives:
     """Routines with one interface, selected at every call by integers among the inputs: `block[slot]` for each slot.
 
-    `cases` are all combinations, the last slot fastest; slot i takes the values 0 ... counts[i] - 1. `reference` is one routine
-    for all combinations, which an interpreter runs.
+    `cases` are all combinations, of which the last slot varies fastest; slot i takes the values 0 ... counts[i] - 1. `reference`
+    is one routine for all combinations, which an interpreter runs.
     """
 
     name: str

@@ -196,7 +196,8 @@ class Unsolvable(Exception):
         self.loop = loop
         self.suspects = tuple(suspects)
         self.modes = tuple(modes)
-        """Combinations of modes without a solution (automaton -> state), if others have a solution, and the suspect elements."""
+        """Combinations of modes without a solution (automaton -> state), if other combinations have a solution, and the suspect
+        elements."""
         self.too_many = too_many
         """Number of mode combinations and its limit, if there are too many to be solved one by one; else zeros."""
         super().__init__(reason)

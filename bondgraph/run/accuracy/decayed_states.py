@@ -2,7 +2,7 @@
 
 A state that has decayed below its error allowance may have either sign, and if its rate is nonlinear, such as y' = -k y^2, it
 runs away from zero on the far side: y = -a diverges at the time 1 / (k a). An allowance based on the largest size so far is too
-coarse there; the allowances of such a state and of the states that drive it follow their present sizes instead. Linear decay
+coarse there; the allowances of such a state and of the states that drive it follow their current sizes instead. Linear decay
 forgets errors, so its allowance does not change.
 """
 
@@ -65,7 +65,7 @@ def runs_away(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, counts: 
 
 
 def rates_of_decayed(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, side: float, out: Reals) -> None:
-    """Evaluate the rates with the decayed states at `side` times their error allowances: 1 on their present side of zero, -1
+    """Evaluate the rates with the decayed states at `side` times their error allowances: 1 on their current side of zero, -1
     beyond it."""
     moved = w.moved
     for i in range(w.n):

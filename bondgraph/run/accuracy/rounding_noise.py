@@ -62,7 +62,7 @@ def time_apart(w: Control, t: float, span: float) -> float:
 
 
 def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate rates and powers at all points of all spans into `points`, one after the other."""
+    """Evaluate rates and powers at all points of all spans into `points`, one after another."""
     n, apart, moved, width = w.n, w.apart, w.moved, w.n + w.quadratures
     for number, span in enumerate(SPANS):
         set_apart(w, span)

@@ -30,7 +30,7 @@ PerState = Annotated[Ints, Length(lambda g: g.states)]
 
 
 class StrongCycles(Table):
-    """Work space of `balance_strong_cycles`. A cluster has the number of one of its states.
+    """Workspace of `balance_strong_cycles`. A cluster has the number of one of its states.
 
     cluster: cluster of each state; scale: factor on the scales of a cluster's states; driver: coupling that last raised a
     cluster, or `NO_DRIVER`; mark: number of the last walk through a cluster; marks: number of walks.

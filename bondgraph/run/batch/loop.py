@@ -169,7 +169,7 @@ def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
 
 
 def run_many(r: BatchTable) -> int:
-    """Advance all runs, one after the other, from the present one; return 0 when all are done, or 1 when the caller must check
+    """Advance all runs, one after another, from the current run on; return 0 when all are done, or 1 when the caller must check
     for interrupts, after many steps of one run. The next call continues there."""
     while r.present < r.runs:
         run, status = r.present, int(Status.NOT_STARTED)

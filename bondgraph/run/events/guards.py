@@ -1,6 +1,6 @@
 """Event detection: find the guards that are positive, or about to be, by more than their rounding errors.
 
-The rounding error of a guard is measured at states, parameters and times next to the present point (`guard_history`).
+The rounding error of a guard is measured at states, parameters and times next to the current point (`guard_history`).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
 
 
 def may_end(s: EventTable) -> bool:
-    """Return True if a transition from the present modes ends the run."""
+    """Return True if a transition from the current modes ends the run."""
     for i in range(s.transitions):
         if s.endless[i] == 0 and is_active(s, i):
             return True
@@ -414,7 +414,7 @@ def keep_look(s: EventTable, t: float, x: Reals) -> None:
 
 
 def has_looked(s: EventTable, t: float, x: Reals) -> bool:
-    """Return True if `firing_guards` last evaluated at t, x and the modes m_here, for states of the present sizes: then
+    """Return True if `firing_guards` last evaluated at t, x and the modes m_here, for states of the current sizes: then
     `guards_seen` and `zero_seen` are valid here."""
     if t != s.time_seen:
         return False

@@ -301,7 +301,7 @@ class EventHandler:
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:
-        """Start time of the present segment, and its levels at the start."""
+        """Start time of the current segment, and its levels at the start."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 

@@ -61,7 +61,7 @@ SLIDING_CURES = (
     "two thresholds instead of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
     "a steep but continuous law instead of a jump",
 )
-"""Remedies if a law that jumps chatters."""
+"""Remedies for chattering of a discontinuous law."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ step, in the state to which sources alone move the system:
     F = -sum of J^T e over storages and resistors, + over sources            virtual power; J and e from the graph
     K = sum of J^T (de/dq) J over C                                          material stiffness
     B = sum of J^T (de/df) J over R                                          tangent at the last velocity
-    M = sum of J^T (dp/df) J over I and IC, including dependent ones
+    M = sum of J^T (dp/df) J over I and IC, including dependent inertias
     H = K + B/h [+ M/h^2],  f = -F [- M v/h],  rows of contacts and constraints
 
 The unknown is dq = h v. All derivatives come from the tape.

@@ -44,7 +44,7 @@ class Launchable(Protocol):
 
     @property
     def call_size(self) -> int:
-        """Count of words of the call block."""
+        """Number of words of the call block."""
 
     @property
     def state_words(self) -> int:

@@ -62,7 +62,7 @@ def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -
 
 
 def emptied(table: FieldTable) -> FieldTable:
-    """Reset the table: no run is under way."""
+    """Reset the table: no run is active."""
     table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
     table["following"] = table["paused"] = 0
     return table

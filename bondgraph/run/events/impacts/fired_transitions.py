@@ -1,4 +1,4 @@
-"""Fired transitions: one transition of a state machine, or several simultaneous ones, with the states and modes before and
+"""Fired transitions: one transition of a state machine, or several simultaneous transitions, with the states and modes before and
 after."""
 
 from __future__ import annotations

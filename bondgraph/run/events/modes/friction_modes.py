@@ -123,7 +123,7 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
-    """Return True if transition i leads from its present mode towards `m_box`; with `stops`, only transitions that stop a slip
+    """Return True if transition i leads from its current mode towards `m_box`; with `stops`, only transitions that stop a slip
     count; otherwise only all other transitions count."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:

@@ -207,7 +207,7 @@ def copy(source: Disjoint, target: Disjoint, count: int) -> None:
 
 
 def ahead(now: Disjoint, last: Disjoint, count: int, share: float) -> None:
-    """Extrapolate along the line from the last result to the present result, which becomes the last."""
+    """Extrapolate along the line from the last result to the current result, which becomes the last."""
     for i in range(count):
         end = now[i]
         now[i], last[i] = end + share * (end - last[i]), end
