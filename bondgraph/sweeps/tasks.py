@@ -68,7 +68,7 @@ class SentModel:
             return model_from_text, (self.text, self.backend, self.fingerprint)
         if self.build is not None:
             return model_from_function, (self.build, self.fingerprint)
-        why = self.why or ("functions compute its start values, and text would store only the results",)
+        why = self.why or ("functions compute its start values, but its stored text would contain only their results",)
         cures = ("sweep(function, ...), where a function of a module builds the graph", "executor=None, for threads")
         name = self.compiled.model.name
         raise refusal("E366", "this model cannot be sent to other processes", *cures, about=name, why=why, places=())

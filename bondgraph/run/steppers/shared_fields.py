@@ -127,7 +127,7 @@ class IntegratorTable(StepTable):
     stop: float
     rtol: float
     h: float
-    # Length of the run; the next tick, or the end; longest step; largest growth factor of the step size; size of a step to an
+    # Duration of the run; the next tick, or the end; longest step; largest growth factor of the step size; size of a step to an
     # event; size and end of the attempted step; mean step since the last inspection if it is too small, or 0; next inspection of
     # decayed states; time of the last inspection of the pace; step size of the available factors, or 0.
     span: float

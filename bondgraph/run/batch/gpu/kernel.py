@@ -222,7 +222,7 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
     if not program.is_machine_code:
         reasons.append("its formulas are evaluated by NumPy, not by machine code")
     elif program.texts is None:
-        reasons.append("its many equal parts are compiled to loops of kernels, which only the CPU runs")
+        reasons.append("its many equal parts are compiled to loops of kernels, which run only on the CPU")
     if program.delays:
         reasons.append("its delays need an unbounded history")
     if libraries := [clock.name for clock in program.clocks if clock.library]:
@@ -232,7 +232,7 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
     if prepared.choice.entry.needs_series:
         reasons.append(f"its Taylor series is code for the CPU only (method={prepared.choice.method!r})")
     if settings.singular == "keep":
-        reasons.append('it may pass singular positions (singular="keep"), which only Python can do')
+        reasons.append('it may pass through singular positions (singular="keep"), which only Python can do')
     if not reasons and not prepared.in_machine_code:
         reasons.append("a part of it needs Python")
     if not reasons:

@@ -42,8 +42,8 @@ class ImplicitTable(IntegratorTable):
     # As in `accuracy.table.ErrorWeights`; the table of the linear systems (`linear.system`).
     speed: Reals
     system: SystemTable
-    # For each power, its values at the nodes of a step times the step size, followed by their corrections and two rows of work
-    # space.
+    # For each power, its values at the nodes of a step times the step size, followed by their corrections and two rows of
+    # workspace.
     flows: Flows
 
     nonzero_count: int
