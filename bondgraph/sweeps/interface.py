@@ -137,7 +137,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Convert errors other than those of this package to E367."""
+    """Convert errors from outside this package to E367."""
     try:
         yield
     except ScrewbondError:

@@ -119,7 +119,7 @@ def _logarithm(table: _Table, factors: Mapping[int, int]) -> int | None:
 
 
 def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> bool:
-    """Return True if nodes depend on no inputs but the inputs of the block with this number."""
+    """Return True if nodes depend on no inputs except the inputs of block number `block`."""
     pending, seen = list(positions), set()
     while pending:
         position = pending.pop()

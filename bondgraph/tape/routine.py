@@ -105,7 +105,7 @@ class Listing:
 def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, skip: Container[int] = ()) -> list[int]:
     """Return positions of `roots` and of all nodes that they need, in an order of evaluation (ascending).
 
-    Positions before `first` and those in `skip` are left out, as are the nodes that only omitted positions need.
+    Positions before `first` and positions in `skip` are left out, as are the nodes that only omitted positions need.
     """
     return reached(nodes.nodes, roots, first, skip)
 

@@ -83,7 +83,7 @@ def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
 
 def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float) -> bool:
     """Raise the scales of clusters until no coupling between them is faster than `level`, and join the cycles that prevent this;
-    return True if there were any."""
+    return True if a cycle was joined."""
     for i in range(s.states):
         g.driver[i] = NO_DRIVER
     is_done, has_joined = False, False

@@ -278,8 +278,8 @@ class PreparedProgram:
 
         Parameters
         ----------
-        keep : further quantities to keep of each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the name
-            of a quantity to keep at all samples.
+        keep : further quantities to record for each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
+            name of a quantity to record at all samples.
         threads : number of threads, by default one per processor.
         check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
             the check and its cost, and does not report these runs.

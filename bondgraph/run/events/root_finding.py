@@ -28,7 +28,7 @@ from bondgraph.run.events.polynomials.bernstein import (
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
 FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
-"""Fractions of a step at which guards are evaluated; those next to its ends show whether guards rise or fall there."""
+"""Fractions of a step at which guards are evaluated; the fractions next to its ends show whether guards rise or fall there."""
 POINTS = len(FRACTIONS)
 _PROBES = (0.125, 0.375, 0.625, 0.875)
 """Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at

@@ -2,7 +2,7 @@
 
 For n unknowns with `lower` diagonals below the main diagonal and `upper` above it, column j starts at j (2 lower + upper + 1);
 entry (i, j) lies at offset lower + upper + i - j in it. The first `lower` entries of a column are reserved for the fill-in from
-pivoting (as in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
+pivoting (as in LAPACK's dgbtrf). Factors contain the reciprocal of each pivot.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ _DESCENDING = _ASCENDING[::-1]
 
 
 def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Overwrite a (n, n) with L and U, which hold the reciprocal of each pivot, and pivots (n,) with the rows that were swapped.
-    Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
+    """Overwrite a (n, n) with L and U, which contain the reciprocal of each pivot, and pivots (n,) with the rows that were
+    swapped. Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
     worth (n,): weight of each row in the choice of pivots, the inverse of the size of its unknown, so that the choice does not
     depend on units. Blocks do not change the order of subtractions in any entry, so the result is bitwise equal to the result of

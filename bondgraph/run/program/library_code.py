@@ -1,4 +1,4 @@
-"""LLVM IR of the ticks of a library of FMI 2.0 or 3.0: it calls the functions of the library by address."""
+"""LLVM IR for the ticks of an FMI 2.0 or 3.0 library, whose functions it calls by address."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ def _owner(balance: IslandBalance) -> str:
 
 
 def _turned_over(result: Result) -> np.ndarray:
-    """Return the sum of the magnitudes of the energies of single states in each storage, at some samples (samples, storages), J:
-    energy that changes form within one storage, such as a falling `IC`, counts although its sum stays zero."""
+    """Return the summed magnitudes of the single states' energies in each storage, at some samples (samples, storages), J: energy
+    that changes form within one storage, such as a falling `IC`, counts although its sum stays zero."""
     program, n = result.program, result.program.states
     step = max(1, _AT_ONCE // max(n, 1))
     probed = _probed(result)

@@ -229,13 +229,13 @@ class _CircuitEquation:
     slopes: Mapping[int, Any]
     offset: Any
     elements: tuple[str, ...]
-    """Elements that share a reaction in this equation; none if the equation is that of a rate."""
+    """Elements that share a reaction in this equation; none if it is the equation of a rate."""
     misfit: Any
     """Inconsistency of the right-hand sides along the circuit; None if they are always consistent."""
     alone: bool = False
     """True if the circuit has no element in common with other circuits."""
     of_rates: bool = False
-    """True if only the right-hand sides of rates may contradict each other, not those of vanishing quantities."""
+    """True if only the right-hand sides of rates may contradict each other, not the right-hand sides of vanishing quantities."""
 
     @property
     def contradicts(self) -> bool:

@@ -28,8 +28,8 @@ _UNLIKE = 1e6
 
 
 def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each time of t (k,) and the previous one, the bounds within which `singular` suspects no interval: the smallest
-    ratio of current to previous eigenvalues, and the smallest ratio of previous to current eigenvalues.
+    """Return, for each time of t (k,) and the previous time, the bounds within which `singular` suspects no interval: the
+    smallest ratio of current to previous eigenvalues, and the smallest ratio of previous to current eigenvalues.
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' a time d earlier
     reaches zero within (1 + e) L, that is unless s' <= s (1 + d / ((1 + e) L)), with e = `EXTRAPOLATION`; likewise on the other

@@ -161,7 +161,7 @@ def crossing(c: PileTable, one: int, other: int, R1: Reals, R2: Reals, edge: int
 
 
 def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, sign: float) -> float:
-    """Add the corners of the overlap of a face of box a and the facing face of box b; return their smallest gap.
+    """Add the corners of the overlap between a face of box a and the facing face of box b; return their smallest gap.
 
     The face is normal to an axis of a, which is the second box of the pair if the sign is -1.
     """
