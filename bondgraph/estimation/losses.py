@@ -1,8 +1,9 @@
 """Robust loss functions for estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
 A loss sums rho(r) instead of r^2 / 2, with psi = rho'. Far from zero psi is constant, so outliers have bounded influence.
-At the minimum, for any noise, the covariance of the numbers is Huber's sandwich covariance = M^-1 B M^-1, M = J^T diag(psi') J, B
-= J^T diag(psi^2) J
+At the minimum, for any noise, the covariance of the parameters is Huber's sandwich
+
+    covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
 
 References
 ----------

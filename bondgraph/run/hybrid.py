@@ -6,10 +6,11 @@ stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at t
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, check its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
 segments   of a run       `steppers.driver.run` in machine code; `Hybrid` here at ticks that solve algebraic loops
-turns      at an event    `events.iteration` (event iteration), which calls Python if necessary (`events.questions`) pages      of
-samples     `streaming.run`: only if a run keeps only some quantities runs       of a batch     `batch.loop` one after the other,
-`batch.simd.lane_loop` several simultaneously in SIMD lanes pieces     of a batch     `batch.workers`: each thread takes the next
-piece of runs chunks     of a sweep     `sweeps.tasks`: a worker takes the next chunk and returns rows
+turns      at an event    `events.iteration` (event iteration), which calls Python if necessary (`events.questions`)
+pages      of samples     `streaming.run`: only if a run keeps only some quantities
+runs       of a batch     `batch.loop` one after another, `batch.simd.lane_loop` several simultaneously in SIMD lanes
+pieces     of a batch     `batch.workers`: each thread takes the next piece of runs
+chunks     of a sweep     `sweeps.tasks`: a worker takes the next chunk and returns rows
 
 Order of operations at an instant, with reasons
 -----------------------------------------------
@@ -23,9 +24,9 @@ Order of operations at an instant, with reasons
    modes, consistent modes are searched for (`events.mode_search`).
 5. Algebraic loops are solved at the new state (`algebraic_loops`), because guards depend on their unknowns.
 6. Guards are evaluated again, and steps 3 to 5 are repeated until no guard fires. A guard must fall below its rounding error
-before it can fire again (`events.guards`), so that bodies that have just separated do not collide. 7. A switch whose events
-accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again. 8. The run takes over the state, the
-modes and the supplied energy; the log receives the rows; error weights are restarted,
+   before it can fire again (`events.guards`), so that bodies that have just separated do not collide.
+7. A switch whose events accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again.
+8. The run takes over the state, the modes and the supplied energy; the log receives the rows; error weights are restarted,
    because a jump changes the sizes of states.
 """
 

@@ -10,7 +10,7 @@ from bondgraph.emit.kernel_language.language import Reals, finite, inline, large
 
 
 class ClockTable(Protocol):
-    """Table with the start time on the user's clock, s, and the present window between breaks."""
+    """Table with the start time on the user's clock, s, and the current window between breaks."""
 
     origin: float
     window: np.ndarray
@@ -18,7 +18,7 @@ class ClockTable(Protocol):
 
 @inline
 def formula_time(c: ClockTable, t: float) -> float:
-    """Convert t, s since the start of the run, to the clock of the formulas, clipped to the present window between breaks."""
+    """Convert t, s since the start of the run, to the clock of the formulas, clipped to the current window between breaks."""
     return larger(smaller(c.origin + t, c.window[1]), c.window[0])
 
 

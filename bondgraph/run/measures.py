@@ -69,7 +69,7 @@ class Measure:
 
 
 def series(name: str) -> Measure:
-    """Measure the values at all samples; a name alone means the same."""
+    """Measure the values at all samples; the name alone has the same effect."""
     return Measure("series", name)
 
 
@@ -176,7 +176,7 @@ def _mean(result: Measurable, name: str) -> np.ndarray:
 
 MEASURES: Mapping[str, MeasureKind] = {
     "series": MeasureKind(
-        "values at all samples; a name alone means the same",
+        "values at all samples; the name alone has the same effect",
         lambda result, name: result[name],
         MachineRule.SERIES,
         over_time=True,

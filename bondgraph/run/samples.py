@@ -54,7 +54,8 @@ class SampleRows:
         return self.modes[self.here :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
-        """Mark `count` rows as filled, in modes m except the first `held`, whose modes are already written."""
+        """Mark `count` rows as filled, and set their modes to m, except in the first `held` rows, whose modes are already
+        written."""
         self.modes[self.here + held : self.here + count] = m
         self.written += count
 

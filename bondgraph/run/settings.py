@@ -38,8 +38,8 @@ _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked settings; `times` (k,) are the sample times since the start, beginning with the start, and `dates` the same on the
-    user's clock; `span` is the duration of the run, s, `t_end` its end on the user's clock; `method` is None for "auto"."""
+    """Checked settings; `times` (k,) are the sample times since the start, from 0 on, and `dates` the same times on the user's
+    clock; `span` is the duration of the run, s, `t_end` its end on the user's clock; `method` is None for "auto"."""
 
     x: np.ndarray
     p: np.ndarray
@@ -188,8 +188,8 @@ def _checked_count(samples: Any, end: float) -> int:
 
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sample times since the start, beginning with the start, and on the user's clock, from a count (a whole number),
-    a step in s, or times; E303 unless they ascend within the run."""
+    """Convert a count (a whole number), a step in s, or times to sample times since the start, from 0 on, and on the user's
+    clock; raise E303 unless they ascend within the run."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))

@@ -225,7 +225,7 @@ first use."""
 _STATES = GIVEN.index("x")
 
 UNOPTIMISED = ("outputs",)
-"""Large routines that are compiled without an optimiser, because a run calls them only a few times."""
+"""Large routines that are compiled without optimisation, because a run calls them only a few times."""
 
 
 def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
@@ -236,7 +236,7 @@ def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: b
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile, without an optimiser, a large routine that a run calls a few times: it runs half as fast, and compiles in a
+    """Compile, without optimisation, a large routine that a run calls a few times: it runs half as fast, and compiles in a
     fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)

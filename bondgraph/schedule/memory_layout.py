@@ -207,7 +207,7 @@ def _input_locations(calls: Sequence[Call], locations: Mapping[int, tuple[str, i
 
 
 class Tables:
-    """Index tables of a routine, one after the other."""
+    """Concatenated index tables of a routine."""
 
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
@@ -262,7 +262,7 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
 
 
 def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
-    """Return a plan that outputs all results of the calls, contiguous for each batch, and the batches."""
+    """Return a plan that outputs all results of the calls, contiguous for each batch; also return the batches."""
     base, _ = _input_locations(calls, book.locations)
     base |= {value: "out" for call in calls for value in call.outs}
     order = batches(calls, base)

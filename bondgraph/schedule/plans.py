@@ -183,7 +183,7 @@ def _is_long(table: StatementTable, value: int) -> bool:
 
 
 Scalar = tuple[float, int]
-"""A derivative: a factor times a value of one component; the value is -1 for a plain number."""
+"""A derivative: a factor, and the index of the scalar value that it multiplies, or -1 if the factor is the derivative."""
 
 
 Calls = dict[tuple[Kind, tuple[int, ...]], Call]

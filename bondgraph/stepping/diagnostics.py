@@ -48,7 +48,7 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
         spatial = (
             bool(steps.options.bodies) or any(cone.slips == 2 for cone in steps.layout.cones)
         ) and steps.options.facets != CONE
-        exact = ('facets="cone": facets leave the rotation of a body that slides along one undetermined',) if spatial else ()
+        exact = ('facets="cone": with facets, a body that slides along a facet has an undetermined rotation',) if spatial else ()
         cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"

@@ -299,7 +299,7 @@ def stepper(
     chosen = check_facets(8 if facets is None else facets, model.name)
     far = number(reach, "E501", "reach")
     if not far > 0.0:
-        raise refusal("E501", f"reach cannot be {far!r}", "a length above zero", about=model.name, places=())
+        raise refusal("E501", f"reach cannot be {far!r}", "a positive length", about=model.name, places=())
     if any(each.rolling_friction or each.spinning_friction for each in model.collisions):
         title = "steps with joints do not support rolling or spinning friction of collisions"
         raise refusal("E487", title, "collisions(...) without it", "free_body_stepper(graph) for free bodies", about=model.name)

@@ -36,7 +36,7 @@ from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 from screws.scalars import array
 
-FULL = 'inertia="full", where it acts with the velocities of the previous step'
+FULL = 'inertia="full": the element then acts with the velocities of the previous step'
 
 
 def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:

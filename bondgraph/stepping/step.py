@@ -183,7 +183,7 @@ class StepResult:
 
 
 class StepWorkspace:
-    """Work space for the steps of one run, in arrays whose addresses the kernels hold; for one thread at a time."""
+    """Workspace for the steps of one run, in arrays whose addresses the kernels hold; for one thread at a time."""
 
     def __init__(self, steps: Steps, settings: StepSettings, p: np.ndarray, x: np.ndarray, m: np.ndarray):
         layout, program = steps.layout, steps.compiled.program
@@ -279,7 +279,7 @@ class StepWorkspace:
             self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(touching))])
 
     def bounds_with_slip(self, s: np.ndarray) -> np.ndarray:
-        """Return the bounds for contacts that slip by s."""
+        """Return the lower bounds at slip lengths s of the contacts."""
         if self.pairs is None:
             return self.lower + self.slip_weights @ s
         lower, count, rows = self.lower.copy(), len(self.owner), len(self.pairs.lower)
@@ -334,8 +334,8 @@ class StepWorkspace:
         return solution._replace(outcome=UNSETTLED)
 
     def _small(self, moved: float, y: np.ndarray) -> float:
-        """Return the square of a negligible change of slips, relative to the longest slips so far or to the deflection of
-        springs."""
+        """Return the square of the largest negligible change of slips, relative to the longest slips so far or to the deflection
+        of springs."""
         if self._least == 0.0 or moved > self._least:
             stiff = np.diagonal(self.H)
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)

@@ -137,7 +137,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Convert errors other than those of this package to E367."""
+    """Convert errors from outside this package to E367."""
     try:
         yield
     except ScrewbondError:
@@ -297,7 +297,9 @@ def _fill(
     except KeyboardInterrupt as interrupt:
         count = f"{before + done} of {len(points)} runs"
         stored = f"{count} are stored in {store.path}: the same call resumes the sweep"
-        interrupt.add_note(f'{count} are lost: with store="runs.db", the same call resumes' if store.path is None else stored)
+        interrupt.add_note(
+            f'{count} are lost; with store="runs.db", the same call would resume' if store.path is None else stored
+        )
         raise
 
 

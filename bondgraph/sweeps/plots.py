@@ -176,7 +176,7 @@ def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -
 
 
 def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None, axes: Any) -> None:
-    """Plot numbers of runs: lines or a map over crossed values, dots against another column, or a histogram."""
+    """Plot a scalar result of each run: lines or a map over crossed values, dots against another column, or a histogram."""
     entries, crossed = _entries(runs, column), _crossed(runs)
     if against is None and _is_grid(runs) and len(crossed) <= 2:
         _over_grid(runs, column, entries, [_abscissa(runs, name) for name in crossed], axes)
@@ -208,7 +208,7 @@ def _over_grid(
     groups = np.unique(by.at) if by is not None else np.zeros(1)
     if by is not None and len(groups) * len(entries) > MAX_PANELS:
         if len(entries) > 1:
-            title = f'"{column.name}" has {len(entries)} entries, too many over two axes'
+            title = f'"{column.name}" has {len(entries)} entries, too many for a plot over two axes'
             raise refusal("E560", title, f'runs.plot("{column.name}", against=...) for one of them', about=runs.name)
         _map(column, entries[column.name], x, by, axes)
         return

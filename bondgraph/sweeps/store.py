@@ -114,7 +114,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context as one transaction: all of it or none, in one state of the file."""
+        """Run the body of the context as one transaction: all of it or nothing, with a consistent view of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:
@@ -160,7 +160,7 @@ class Store:
             self._insert(chunk, {}, shapes)
 
     def upgraded(self) -> Store:
-        """Return an older store as a current one in memory."""
+        """Return a copy of an older store, in memory and in the current format."""
         copy = Store(None)
         copy.path, copy._write = self.path, False
         with self._refusing():

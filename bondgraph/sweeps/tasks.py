@@ -68,7 +68,7 @@ class SentModel:
             return model_from_text, (self.text, self.backend, self.fingerprint)
         if self.build is not None:
             return model_from_function, (self.build, self.fingerprint)
-        why = self.why or ("functions compute its start values, and text would store only the results",)
+        why = self.why or ("functions compute its start values, but its stored text would contain only their results",)
         cures = ("sweep(function, ...), where a function of a module builds the graph", "executor=None, for threads")
         name = self.compiled.model.name
         raise refusal("E366", "this model cannot be sent to other processes", *cures, about=name, why=why, places=())
@@ -114,11 +114,11 @@ def _cached(fingerprint: str, backend: str, make: Callable[[], SentModel]) -> Se
 
 
 _texts = dict[int, tuple[str, tuple[str, ...], str]]()
-"""Model texts and fingerprints of compiled models by `id`, as long as the models exist."""
+"""Serialised models and fingerprints of compiled models by `id`, as long as the models exist."""
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
-    """Return the text of a model, the reasons why it has none, and its fingerprint; cached."""
+    """Return a model as text, the reasons why it has no text, and its fingerprint; cached."""
     key = id(compiled)
     if key not in _texts:
         text, why = _text(compiled)
@@ -166,7 +166,7 @@ Keepable = str | Measure | Callable[[Result], object]
 @dataclass(frozen=True)
 class Kept:
     """Column to keep: name, function that computes its values, unit, and shape if known beforehand; `over_time` is True if the
-    first axis is that of the samples."""
+    first axis runs over the samples."""
 
     name: str
     take: Callable[[Any], object]
@@ -176,8 +176,8 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """String for comparing plans: a function appears under its name, a function of `screwbond.models` under its name in older
-        files."""
+        """String for comparing plans: each function appears under its name, but functions of `screwbond.models` under the names
+        in older files."""
         if isinstance(self.take, Measure):
             return self.take.stored
         module = self.take.__module__.removeprefix("screwbond.")
@@ -202,7 +202,7 @@ class Kept:
 
 def _failed(kept: Kept, why: str) -> Exception:
     title = f'"{kept.name}" in keep= cannot be computed'
-    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan if a run has no value")
+    cures = ("a call of the function with the result of one run, to locate the error", "nan if a run has no value")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 

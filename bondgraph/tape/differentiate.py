@@ -195,7 +195,7 @@ def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
-    """Return the condition of a select, its argument if the condition holds, the other argument, and the first argument's sign
+    """Return the condition of a select, its argument if the condition is true, the other argument, and the first argument's sign
     (-1 for `absolute`)."""
     if node[0] == op.WHERE:
         return node[1], node[2], node[3], 1

@@ -58,8 +58,8 @@ class _Component:
 
 
 def forms(program: Listing, blocks: int, rows: Sequence[int]) -> list[Form]:
-    """Group the components of a program by form. The program has this number of blocks; its results are cut into rows of these
-    lengths."""
+    """Group the components of a program by form. The program has `blocks` blocks; its results are cut into rows of the lengths
+    `rows`."""
     groups: dict[Hashable, list[_Component]] = {}
     for component in _components(program, [0, *itertools.accumulate(rows)]):
         groups.setdefault(component.form, []).append(component)

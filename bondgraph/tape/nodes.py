@@ -52,7 +52,7 @@ class Powers:
     number: float
     powers: Mapping[int, int]
     terms: Sequence[tuple[float, Mapping[int, int]]]
-    """Terms, each a number times powers by position."""
+    """Each term is a number times the powers of nodes, by position."""
 
 
 def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:
@@ -119,7 +119,7 @@ def _logarithm(table: _Table, factors: Mapping[int, int]) -> int | None:
 
 
 def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> bool:
-    """Return True if nodes depend on no inputs but the inputs of the block with this number."""
+    """Return True if nodes depend on no inputs except the inputs of block number `block`."""
     pending, seen = list(positions), set()
     while pending:
         position = pending.pop()
@@ -241,7 +241,7 @@ class Nodes:
         return self.intern((op.ADD, a, b) if a < b else (op.ADD, b, a))
 
     def subtract(self, a: int, b: int) -> int:
-        """a - b, as the negative of b - a if that exists already."""
+        """a - b, as the negative of b - a if b - a exists already."""
         if a == b:
             return self.constant(0.0)
         first, second = self.nodes[a], self.nodes[b]
@@ -368,7 +368,7 @@ class Nodes:
         return result
 
     def where(self, condition: int, a: int, b: int) -> int:
-        """Select `a` if the condition holds, else `b`; the other branch may have any value, even nan."""
+        """Select `a` if the condition is true, else `b`; the other branch may have any value, even nan."""
         if a == b:
             return a
         test = self.nodes[condition]

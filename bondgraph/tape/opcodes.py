@@ -57,7 +57,7 @@ class Operation:
 
 
 OPERATIONS: list[Operation] = []
-"""The record of instruction `code` is `OPERATIONS[code]`."""
+"""Record of each instruction, by its code."""
 
 
 def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, c: str, **facts: Any) -> int:
@@ -99,7 +99,7 @@ def _unless(outside: str, expression: str) -> str:
 
 
 def _select_first(first: str) -> str:
-    """Return a MATLAB statement that selects the first argument if `first` holds; MATLAB's own min and max ignore nan."""
+    """Return a MATLAB statement that selects the first argument if `first` is true; MATLAB's own min and max ignore nan."""
     return f"if {first.replace('!=', '~=')}, {{v}} = {{x}}; else, {{v}} = {{y}}; end"
 
 

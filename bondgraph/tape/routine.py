@@ -24,7 +24,7 @@ class Routine:
     blocks: tuple[tuple[str, int], ...]
     outputs: tuple[TapeScalar | float, ...]
     among: tuple[TapeScalar | float, ...] = ()
-    """Outputs of the routine from which these were selected; both results are identical bit for bit."""
+    """All outputs of the routine from which `outputs` were selected; the selected results are bit-identical."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, flags=re.ASCII):
@@ -58,8 +58,8 @@ class Routine:
 class Alternatives:
     """Routines with one interface, selected at every call by integers among the inputs: `block[slot]` for each slot.
 
-    `cases` are all combinations, the last slot fastest; slot i takes the values 0 ... counts[i] - 1. `reference` is one routine
-    for all combinations, which an interpreter runs.
+    `cases` are all combinations, of which the last slot varies fastest; slot i takes the values 0 ... counts[i] - 1. `reference`
+    is one routine for all combinations, which an interpreter runs.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Listing:
 def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, skip: Container[int] = ()) -> list[int]:
     """Return positions of `roots` and of all nodes that they need, in an order of evaluation (ascending).
 
-    Positions before `first` and those in `skip` are left out, as are the nodes that only omitted positions need.
+    Positions before `first` and positions in `skip` are left out, as are the nodes that only omitted positions need.
     """
     return reached(nodes.nodes, roots, first, skip)
 

@@ -158,9 +158,9 @@ def _sums_of_time(tape: Tape, order: Sequence[int], roots: Sequence[int], timed:
 
 @dataclass(frozen=True)
 class SpecialisedRoutine:
-    """Routine `name`: calls the code of a `shared` routine with one input fixed, and sets some outputs to zero.
+    """Routine `name` that calls the code of a `shared` routine with one input fixed, and sets some outputs to zero.
 
-    `fixed` is (position in `block`, number), `zeros` are indices of outputs. Many such routines share one code.
+    `fixed` is (position in `block`, number), `zeros` are indices of outputs. Many routines share one code.
     """
 
     name: str

@@ -59,7 +59,8 @@ def taylor_coefficients(
 
 
 class _Series:
-    """Taylor coefficients of the nodes that the `roots` need, as positions on the tape; some are `inputs`."""
+    """Positions on the tape of the Taylor coefficients of the nodes that the `roots` need; `inputs` contains the given
+    coefficients."""
 
     def __init__(self, tape: Nodes, inputs: dict[int, list[int]], roots: Iterable[int]):
         self._tape, self._of, self._zero = tape, inputs, tape.constant(0.0)

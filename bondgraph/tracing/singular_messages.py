@@ -196,7 +196,8 @@ class Unsolvable(Exception):
         self.loop = loop
         self.suspects = tuple(suspects)
         self.modes = tuple(modes)
-        """Combinations of modes without a solution (automaton -> state), if others have a solution, and the suspect elements."""
+        """Combinations of modes without a solution (automaton -> state), if other combinations have a solution, and the suspect
+        elements."""
         self.too_many = too_many
         """Number of mode combinations and its limit, if there are too many to be solved one by one; else zeros."""
         super().__init__(reason)
@@ -288,7 +289,9 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     instead = f"leave one of them out, or replace it by {part('C')} of high stiffness"
     if commands := _prescribed_flows(model, elements):
         says, cure, sources = commands
-        return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure, instead))
+        return Problem(
+            "E208", "a commanded motion conflicts with a constraint", (says,), _places([*elements, *sources]), (cure, instead)
+        )
     return Problem(
         "E208",
         "redundant constraints" if constraints else "dependent storages with undetermined shares",
@@ -409,7 +412,7 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
         return Problem("E324", title, (reason,), _places([friction]), ways)
     title = f"{named([friction])} with {named(normals)}: no solution, or several, while it slips (Painleve)"
     why = (
-        "a larger normal force would cause more friction and make the bodies approach instead of separate",
+        "a larger normal force would cause more friction and make the bodies approach rather than separate",
         f"its coefficient is {_coefficient(friction, model)} unless the run changes it",
     )
     cures = (

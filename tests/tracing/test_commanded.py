@@ -37,7 +37,7 @@ def test_a_command_against_a_constraint_is_told_and_the_spring_proposed() -> Non
     with pytest.raises(ModelError) as refused:
         compile_model(arm(Constraint("wall"), ratio=2.0))
     said = str(refused.value)
-    assert "E208 a commanded motion meets a constraint" in said
+    assert "E208 a commanded motion conflicts with a constraint" in said
     assert 'Sf "command" commands a flow that constraint "wall" holds at zero' in said
     assert "a C (a spring) between the command and the parts that it moves" in said and "Hogan 1985" in said
     assert compile_model(arm(Constraint("wall"), spring=True)).simulate(0.1).ok

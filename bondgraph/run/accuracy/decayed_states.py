@@ -2,7 +2,7 @@
 
 A state that has decayed below its error allowance may have either sign, and if its rate is nonlinear, such as y' = -k y^2, it
 runs away from zero on the far side: y = -a diverges at the time 1 / (k a). An allowance based on the largest size so far is too
-coarse there; the allowances of such a state and of the states that drive it follow their present sizes instead. Linear decay
+coarse there; the allowances of such a state and of the states that drive it follow their current sizes instead. Linear decay
 forgets errors, so its allowance does not change.
 """
 
@@ -20,7 +20,7 @@ DECAYED = 1e-2
 
 def follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> bool:
     """Lower the sizes of decayed states that could run away, and of the decayed states that drive them, to their `recent` sizes
-    (n,); return True if there are any."""
+    (n,); return False if no state could run away."""
     n, size, decayed, counts = w.n, w.size, w.reached, w.driven
     is_any = False
     for i in range(n):
@@ -46,8 +46,8 @@ def follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> boo
 
 
 def runs_away(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, counts: Reals) -> bool:
-    """Mark the decayed states whose nonlinear rates would make them run away within the longest step if all decayed states were
-    beyond zero by their error allowances; return True if there are any."""
+    """Mark the decayed states whose nonlinear rates would make them run away within the longest step if all decayed states had
+    crossed zero by their error allowances; return True if a state is marked."""
     n, longest, at_zero, here, beyond = w.n, w.longest, w.held, w.sharp, w.beyond
     rounding(w, t, x, m)
     rates_of_decayed(w, t, x, m, decayed, 0.0, at_zero)
@@ -65,8 +65,8 @@ def runs_away(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, counts: 
 
 
 def rates_of_decayed(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, side: float, out: Reals) -> None:
-    """Evaluate the rates with the decayed states at `side` times their error allowances: 1 on their present side of zero, -1
-    beyond it."""
+    """Evaluate the rates with the decayed states at `side` times their error allowances: 1 on their current side of zero, -1 on
+    the other side."""
     moved = w.moved
     for i in range(w.n):
         allowed = w.rtol * w.size[i]

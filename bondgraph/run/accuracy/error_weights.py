@@ -37,13 +37,13 @@ RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are updated."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
-noise tests raise it."""
+"""Number of rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which
+repeated noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: initial, after noise was found, and maximum."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
-the tolerance for this test, because the noise must explain the rejections."""
+the tolerance in this measurement, because the noise must explain the rejections."""
 PERSISTENT = 2.0
 """Noise gain from which the noise of drivers is included, because steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
@@ -205,7 +205,8 @@ def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> f
 
 
 def has_zero_energy(w: Control, state: int) -> bool:
-    """Return True if the energy of a state, known per square of the state, is within rounding error of the energy scale."""
+    """Return True if the energy of a state, from its energy per square of the state, is within rounding error of the energy
+    scale."""
     size = w.size[state]
     return w.squares[state] * (size * size) < w.energy * ZERO_ENERGY
 
@@ -236,8 +237,8 @@ def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
 
 
 def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> bool:
-    """Measure the noise of rates and powers; return True and keep it if it matters for a step of length h. An implicit method
-    damps the noise of fast parts."""
+    """Measure the noise of rates and powers; keep it and return True if the noise matters for a step of length h. An implicit
+    method damps the noise of fast parts."""
     n, noise, driven, size, floor, speed = w.n, w.sigma, w.driven, w.size, w.floor, w.speed
     values, sharp, kept, width = w.values, w.sharp, w.noise, w.n + w.quadratures
     rounding(w, t, x, m)

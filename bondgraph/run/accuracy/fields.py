@@ -104,9 +104,9 @@ class Control(Table):
     square_modes: Reals
     ladder: Reals
     directions: Reals
-    # Kept sparsity patterns, and the present one; meet: looks up a pattern by `nonzero_flags`. coupled_at: time, states and modes
-    # of the present couplings. guesses: 1 for the guess for a loop unknown, on which the rates only seem to depend. For a run
-    # without Python (`pattern_rooms`): buffers for patterns, graph to be searched. Rows and columns of the entries of the
+    # Kept sparsity patterns, and the current pattern; meet: looks up a pattern by `nonzero_flags`. coupled_at: time, states and
+    # modes of the current couplings. guesses: 1 for the guess for a loop unknown, on which the rates only seem to depend. For a
+    # run without Python (`pattern_rooms`): buffers for patterns, graph to be searched. Rows and columns of the entries of the
     # Jacobian.
     patterns: Patterns
     pattern: SparsityPattern
@@ -134,7 +134,7 @@ class Control(Table):
     seed_groups: Ints
     entries: Ints
     entry_groups: Ints
-    # Work space.
+    # Workspace.
     fastest: PerState
     balance: Balance
     reached: Reached
@@ -173,7 +173,7 @@ class Control(Table):
     oldest: int
     seen_count: int
     seen_next: int
-    # coupled: the present couplings are valid; ahead: the nonzeros for their next use are ready (`batch.simd.lane_jacobians`);
+    # coupled: the current couplings are valid; ahead: the nonzeros for their next use are ready (`batch.simd.lane_jacobians`);
     # rated: the rates are in `driven`; scaled: progress of the natural scales for the next update
     # (`batch.simd.natural_scales`): 0, `FASTEST_RATES` or `PROPAGATED`.
     coupled: bool

@@ -26,15 +26,15 @@ MIN_ERROR = 1e-150
 """Smallest error allowance, for states that nothing drives: it keeps squared error ratios finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)
 ROUNDED = 64.0
-"""Number of rounding errors up to which a change of a state, or a power, is rounding error."""
+"""Number of rounding errors up to which a change of a state, or a power, counts as rounding error."""
 TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
 """Look-ahead times, in longest steps, at which parameters are shifted; relative size of the shifts; step between the shifts of
 neighbouring parameters."""
 TOLERATED = 2.0**-30
 """Tolerated error of a state at zero, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
-"""Ratio of the terms of a sum to its rounding error; ratio of a state's rounding error to its size below which the state has
-moved, and ratio of the size to the terms of its rate up to which the state is unmoved."""
+"""Ratio of the terms of a sum to its rounding error; a state has moved if its rounding error is below this fraction of its size,
+and is at rest only if its size is at most this fraction of the terms of its rate."""
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
@@ -194,8 +194,8 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states at rest, as far as the scales of the terms that cancel in their rates, so that rounding errors
-    do not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
+    """Raise the scales of states at rest to the scales of the terms that cancel in their rates, so that rounding errors do not
+    limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
     part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):
@@ -286,7 +286,8 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up to replace the oldest."""
+    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up and that replaces the
+    oldest."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True

@@ -62,7 +62,7 @@ def time_apart(w: Control, t: float, span: float) -> float:
 
 
 def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate rates and powers at all points of all spans into `points`, one after the other."""
+    """Evaluate rates and powers at all points of all spans into `points`, one after another."""
     n, apart, moved, width = w.n, w.apart, w.moved, w.n + w.quadratures
     for number, span in enumerate(SPANS):
         set_apart(w, span)
@@ -127,7 +127,7 @@ def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, coun
 
 @inline
 def second_difference(values: Reals, width: int) -> float:
-    """Return the second difference of the first column of rows of this width."""
+    """Return the second difference of the first column of three rows, each of length `width`."""
     return (values[width * 2] - values[width]) - (values[width] - values[0])
 
 

@@ -30,7 +30,7 @@ PerState = Annotated[Ints, Length(lambda g: g.states)]
 
 
 class StrongCycles(Table):
-    """Work space of `balance_strong_cycles`. A cluster has the number of one of its states.
+    """Workspace of `balance_strong_cycles`. A cluster has the number of one of its states.
 
     cluster: cluster of each state; scale: factor on the scales of a cluster's states; driver: coupling that last raised a
     cluster, or `NO_DRIVER`; mark: number of the last walk through a cluster; marks: number of walks.
@@ -83,7 +83,7 @@ def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
 
 def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float) -> bool:
     """Raise the scales of clusters until no coupling between them is faster than `level`, and join the cycles that prevent this;
-    return True if there were any."""
+    return True if a cycle was joined."""
     for i in range(s.states):
         g.driver[i] = NO_DRIVER
     is_done, has_joined = False, False

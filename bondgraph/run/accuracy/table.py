@@ -31,7 +31,7 @@ class Rounding:
 
     Parameters
     ----------
-    steps : number of steps controlled to the rounding errors of the rates instead of the tolerance.
+    steps : number of steps whose error weights were set by rounding errors of the rates, not the tolerance.
     rtol : largest tolerance of these steps; 0 if there are none.
     states : names of the states with noisy rates.
     """
@@ -259,7 +259,7 @@ def _procedure(name: str, count: int) -> Callable[..., None]:
 
 
 def strong_cycles(n: int) -> FieldTable:
-    """Return the work space of `strong_cycles.balance_strong_cycles` for n states."""
+    """Return the workspace of `strong_cycles.balance_strong_cycles` for n states."""
     table = FieldTable(StrongCycles)
     table.allocate(states=n)
     return table

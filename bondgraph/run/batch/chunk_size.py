@@ -13,7 +13,7 @@ class ChunkTarget:
     ----------
     seconds : longest duration of a chunk, s, once the duration of a run is known.
     shortest : shortest duration of a chunk when workers share the remaining runs, s.
-    least, most : bounds on the runs of a chunk.
+    least, most : bounds on the number of runs in a chunk.
     growth : largest factor from one chunk to the next; None for no limit.
     multiple : number of SIMD lanes; longer chunks hold a multiple of this many runs, so that few lanes idle at the end.
     shares : chunks per worker into which the remaining runs are divided, so that no worker waits long at the end.

@@ -25,12 +25,12 @@ class BatchTable(Table):
     """Table of many runs; array lengths also depend on the numbers of `states`, `storages`, `quadratures`, and the unknowns of
     the `longest_loop`."""
 
-    # The table of the present run, and the code that begins and continues the run.
+    # The table of the current run, and the code that begins and continues the run.
     table: IntegratorTable
     begin: Begin
     advance: Advance
     # Rows of all runs, `..._stride` apart; samples, as times since the start and on the user's clock; rows, modes: samples of the
-    # present run, the modes `mode_stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts
+    # current run, the modes `mode_stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts
     # (runs,).
     p: Reals
     x: Reals
@@ -100,7 +100,7 @@ class BatchTable(Table):
     wanted_rows: Ints
     look: SampleCheck
 
-    # present: number of the present run; under_way: 1 once it has begun; measured: samples measured so far; nodes: nodes of the
+    # present: number of the current run; under_way: 1 once it has begun; measured: samples measured so far; nodes: nodes of the
     # trapezoidal rule so far, the last at node_time; gap: first sample that the last event may precede.
     runs: int
     p_count: int

@@ -133,7 +133,7 @@ def check_run(r: BatchTable, m: Reals) -> bool:
 
 
 def begun(r: BatchTable, run: int) -> int:
-    """Begin the run with this number on the present tables; return 1, or 0 if Python has to begin it."""
+    """Begin the run with this number in the current tables; return 1, or 0 if Python has to begin it."""
     p, numbers = r.p[run * r.p_stride :], r.table.p
     for i in range(r.p_count):
         numbers[i] = p[i]
@@ -145,7 +145,7 @@ def begun(r: BatchTable, run: int) -> int:
 
 
 def hopeless(r: BatchTable) -> bool:
-    """Return True if a run has taken too many steps, or would at its present pace."""
+    """Return True if a run has taken too many steps, or would at its current pace."""
     return has_too_many_steps(r.table) or r.table.pace > 0.0
 
 
@@ -169,7 +169,7 @@ def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
 
 
 def run_many(r: BatchTable) -> int:
-    """Advance all runs, one after the other, from the present one; return 0 when all are done, or 1 when the caller must check
+    """Advance all runs, one after another, from the current run on; return 0 when all are done, or 1 when the caller must check
     for interrupts, after many steps of one run. The next call continues there."""
     while r.present < r.runs:
         run, status = r.present, int(Status.NOT_STARTED)

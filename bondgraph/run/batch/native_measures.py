@@ -98,7 +98,7 @@ def measure_until(r: BatchTable, run: int, since: float) -> None:
 
 
 def measure_event(r: BatchTable, run: int, row: Reals) -> None:
-    """Measure an event of a run, a row of the log, and the samples before it."""
+    """Measure an event of a run, given as a row of the log, and the samples before the event."""
     if r.kept_count + r.series_count == 0:
         return
     events = r.table.instants

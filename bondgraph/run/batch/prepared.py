@@ -1,4 +1,4 @@
-"""Prepared program: check settings once, then do single runs with a `Result` each, or a batch in one call."""
+"""Prepared program: check settings once, then execute single runs with a `Result` each, or a batch in one call."""
 
 from __future__ import annotations
 
@@ -211,7 +211,8 @@ class PreparedProgram:
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> EndedRun | None:
-        """Run once in machine code, and continue in Python if that stops early; return None if only Python can begin the run."""
+        """Run once in machine code, and continue in Python if machine code stops early; return None if only Python can begin the
+        run."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
             if course.status == Status.NOT_STARTED:
@@ -277,17 +278,18 @@ class PreparedProgram:
 
         Parameters
         ----------
-        keep : further quantities to keep of each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the name
-            of a quantity to keep at all samples.
-        threads : number of threads, by default one per processor. check_rank : True to check along each run for positions where
-            its constraints lose rank, as single runs do; False skips the check and its cost, and does not report such runs.
+        keep : further quantities to record for each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the
+            name of a quantity to record at all samples.
+        threads : number of threads, by default one per processor.
+        check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
+            the check and its cost, and does not report these runs.
         lanes : number of runs in the lanes of the processor's vectors, 1, 2, 4, 8 or 16; by default as many as a vector holds, if
-            the batch has `MANY` runs and the model allows it. gpu : launcher of runs on a GPU; the CPU by default. The CPU
-            repeats runs whose validity a GPU cannot check.
+            the batch has `MANY` runs and the model allows it.
+        gpu : launcher of runs on a GPU; the CPU by default. The CPU repeats runs whose validity a GPU cannot check.
 
         Every run is bitwise equal to a single run, for all threads, lanes and devices. Runs in machine code (`in_machine_code`)
         advance a chunk per call without the interpreter's lock; a run that ends early or may be invalid is repeated as a single
-        run, which reports the reason. All other runs, and runs whose checked constraints are redundant, are done as single runs.
+        run, which reports the reason. All other runs, and runs whose checked constraints are redundant, are executed singly.
 
         Raises `RunError` E305 for blocks whose shapes do not match each other or the program, E306 for invalid counts of lanes or
         threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.

@@ -32,7 +32,7 @@ def table_of(
     outputs: Kernel | None,
 ) -> FieldTable:
     """Return the table of a batch, common to all runs: sample times, from the start and on the user's clock; the `wanted` times
-    among them; kept quantities with the kernel of their outputs; limits; and work space, except for rows and modes at the
+    among them; kept quantities with the kernel of their outputs; limits; and workspace, except for rows and modes at the
     samples."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out

@@ -14,7 +14,7 @@ from bondgraph.emit.kernel_language.language import finite, larger, smaller, sqr
 from bondgraph.run.complementarity.table import BoxOutcome, BoxTable
 
 REGULARISATIONS = (1e-6, 1e-8, 1e-10)
-"""Fractions of the scaled diagonal that are added to it, one after the other until the problem is solved."""
+"""Fractions of the scaled diagonal that are added to it, one after another until the problem is solved."""
 PROXIMAL_STEPS = 12
 """Maximum number of repetitions with one regularisation."""
 ROUNDING = 2.0**-52
@@ -35,7 +35,7 @@ PIVOTS, PIVOTS_EACH = 20, 4
 COARSER = 4.0
 """Factor by which the bound on rounding errors is raised."""
 MAX_LEVEL = 1e6
-"""Largest bound on the rounding error of a sum, likewise."""
+"""Largest bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
 """Distances of the unknowns from their bounds, and of the residuals from zero, at the start of the path, relative to their
@@ -183,7 +183,7 @@ def at_bound(s: BoxTable, i: int) -> float:
 
 
 def evaluate(s: BoxTable) -> None:
-    """Evaluate the unknowns and residuals along the path in the present modes, and their rounding errors."""
+    """Evaluate the unknowns and residuals along the path in the current modes, and their rounding errors."""
     n, k = s.n, s.count
     for i in range(n):
         value, terms = s.shifted[i], s.terms[i]
@@ -243,7 +243,7 @@ def first_turn(s: BoxTable, t: float) -> float:
 
 
 def begin_path(s: BoxTable) -> None:
-    """Choose offsets at t = 1 that the present modes satisfy, with a different distance to each bound."""
+    """Choose offsets at t = 1 that the current modes satisfy, with a different distance to each bound."""
     n, far, spread = s.n, 0.0, 0.0
     for i in range(n):
         far = larger(far, larger(abs(s.shifted[i]), abs(s.at[i])))
@@ -328,7 +328,7 @@ def fits(s: BoxTable) -> bool:
 
 
 def solve(s: BoxTable) -> int:
-    """Solve a problem from the modes in `status`; write modes, y and w, and return a `BoxOutcome`."""
+    """Solve a problem, starting from the modes in `status`; write modes, y and w, and return a `BoxOutcome`."""
     n = s.n
     scale_rows(s)
     s.pivots, s.fault, s.level = 0, 0, LEVEL

@@ -61,7 +61,7 @@ class BoxTable(Table):
     residual: PerRow
     slope: PerRow
     error: PerRow
-    # Inverse of the block of the basic unknowns, in the order `basic`; work space.
+    # Inverse of the block of the basic unknowns, in the order `basic`; workspace.
     inverse: PerEntry
     basic: RowIndices
     tableau: Tableau

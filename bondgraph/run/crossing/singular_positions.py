@@ -41,10 +41,10 @@ DEGREE, NODES = 6, 13
 """Degree of the extrapolating polynomial, and number of its points: an error in the points grows at most 160-fold."""
 
 FINER = 1e-3
-"""Tolerance of the run through the points of the polynomial, as a fraction of rtol."""
+"""Relative tolerance of the run that computes the points of the polynomial, as a fraction of rtol."""
 
 FINEST = 1e-12
-"""Minimum tolerance of the run through the points, unless rtol is smaller."""
+"""Minimum relative tolerance of this run, unless rtol is smaller."""
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
 """Newton steps that move states onto the constraints on both sides of a passage; finite differences as fractions of the sizes of

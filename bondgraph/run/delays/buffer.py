@@ -23,7 +23,7 @@ _SAME = 1e-9
 
 
 class DelayBuffer:
-    """Memory for the history of a run's delays at its parameters; times are measured from the start of the run.
+    """Memory for the history of delayed signals in one run; times are measured from the start of the run.
 
     `following` (delays,) are the times of the next breaks, s, which machine code updates; they are stored with the clocks, from
     row `first` on.

@@ -37,7 +37,7 @@ PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
 class DelayTable(Table):
     """Table of the delays of a run.
 
-    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last one; `levels` (room,) count the
+    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last step; `levels` (room,) count the
     delays since a break at the start, 0 for no break; `values` (room, count, nodes) are the divided differences of each signal.
     """
 

@@ -15,10 +15,10 @@ from bondgraph.run.kernel_functions import formula_time
 WINDOW, RATIOS = 50, 8
 """Number of most recent events that are tested for chattering; number of ratios of their intervals."""
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
-"""`WINDOW` events within either fraction, of the time of the last event or of the run, are chattering."""
+"""Fractions of the time of the last event and of the run's duration: `WINDOW` events within either count as chattering."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events lead to rest, if there is a state of rest and the ratio of later to earlier
-intervals is at least the second number."""
+"""Fraction of the run within which `HISTORY` events lead to a state of rest, if there is one; minimum ratio of later to earlier
+intervals for this."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 
@@ -92,7 +92,7 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `watched`; write the transitions whose events accumulate to `resting`, `stuck`
+    """Add the events at t, whose transitions are `watched`; write to `resting` the transitions whose events accumulate, `stuck`
     transitions first. Set `pattern` and `suspect` to the first pattern of any other transition and its row."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):

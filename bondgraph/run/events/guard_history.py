@@ -1,4 +1,4 @@
-"""Points at which guards are evaluated: next to the present states, parameters and times, to measure rounding errors
+"""Points at which guards are evaluated: next to the current states, parameters and times, to measure rounding errors
 (`rounding_error`), and further around them, to test for bounces."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Event detection: find the guards that are positive, or about to be, by more than their rounding errors.
 
-The rounding error of a guard is measured at states, parameters and times next to the present point (`guard_history`).
+The rounding error of a guard is measured at states, parameters and times next to the current point (`guard_history`).
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ SAME_SIZE = 2.0**-20
 
 AHEAD_PAIRS = 2
 """Number of pairs of points from which the motion is followed; two suffice, because rounding errors of the motion exceed a few
-units."""
+units in the last place."""
 CLEAR = 2.0**-20
 """Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
 """Ratio of a guard's rounding error after many steps, such as the current that diodes block, to its rounding error at a point."""
 UNLIKE = 2.0**20
-"""Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units."""
+"""Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units in the last place."""
 
 
 @inline
 def is_active(s: EventTable, i: int) -> bool:
-    """Return True if the source of a transition is the present mode of its automaton."""
+    """Return True if the source of a transition is the current mode of its automaton."""
     return s.m_here[s.slots[i]] == s.sources[i]
 
 
@@ -125,8 +125,8 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
-    """Update the rounding errors `drift` of the states that have not moved yet: the rounding errors of their rates at x, over the
-    remaining run, times the response time of the state, at most the span of the run."""
+    """Update the rounding errors `drift` of the states that have not moved yet: the largest rounding error of each rate over the
+    remaining run, times the state's response time or, if shorter, the duration of the run."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -158,7 +158,7 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
 
 
 def may_end(s: EventTable) -> bool:
-    """Return True if a transition from the present modes ends the run."""
+    """Return True if a transition from the current modes ends the run."""
     for i in range(s.transitions):
         if s.endless[i] == 0 and is_active(s, i):
             return True
@@ -414,7 +414,7 @@ def keep_look(s: EventTable, t: float, x: Reals) -> None:
 
 
 def has_looked(s: EventTable, t: float, x: Reals) -> bool:
-    """Return True if `firing_guards` last evaluated at t, x and the modes m_here, for states of the present sizes: then
+    """Return True if `firing_guards` last evaluated at t, x and the modes m_here, for states of the current sizes: then
     `guards_seen` and `zero_seen` are valid here."""
     if t != s.time_seen:
         return False

@@ -182,7 +182,7 @@ class EventHandler:
         return 0
 
     def _collide(self) -> int:
-        """Solve the simultaneous collisions that include transition `wanted`; return 1 if there are any."""
+        """Solve the simultaneous collisions that include transition `wanted`; return 0 if there are none."""
         table, arrays, layout = self.table, self.table.arrays, self._layout
         x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["wanted"])
         collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
@@ -301,7 +301,7 @@ class EventHandler:
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:
-        """Start time of the present segment, and its levels at the start."""
+        """Start time of the current segment, and its levels at the start."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 

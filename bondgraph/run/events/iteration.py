@@ -33,7 +33,7 @@ from bondgraph.run.kernel_functions import all_finite
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
 """Largest look-ahead of guards after an event, as fractions of the run and of the previous segment, and smallest look-ahead,
-relative to the present time."""
+relative to the current time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
@@ -347,7 +347,7 @@ def iterate(s: EventTable, t: float, probe: float) -> int:
 
 
 def commit(s: EventTable, last: int) -> None:
-    """Commit the iterated events to the run; its log has `last` rows."""
+    """Commit the iterated events, whose log has `last` rows, to the run."""
     n, modes, y = s.n, s.modes, s.y
     for k in range(s.held_rows, s.written):
         for i in range(modes):

@@ -46,8 +46,8 @@ def are_equal(first: Reals, second: Reals, count: int) -> bool:
 
 def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
     """Return True if the last of the transitions `taken`, in `count` rows starting at `row`, repeats a transition at or after
-    position `since`: it fired from the same modes, and the states equal those at the start of the instant within rounding error.
-    Only rounding errors could end such a cycle."""
+    position `since`: it fired from the same modes, and the states equal the states at the start of the instant within rounding
+    error. Only rounding errors could end such a cycle."""
     last = row_of(s, row + count - 1)
     index = s.taken[count - 1]
     if s.self_loop[index] == 1 or not stands_still(s, x_before(s, last)):

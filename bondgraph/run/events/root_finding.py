@@ -28,7 +28,7 @@ from bondgraph.run.events.polynomials.bernstein import (
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
 FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
-"""Fractions of a step at which guards are evaluated; those next to its ends show whether guards rise or fall there."""
+"""Fractions of a step at which guards are evaluated; the fractions next to its ends show whether guards rise or fall there."""
 POINTS = len(FRACTIONS)
 _PROBES = (0.125, 0.375, 0.625, 0.875)
 """Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at
@@ -168,7 +168,7 @@ def is_quartic(c: StepTable, i: int) -> bool:
 
 
 def is_below(c: StepTable, i: int) -> bool:
-    """Return True if the quartic of guard i is below zero, with a margin of a quarter of its bend for the error of the cubic."""
+    """Return True if the quartic of guard i is below zero, with a quarter of its `bend` as margin for the error of the cubic."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_is_below(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)
@@ -485,8 +485,8 @@ def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
 
 
 def is_jump(c: StepTable, h: float, crossing: float, step: Fixed) -> bool:
-    """Return True if the guard that fires first jumps: the values on both sides of the zero hardly depend on the distance from
-    it. At the nearest distances, rounding errors may determine the sign of the guard."""
+    """Return True if the guard that fires first is discontinuous: the values on both sides of the zero hardly depend on the
+    distance from it. At the nearest distances, rounding errors may determine the sign of the guard."""
     reach, first = resolution(c, h) * _JUMP_REACH, c.first
     ahead, behind = guard_at(c, h, crossing + reach, first, step), guard_at(c, h, crossing - reach, first, step)
     jumps = False

@@ -1,4 +1,4 @@
-"""Table of event handling: the run and its state machines, its present state, work space, and the outcome at an instant.
+"""Table of event handling: the run and its state machines, its current state, workspace, and the outcome at an instant.
 
 Every procedure accesses it through one pointer, s. There are n states, k transitions, P parameters.
 """
@@ -67,7 +67,7 @@ Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
 class EventTable(LoopTable):
-    """Run, state machines, present state and work space of event handling."""
+    """Run, state machines, current state and workspace of event handling."""
 
     # The run: kernels.
     rates: Kernel
@@ -151,7 +151,7 @@ class EventTable(LoopTable):
     held: Reals
     all_held: Reals
     log: Reals
-    # Work space of event detection.
+    # Workspace of event detection.
     x_here: PerState
     m_here: PerMode
     x_after: PerState
@@ -209,7 +209,7 @@ class EventTable(LoopTable):
     codes: PerCombination
     x_start: PerState
     m_start: PerMode
-    # Work space of impulses and accumulation; taken: the transition of each row of an iteration; struck: all transitions in the
+    # Workspace of impulses and accumulation; taken: the transition of each row of an iteration; struck: all transitions in the
     # last row; stuck: bounces that do not bring their guards back below zero; watched: all transitions of an iteration, with
     # their rows.
     pushed: Pushed

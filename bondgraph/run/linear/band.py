@@ -2,7 +2,7 @@
 
 For n unknowns with `lower` diagonals below the main diagonal and `upper` above it, column j starts at j (2 lower + upper + 1);
 entry (i, j) lies at offset lower + upper + i - j in it. The first `lower` entries of a column are reserved for the fill-in from
-pivoting (as in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
+pivoting (as in LAPACK's dgbtrf). Factors contain the reciprocal of each pivot.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
 
 
 def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Factorise a tridiagonal matrix, bit for bit as `band_factor` does; the only row that pivoting needs is kept in
+    """Factorise a tridiagonal matrix, with results bit-identical to `band_factor`; the only row that pivoting needs is kept in
     registers."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
@@ -102,8 +102,8 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
 
 
 def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
-    """Solve with tridiagonal factors of at least two rows, bit for bit as `band_solve` does except for tiny numbers: the number
-    that the next row needs stays in a register; at intervals it becomes zero if it is tiny."""
+    """Solve with tridiagonal factors of at least two rows, with results bit-identical to `band_solve` except for tiny values: the
+    value that the next row needs stays in a register, and at intervals becomes zero if it is tiny."""
     left, begun = b[0], 0
     while begun < n - 1:
         end = min(n - 1, begun + _ROWS)

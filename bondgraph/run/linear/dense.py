@@ -9,15 +9,15 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, inlin
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 BLOCK = 4
-"""Number of columns whose multiples are subtracted together, from two other columns simultaneously, to reuse loaded numbers."""
+"""Number of columns whose multiples are subtracted from two other columns in one pass, to reuse loaded values."""
 
 _ASCENDING = tuple(range(BLOCK))
 _DESCENDING = _ASCENDING[::-1]
 
 
 def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Overwrite a (n, n) with L and U, which hold the reciprocal of each pivot, and pivots (n,) with the rows that were swapped.
-    Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
+    """Overwrite a (n, n) with L and U, which contain the reciprocal of each pivot, and pivots (n,) with the rows that were
+    swapped. Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
     worth (n,): weight of each row in the choice of pivots, the inverse of the size of its unknown, so that the choice does not
     depend on units. Blocks do not change the order of subtractions in any entry, so the result is bitwise equal to the result of

@@ -21,7 +21,7 @@ def sparse_factor(s: SystemTable) -> bool:
     of U to inverse (n,). Return True if a pivot is too small.
 
     The matrix is stored by columns, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., the
-    entries of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of such columns do not
+    entries of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of nested columns do not
     change the order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
     """
     a, starts, rows, nested, worth, work, n = s.matrix, s.starts, s.rows, s.nested, s.worth, s.work, s.n

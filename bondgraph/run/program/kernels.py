@@ -116,7 +116,7 @@ class UnavailableKernel:
     sizes: tuple[int, ...]
 
     def __call__(self, *blocks: object, **more: object) -> NoReturn:
-        title, why = ("these values were not computed before pickling", "a pickled result holds its samples, not the code")
+        title, why = ("these values were not computed before pickling", "a pickled result contains its samples, not the code")
         cures = ("compute the values before pickling the result",)
         raise RunError(Problem("E158", title, (f"{why} that computed them",), cures=cures))
 

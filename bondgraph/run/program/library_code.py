@@ -1,4 +1,4 @@
-"""LLVM IR of the ticks of a library of FMI 2.0 or 3.0: it calls the functions of the library by address."""
+"""LLVM IR for the ticks of an FMI 2.0 or 3.0 library, whose functions it calls by address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FIELDS = (
     *("instance", "phase", "number", "start", "period", "fault", "status", "value", "time", "parameters", "begin", "kernel"),
     *("step", "initialised", "flags", "last"),
 )
-"""Words of the table of an instance; three more follow for each group of variables: function, references and values."""
+"""Fields of an instance's table, 8 bytes each; three more follow for each group of variables: function, references and values."""
 _LARGEST_SINGLE = 3.4028234663852886e38
 _WIDE = 2.0**51
 """Magnitude below which adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""
@@ -99,7 +99,7 @@ class _Writer:
         return self.word(f"load {kind}, ptr {_at(name)}")
 
     def fail_if(self, condition: str, what: str, **fields: str) -> None:
-        """Write code that returns the number of fault `what` if a condition holds, after setting these fields of the table."""
+        """Write code that returns the number of fault `what` if a condition is true, after setting these fields of the table."""
         self.faults.append(what)
         self.count += 1
         self.put(f"br i1 {condition}, label %fault{self.count}, label %next{self.count}")
@@ -281,6 +281,6 @@ def _step(version: int, steps: int, faults: list[str]) -> _Writer:
     write.call(write.field("step", "ptr"), arguments, f"fmi{version}DoStep")
     if version == 3:
         ends = write.word(f"load i8, ptr {write.word(_entry(flags, 'i8', 1))}")
-        write.fail_if(write.word(f"icmp ne i8 {ends}, 0"), "asks to end the run")
+        write.fail_if(write.word(f"icmp ne i8 {ends}, 0"), "requests the end of the run")
     write.put(f"store double {following}, ptr {_at('number')}")
     return write

@@ -27,8 +27,8 @@ class LibraryInstance(Protocol):
     start: float
     period: float
     words: Sequence[int]
-    """Addresses of the functions that do a step and end the initialisation; then, for each group of inputs and outputs, of its
-    function, references and values."""
+    """Addresses of the functions that do a step and end the initialisation; then the addresses of the function, references and
+    values of each group of inputs and outputs."""
 
     @property
     def address(self) -> int:

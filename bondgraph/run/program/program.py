@@ -49,8 +49,8 @@ class Program:
         unavailable.
     in_lanes : makes the kernels for a number of SIMD lanes, if their results are bitwise equal to single runs; None if
         unavailable.
-    texts : writes the LLVM IR of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only, and
-        the Jacobian if needed; None if they are not straight-line machine code.
+    texts : writes the LLVM IR of the kernels that many runs call, including a kernel named "chosen" for the outputs in some slots
+        only, and the Jacobian if needed; None if they are not straight-line machine code.
     expand : makes the kernel of the Taylor coefficients of x and of the integrals of the powers, (orders, n + powers), for orders
         from 1 up to a given maximum; None if unavailable.
     resets : one per transition: x after the transition, (n,); None if x does not change.
@@ -139,7 +139,7 @@ class Program:
         )
         for what, count, needed in counts:
             if count != needed:
-                raise ValueError(f'program "{self.name}" has {count} {what} for {needed} values of its kernel')
+                raise ValueError(f'program "{self.name}" has {count} {what}, but its kernel has {needed} values')
         if unknown := set(self.power_roles) - set(ROLES):
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 

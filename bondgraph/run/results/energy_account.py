@@ -232,8 +232,8 @@ def members(names: list[str], program: Program, columns: BalanceColumns) -> tupl
 def totals_of(
     columns: BalanceColumns, energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the totals of a balance by name, and the energy scale, "in play", at each sample, (k,) each. `start` are the
-    energies of all storages at the start, J; `lost` is the energy that this balance has lost at events; other arguments as in
+    """Return the totals of a balance by name, and the energy scale as "in play": arrays (k,) over the samples. `start` contains
+    the energies of all storages at the start, J; `lost` is the energy that this balance has lost at events; other arguments as in
     `account`."""
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]

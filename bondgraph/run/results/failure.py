@@ -25,7 +25,7 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
-        "a switch with a state for each side instead of a law of the suspect that jumps",
+        "a switch with a state for each side instead of a discontinuous law of the suspect",
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
@@ -61,7 +61,7 @@ SLIDING_CURES = (
     "two thresholds instead of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
     "a steep but continuous law instead of a jump",
 )
-"""Remedies if a law that jumps chatters."""
+"""Remedies for chattering of a discontinuous law."""
 
 
 @dataclass(frozen=True)

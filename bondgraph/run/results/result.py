@@ -271,7 +271,7 @@ class Result:
     def _drawn_model(self) -> Model:
         """Return the model of the run; E100 for a result without one."""
         if self.program.model is None:
-            title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps only numbers and names'
+            title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps only values and names'
             cures = ("diagram(at) of the result before pickling", "graph.diagram() of the graph, which shows no values")
             raise refusal("E100", title, *cures, about=self.program.name)
         return self.program.model

@@ -32,7 +32,7 @@ PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
 class CouplingGraph(Table):
     """Coupling graph to be searched; `part` to `ear_states` as in `structure.CouplingStructure`.
 
-    seen: mark of a state; following: next coupling of each visited state; path: path to the present state; finished: states in
+    seen: mark of a state; following: next coupling of each visited state; path: path to the current state; finished: states in
     post-order; predecessor, step: previous state and coupling on the shortest path; met: number of the ear whose search has
     visited the state; queue: states whose couplings are followed in turn; queued: count of these states; driven: start of the
     couplings of each column; ears, ear_steps: number of ears so far, and number of their steps.

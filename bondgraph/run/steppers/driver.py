@@ -37,7 +37,7 @@ from bondgraph.run.steppers.shared_fields import (
 from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, is_tick_due, judged, proposed
 
 _EARLY_FRACTION = 1e-2
-"""Fraction of a step: an event found before it counts only if the guard has come at least halfway to zero there."""
+"""Fraction of a step before which an event counts only if the guard has come at least halfway to zero there."""
 _TRUSTED = 0.05
 """Largest correction of a landing (a step to an event), as a fraction of its step."""
 _MOST_LANDINGS, _MOST_PUSHES = 3, 12

@@ -125,7 +125,7 @@ def dense_row(out: Disjoint, k: Reals, width: int, h: float, row: Fixed) -> None
 
 
 def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return error over tolerance."""
+    """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return the error over the tolerance."""
     width, y, y_new, y_stage, k, tableau = c.width, c.y, c.y_new, c.y_stage, c.k, method.coefficients
     for s in unrolled(range(1, tableau.last)):
         # Rates do not depend on integrated powers.

@@ -70,7 +70,7 @@ class Page:
 
 
 class LentPage:
-    """Page of rows that machine code fills; it calls `drain` of its table when they are full."""
+    """Page of rows that machine code fills; when all are full, machine code calls the table's `drain`."""
 
     def __init__(self, table: FieldTable, settler: EventHandler | None = None):
         self._table, self._settler = table, settler

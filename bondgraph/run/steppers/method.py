@@ -31,7 +31,7 @@ class Method:
     prepare_dense : (c, h, method), and `dense` : (c, theta, out, method): state at a fraction of the step just attempted;
         `cubic` : (c, theta, h, out, method): a cheap approximation of that state.
     stiffness : (c, h, method), for explicit methods: return True if the method should change.
-    foresee : (c, h, error, method), for other methods: return one of the outcomes above.
+    foresee : (c, h, error, method), for other methods: return `AT_HAND`, `DAMPED` or `NOT_AT_HAND`.
     tempered : (c, length), inline: next step size after an accepted step whose error would allow `length`.
     exported : other functions with the argument `method` that are called by address.
     coefficients : data that its functions read.

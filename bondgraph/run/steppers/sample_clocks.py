@@ -33,7 +33,7 @@ def side_of_break(c: IntegratorTable, time: float, side: float) -> float:
 
 
 def flush(c: IntegratorTable, until: float) -> None:
-    """Write rows for sample times up to `until`, with the present state y."""
+    """Write rows for sample times up to `until`, with the current state y."""
     while True:
         row = next_row(c, until)
         if row < 0:

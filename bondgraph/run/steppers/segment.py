@@ -60,8 +60,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Effort:
-    """Cost of a run: counts since the start; `noisy` is the number of steps controlled to the rounding errors of the rates (error
-    weights)."""
+    """Cost of a run: counts since the start; `noisy` is the number of steps whose error weights were set by rounding errors of
+    the rates."""
 
     steps: int = 0
     rejected: int = 0
@@ -104,8 +104,8 @@ class Integrator(Protocol):
         exchanges for empty rows when they are full."""
 
     def slow_pace(self) -> float:
-        """Return the mean length, s, of the last steps if the run would take too many steps, else 0; a second call after the same
-        inspection returns 0."""
+        """Return the mean length, s, of the last steps if an inspection found that the run would take too many steps, else 0;
+        each finding is returned once."""
 
     def effort(self) -> Effort:
         """Return the cost of the run so far."""

@@ -111,7 +111,7 @@ class IntegratorTable(StepTable):
     cornered: bool
     # Number of modes; True if the state has changed since the last attempt; maximum number of steps of a run; True if the
     # attempted step ends at the horizon; number of steps at the next inspection of the pace; number of steps in which an implicit
-    # method still tests for growing modes with a margin; rejections of the present step; rejections before a noise test if no
+    # method still tests for growing modes with a margin; rejections of the current step; rejections before a noise test if no
     # noise is known.
     mode_count: int
     moved: bool
@@ -127,9 +127,9 @@ class IntegratorTable(StepTable):
     stop: float
     rtol: float
     h: float
-    # Length of the run; the next tick, or the end; longest step; largest growth of a step; length of a step to an event; length
-    # and end of the attempted step; mean step since the last inspection if it is too small, or 0; next inspection of decayed
-    # states; time of the last inspection of the pace; step size of the available factors, or 0.
+    # Duration of the run; the next tick, or the end; longest step; largest growth factor of the step size; size of a step to an
+    # event; size and end of the attempted step; mean step since the last inspection if it is too small, or 0; next inspection of
+    # decayed states; time of the last inspection of the pace; step size of the available factors, or 0.
     span: float
     horizon: float
     h_max: float

@@ -1,4 +1,4 @@
-"""Consume the samples of a run page by page: keep or send the wanted quantities, and check and drop the rest."""
+"""Consume the samples of a run page by page: keep or send the wanted quantities, and check and drop all other values."""
 
 from __future__ import annotations
 

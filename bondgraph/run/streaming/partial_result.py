@@ -21,7 +21,7 @@ def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
     """Return the error E347 for quantities that were not kept."""
     details = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
     where = "in its sink" if sunk else "kept"
-    cures = ("its name in keep=[...], without sink=", "no keep=: a result then holds everything")
+    cures = ("its name in keep=[...], without sink=", "no keep=: the result then contains everything")
     return RunError(Problem("E347", f"{what} was not kept in this run", (f"{where}: {details}",), cures=cures))
 
 

@@ -76,7 +76,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
     whole_quantities = {measure.of for measure in measures.values() if measure.kind.over_time}
     for name in whole_quantities & measures.keys():
         if measures[name] != series(name):
-            wrong.append(f'"{name}" is a quantity that is kept at all samples: its measure needs another name')
+            wrong.append(f'"{name}" already names a quantity kept at all samples: give this measure another name')
     if wrong or not asked:
         title = "keep= must give measures or quantities by name"
         raise RunError(Problem("E346", title, tuple(wrong) or ("it is empty",), cures=tuple(dict.fromkeys(cures)) or (_CURE,)))

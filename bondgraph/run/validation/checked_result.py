@@ -39,7 +39,7 @@ def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
 
 
 def check_stride(times: int) -> int:
-    """Return the stride with which this number of times is checked."""
+    """Return the stride for checking a result with this many times."""
     return -(-times // MAX_CHECKED)
 
 

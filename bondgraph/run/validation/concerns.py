@@ -22,7 +22,7 @@ FAR, MOST = 1e3, 0.1
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 
 _ROUNDINGS = 64.0
-"""Number of rounding errors of powers, over the whole run, up to which the energy scale is rounding error."""
+"""Number of rounding errors of powers, over the whole run, up to which the energy scale counts as rounding error."""
 
 _LISTED = 3
 """Maximum number of elements of an island that a message lists."""
@@ -91,8 +91,8 @@ def _owner(balance: IslandBalance) -> str:
 
 
 def _turned_over(result: Result) -> np.ndarray:
-    """Return the sum of the magnitudes of the energies of single states in each storage, at some samples (samples, storages), J:
-    energy that changes form within one storage, such as a falling `IC`, counts although its sum stays zero."""
+    """Return the summed magnitudes of the single states' energies in each storage, at some samples (samples, storages), J: energy
+    that changes form within one storage, such as a falling `IC`, counts although its sum stays zero."""
     program, n = result.program, result.program.states
     step = max(1, _AT_ONCE // max(n, 1))
     probed = _probed(result)
@@ -117,8 +117,8 @@ def _probed(result: Result) -> np.ndarray:
 
 
 def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
-    """Return the energy account of a result, the elements, and the index at which the residual of their island, or of the whole
-    model if there are no elements, grows most."""
+    """Return the energy account of a result, `elements`, and the index at which the residual of their island (of the whole model
+    if `elements` is empty) grows most."""
     ledger = result.account()
     residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
     return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
@@ -136,8 +136,8 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
-    """Return a storage, among these elements or all if none are given, whose energy, at states of the run, changes by something
-    other than the power into it; "" if there is no such storage."""
+    """Return the storage, among these elements or all if none are given, whose change of energy differs most from the power into
+    it at states of the run; "" if none differs."""
     program = result.program
     if program.energies is None:
         return ""

@@ -23,14 +23,15 @@ RANK_TOLERANCE = 1e-9
 redundant."""
 
 TOUCH_RATIO = 1e-3
-"""Ratio of the square root of an eigenvalue to its largest neighbouring sample, below which it touches zero."""
+"""Fraction of the largest neighbouring sample below which the square root of an eigenvalue counts as zero."""
 
 MAX_CONTRADICTION = 1e-4
 """Largest residual acceleration of redundant constraints, relative to their accelerations, that does not count as a
 contradiction."""
 
 EXTRAPOLATION = 0.5
-"""Fraction of an interval, beyond its ends: a line extrapolated to zero within this range makes the interval suspect."""
+"""Distance beyond the ends of an interval, as a fraction of its length: the interval is suspect if an extrapolated line reaches
+zero within this distance."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, 
 def _singular_position(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool
 ) -> RankLoss | None:
-    """Find where the square root touches zero: between two samples, or where extrapolations from both sides meet; with `arrival`,
+    """Find where the square root reaches zero: between two samples, or where extrapolations from both sides meet; with `arrival`,
     extrapolate only from the side of arrival."""
     measure = _ScaledRoots(constraints, constraints.entries(t, x, m))
     roots = measure.at_samples

@@ -27,7 +27,7 @@ FOCAL = (
     "a contact for each side of a hollow that it touches on both sides, with near=(x, y, z)",
 )
 LOST = (
-    "a smooth surface: no edge, tip or step, such as from absolute, maximum or where, on the path of the contact",
+    "a surface without edge, tip or step on the path of the contact; absolute, maximum and where can make these",
     "a smaller rtol; start values of the contact from its bodies' poses",
 )
 
@@ -62,8 +62,8 @@ class SurfaceContacts:
 
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
-    """Return the contacts of a program that are checked after a run: all except contacts of convex surfaces without a user's
-    formula."""
+    """Return the contacts of a program that are checked after a run: all except contacts between convex surfaces that no user's
+    formula defines."""
     if program.model is None or not program.contacts:
         return ()
     by_path = {contact.point.path: contact for contact in program.contacts if contact.point.frames}

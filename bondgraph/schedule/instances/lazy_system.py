@@ -121,8 +121,8 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
-    """Return pairs (k, 2) of a value named as a negative and the value that it negates, in the order of writing; None if two of
-    these negatives are the same value."""
+    """Return pairs (k, 2): a value named as the negative of another value, and that other value, in the order of their
+    statements; None if two of these negatives are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
@@ -164,7 +164,7 @@ def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np
 
 
 def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tuple[StatementInstances, ...]:
-    """Renumber statements by their positions in the order, without dropped statements."""
+    """Renumber statements by their positions in the order, from which dropped statements are removed."""
     written = np.zeros(len(order), dtype=bool)
     for column in columns:
         written[column.numbers] = True
@@ -278,7 +278,8 @@ def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:
 def _system(
     patterns: Instances, ordered: SortedInstances, unsorted_system: Callable[[], System], sorted_system: Callable[[], System]
 ) -> tuple[System, dict[str, int]]:
-    """Return the system with lazy statements, values and aliases, and the values that already have a name, by name."""
+    """Return the system, whose statements, values and aliases are lazy, and a mapping from the names used so far to their
+    values."""
     model, roots, by_name = patterns.model, ordered.roots.tolist(), dict[str, int]()
 
     def name(value: int) -> str:

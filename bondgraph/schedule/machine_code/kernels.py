@@ -86,9 +86,9 @@ class Strides:
 def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) -> Strides:
     """Return lines for the loop's `index` times each stride; the index is `begin` on entry from the block `before`.
 
-    With optimisation the products are counters, so that an address is a register and a constant: LLVM would compute products and
-    their sums with a constant for vectors of instances, and extract lanes that are written one by one. With `quick`, without
-    optimisation, the lines compute products, because each counter would be kept in memory, which takes longer.
+    With optimisation the products are counters, so that an address is a register plus a constant; otherwise LLVM would compute
+    products and their sums with a constant for vectors of instances, and extract lanes that are written one by one. With `quick`,
+    without optimisation, the lines compute products, because each counter would be kept in memory, which takes longer.
     """
     used = sorted({access.stride for access in (*loop.ins, *loop.outs) if access.table < 0} - {0, 1})
     if quick:

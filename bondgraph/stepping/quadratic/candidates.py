@@ -72,7 +72,7 @@ class Cone:
     facets: np.ndarray
     """Facets (rows, slips); for the exact cone, the axes (2, 2), after a row for the normal."""
     exact: bool
-    """True if the rows are the normal and the slips, as one second-order cone."""
+    """True if the rows, the normal and the slips, form one second-order cone."""
     slip: int
     """First row of the contact among the slips of all contacts."""
     along: tuple[int, ...] = ()

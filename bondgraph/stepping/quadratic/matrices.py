@@ -6,7 +6,7 @@ step, in the state to which sources alone move the system:
     F = -sum of J^T e over storages and resistors, + over sources            virtual power; J and e from the graph
     K = sum of J^T (de/dq) J over C                                          material stiffness
     B = sum of J^T (de/df) J over R                                          tangent at the last velocity
-    M = sum of J^T (dp/df) J over I and IC, including dependent ones
+    M = sum of J^T (dp/df) J over I and IC, including dependent inertias
     H = K + B/h [+ M/h^2],  f = -F [- M v/h],  rows of contacts and constraints
 
 The unknown is dq = h v. All derivatives come from the tape.
@@ -230,7 +230,7 @@ class _Sums:
         self.push(J, values.at_rest(e), -sign)
 
     def add_damper(self, path: str) -> None:
-        """Add an R, by its tangent at the last velocity."""
+        """Add an R, linearised at the last velocity."""
         values, bond = self.values, self.values.model.bonds_at(path)[0]
         J, e, sign = values.slopes(values.at(flow(bond))), values.at(effort(bond)), float(into(bond, path))
         slopes = values.slopes(e)

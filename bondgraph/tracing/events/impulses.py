@@ -245,7 +245,7 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
-    """Return the events that share one impulse: those without resets and collisions whose mode changes no dependent storage.
+    """Return the events that share one impulse: events without resets and collisions whose mode changes no dependent storage.
     Empty if there are fewer than `MIN_SHARING_EVENTS`."""
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events

@@ -28,7 +28,7 @@ SCALING_ROUNDS = 4
 @dataclass(frozen=True)
 class Circuit:
     """Active elements that oppose each other: a null vector of the equations in all modes in which the elements of `rows` are
-    active and those of `released` are not."""
+    active and the elements of `released` are not."""
 
     rows: tuple[int, ...]
     """Equations of the active elements."""

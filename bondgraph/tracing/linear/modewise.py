@@ -228,7 +228,7 @@ def solve_in_modes(
 
 
 Part = tuple[list[int], list[int], Entries]
-"""Equations and unknowns of a part of a system, and entries that include the part's."""
+"""Equations and unknowns of a part of a system, and entries of the matrix that include the entries of the part."""
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
@@ -252,9 +252,9 @@ def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
 def _unsolved_parts(
     context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[Part]:
-    """Yield (equations, unknowns) of the parts of a system, with entries that include the part's.
+    """Yield the parts of a system.
 
-    In a system with steps, parts with one order of pivots for all modes are solved into `solution` and not yielded.
+    In a system with steps, parts with one order of pivots for all modes are solved, written to `solution` and not yielded.
     """
     count, entries, unsolved = equations.count, equations.steps, list[int]()
     if entries is not None:

@@ -95,7 +95,7 @@ def _depend(matrix: np.ndarray, rows: Sequence[int]) -> bool:
 
 
 def _weights(limits: Mapping[int, Any], sizes: np.ndarray) -> dict[int, Any]:
-    """Return the weights of unknowns with limits, each from its limit's share of the sum of all limits in natural sizes."""
+    """Return the weights of unknowns with limits, each from the ratio of its limit to the sum of all limits, in natural sizes."""
     scaled = {j: absolute(limit) * math.sqrt(abs(float(sizes[j]))) for j, limit in limits.items()}
     total: Any = sum(scaled.values(), 0.0)
     parts = {j: where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0) for j, limit in scaled.items()}

@@ -47,8 +47,8 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
-    """Return all combinations of modes; if they exceed `MAX_COMBINATIONS`, those that differ from the start in one mode, and
-    random combinations."""
+    """Return all combinations of modes; if they exceed `MAX_COMBINATIONS`, the combinations that differ from the start in one
+    mode, and random combinations."""
     counts = [len(states) for states, _ in system.modes.values()]
     start = tuple(states.index(first) for states, first in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
@@ -169,7 +169,7 @@ class TracingContext:
         return set(reachable(self.tape, [self.tape.scalar(scalar).index for scalar in scalars]))
 
     def without(self, inputs: Sequence[TapeScalar], scalars: Sequence[Any]) -> list[TapeScalar]:
-        """Return scalars with zeros for these inputs."""
+        """Substitute zeros for these inputs in scalars."""
         zeros = {scalar.index: self.tape.constant(0.0) for scalar in inputs}
         return list(substitute(self.tape, scalars, zeros))
 
@@ -204,7 +204,7 @@ def context_of(system: System) -> TracingContext:
 
 
 def along(sparse: SparseJacobian, rates: Sequence[Any], begin: Sequence[Any]) -> list[Any]:
-    """Return derivatives along the motion, from those with respect to states and time, added to `begin`."""
+    """Return derivatives along the motion, from derivatives with respect to states and time, added to `begin`."""
     total = list(begin)
     for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
         total[i] = total[i] + partial * (rates[j] if j < len(rates) else 1.0)

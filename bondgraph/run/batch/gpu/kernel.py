@@ -43,11 +43,11 @@ class GPUKernel:
     ----------
     ptx : source code of the module.
     entry : name of the kernel.
-    call_words : word of each field of the block; call_size : number of words of the block. state_words, scratch_words : numbers
-        of words that a slot keeps between launches, zero before the first launch of a block.
+    call_words : word of each field of the block; call_size : number of words of the block.
+    state_words, scratch_words : numbers of words that a slot keeps between launches, zero before the first launch of a block.
     memory : initial memory of a thread.
     clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the
-        parameters (parameters,) whose clocks the kernel has.
+        parameters (parameters,) for whose clocks the kernel was compiled.
     """
 
     ptx: str
@@ -222,7 +222,7 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
     if not program.is_machine_code:
         reasons.append("its formulas are evaluated by NumPy, not by machine code")
     elif program.texts is None:
-        reasons.append("its many equal parts are compiled to loops of kernels, which only the CPU runs")
+        reasons.append("its many equal parts are compiled to loops of kernels, which run only on the CPU")
     if program.delays:
         reasons.append("its delays need an unbounded history")
     if libraries := [clock.name for clock in program.clocks if clock.library]:
@@ -232,7 +232,7 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
     if prepared.choice.entry.needs_series:
         reasons.append(f"its Taylor series is code for the CPU only (method={prepared.choice.method!r})")
     if settings.singular == "keep":
-        reasons.append('it may pass singular positions (singular="keep"), which only Python can do')
+        reasons.append('it may pass through singular positions (singular="keep"), which only Python can do')
     if not reasons and not prepared.in_machine_code:
         reasons.append("a part of it needs Python")
     if not reasons:

@@ -30,7 +30,7 @@ _at_work = dict[str, threading.Lock]()
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
 """Error codes of GPUs and GPU code."""
 _NUMBER = 32
-"""Bytes per run number, while chunks are taken from the remaining runs."""
+"""Memory per run, bytes, for choosing the runs of a chunk."""
 _SHARE = 0.8
 """Fraction of the memory of this machine that runs may take."""
 

@@ -44,7 +44,7 @@ class Launchable(Protocol):
 
     @property
     def call_size(self) -> int:
-        """Count of words of the call block."""
+        """Number of words of the call block."""
 
     @property
     def state_words(self) -> int:
@@ -129,7 +129,7 @@ class GPUWork:
         slots = blocks * loaded.threads
         held = min(runs, (left - once - slots * thread) // max(run, 1))
         if blocks < most:
-            why = f"a chunk has {held} runs on {slots} threads of {most * loaded.threads}"
+            why = f"a chunk has {held} runs on {slots} of {most * loaded.threads} threads"
             self._say_smaller(f"{_megabytes(left)} of memory is free: {why}")
         return Room(held, slots)
 

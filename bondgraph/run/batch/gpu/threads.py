@@ -1,5 +1,5 @@
-"""Loop over runs in a thread of a GPU, as functions of the kernel language: a thread takes one run after the other, goes to
-sleep when its budget of steps is spent, and continues at the next launch.
+"""Loop over runs in a thread of a GPU, as functions of the kernel language: a thread takes one run after another, goes to sleep
+when its budget of steps is spent, and continues at the next launch.
 
 While it is awake, its tables and arrays lie in its own memory (on a GPU: local memory, which the hardware interleaves by thread);
 between launches they lie in a slot of the GPU's memory. Larger arrays always lie in the slot's scratch.

@@ -2,8 +2,8 @@
 
 Each run has the tables of a single run: its own time, step size, error control and counts. Vector instructions compute the step
 attempt, the dense output and the acceptance (`lane_steps`) for all lanes simultaneously; everything else is computed lane by
-lane. More runs than lanes are under way: a run whose error weights need an update leaves its lane to another run until several
-runs can be updated together.
+lane. More runs than lanes are active: a run whose error weights need an update leaves its lane to another run until several runs
+can be updated together.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
 
 
 def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
-    """Begin runs in the slots of runs that have ended; return False if no run is under way and none is left."""
+    """Begin runs in the slots of runs that have ended; return False if no run is active and none is left."""
     is_any = False
     for slot in range(UNDER_WAY * lanes):
         while v.runs[slot] < 0 and v.following < r.runs:
@@ -131,7 +131,7 @@ def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
 
 
 def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
-    """Prepare the next step in a lane; return False if no run waits for it."""
+    """Prepare the next step in a lane; return False if no run is waiting for the lane."""
     while True:
         if v.seats[lane] < 0 and not load_lane(v, lane, lanes):
             return False

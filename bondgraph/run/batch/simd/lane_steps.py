@@ -93,7 +93,7 @@ class LaneTable(Table):
     # For each lane: the slot of the run in it, or -1; 1 if stability limits the step.
     seats: LaneIndices
     stiff: LaneIndices
-    # For each run under way: addresses of the table of its integrator and of its samples; its number, or -1; its status.
+    # For each active run: addresses of the table of its integrator and of its samples; its number, or -1; its status.
     tables: SlotTables
     row_blocks: SlotArrays
     runs: SlotIndices

@@ -18,7 +18,7 @@ from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
-"""Runs under way per lane: every lane still has a run while other runs wait for a joint update of their weights."""
+"""Number of active runs per lane, so that no lane idles while runs wait for a joint update of their weights."""
 
 
 NOBODY = -1
@@ -28,7 +28,7 @@ NOBODY = -1
 def lane_table(
     kernels: LaneKernels, program: Program, integrators: Sequence[OneStep], weights: Sequence[FieldTable], samples: int
 ) -> FieldTable:
-    """Return the table of `lane_loop`; `integrators` belong to the runs under way, `weights` are the tables of their error
+    """Return the table of `lane_loop`; `integrators` belong to the active runs, `weights` are the tables of their error
     control."""
     table, lanes, method, first = FieldTable(LaneTable), kernels.lanes, integrators[0].method, integrators[0].table
     counts = {name: int(first[name]) for name in ("n", "width")} | {"lanes": lanes, "slots": len(integrators)}
@@ -62,7 +62,7 @@ def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -
 
 
 def emptied(table: FieldTable) -> FieldTable:
-    """Reset the table: no run is under way."""
+    """Reset the table: no run is active."""
     table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
     table["following"] = table["paused"] = 0
     return table

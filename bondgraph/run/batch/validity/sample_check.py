@@ -28,8 +28,8 @@ _UNLIKE = 1e6
 
 
 def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each time of t (k,) and the previous one, the bounds within which `singular` suspects no interval: the smallest
-    ratio of present to previous eigenvalues, and the smallest ratio of previous to present eigenvalues.
+    """Return, for each time of t (k,) and the previous time, the bounds within which `singular` suspects no interval: the
+    smallest ratio of current to previous eigenvalues, and the smallest ratio of previous to current eigenvalues.
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' a time d earlier
     reaches zero within (1 + e) L, that is unless s' <= s (1 + d / ((1 + e) L)), with e = `EXTRAPOLATION`; likewise on the other
@@ -168,7 +168,7 @@ def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, w
 
 
 def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy the values of these rows into the lanes, one index after the other."""
+    """Copy the values of these rows into the lanes, one index after another."""
     for i in range(width):
         for lane in unrolled(range(lanes)):
             x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]
@@ -204,7 +204,7 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
 
 
 def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
-    """Check every `stride`-th sample of the present run, starting at number `first`, and mark values that are not finite."""
+    """Check every `stride`-th sample of the current run, starting at number `first`, and mark values that are not finite."""
     sample = first
     while sample < s.samples:
         take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)

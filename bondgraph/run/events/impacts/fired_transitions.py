@@ -1,4 +1,4 @@
-"""Fired transitions: one transition of a state machine, or several simultaneous ones, with the states and modes before and
+"""Fired transitions: one transition of a state machine, or several simultaneous transitions, with the states and modes before and
 after."""
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def recorded(
     after: tuple[np.ndarray, np.ndarray],
     supplied: np.ndarray,
 ) -> FiredTransition:
-    """Return the record of a transition between two (x, m); solve the algebraic loops for the state after it."""
+    """Return the record of a transition; solve the algebraic loops for the state after it. `before` and `after` contain x and
+    m."""
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
     return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)

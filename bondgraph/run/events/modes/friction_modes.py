@@ -123,7 +123,7 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
-    """Return True if transition i leads from its present mode towards `m_box`; with `stops`, only transitions that stop a slip
+    """Return True if transition i leads from its current mode towards `m_box`; with `stops`, only transitions that stop a slip
     count; otherwise only all other transitions count."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
@@ -132,7 +132,7 @@ def leads_on(s: EventTable, i: int, stops: bool) -> bool:
 
 
 def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
-    """Fire the transitions to `m_box` into log rows starting at `row`, of which `count` are taken; return the new count, or
+    """Fire the transitions to `m_box`, and log them after the `count` rows in use from `row` on; return the new count, or
     `ABSENT` if a state jumps.
 
     Friction that begins to slip fires first, before any friction sticks; then friction that stops; last, stopped friction that
@@ -175,8 +175,8 @@ def is_settled(s: EventTable, t: float, probe: float) -> bool:
 
 
 def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
-    """Fire all transitions of dry friction that lead to consistent modes into log rows starting at `row`, of which `count` are
-    taken; call after `firing_guards`. Return the new count; fire none and return `count` if the modes are not certain."""
+    """Fire all transitions of dry friction that lead to consistent modes, and log them after the `count` rows in use from `row`
+    on; call after `firing_guards`. Return the new count; fire none and return `count` if the modes are not certain."""
     for i in range(s.modes):
         s.m_box[i] = s.m_here[i]
         s.m_begun[i] = s.m_here[i]

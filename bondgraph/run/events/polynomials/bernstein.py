@@ -21,7 +21,7 @@ _FIRST_ROWS = (
     tuple(weight / 22050 for weight in (40953, -349184, 1298304, -2731008, 3503920, -2731008, 1298304, -349184, 40953)),
 )
 _ROWS = (*_FIRST_ROWS, *(row[::-1] for row in _FIRST_ROWS[2::-1]))
-"""Weights of the values at the eighths of the interval that give each inner coefficient of the polynomial through them."""
+"""Weights by which the values at the eighths of the interval give each inner coefficient of the interpolating polynomial."""
 _DIFFERENCES = (1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0)
 
 

@@ -18,7 +18,7 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable, PerState
 from bondgraph.run.steppers.step_control import next_length
 
 FLOW_ROWS = 12
-"""Number of rows of `flows`: values at the nodes, their corrections, and work space."""
+"""Number of rows of `flows`: values at the nodes, their corrections, and workspace."""
 ROUNDING = 2.0**-48
 """Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
@@ -42,8 +42,8 @@ class ImplicitTable(IntegratorTable):
     # As in `accuracy.table.ErrorWeights`; the table of the linear systems (`linear.system`).
     speed: Reals
     system: SystemTable
-    # For each power, its values at the nodes of a step times the step size, followed by their corrections and two rows of work
-    # space.
+    # For each power, its values at the nodes of a step times the step size, followed by their corrections and two rows of
+    # workspace.
     flows: Flows
 
     nonzero_count: int
@@ -127,7 +127,7 @@ def damps_growth(c: ImplicitTable, k: Reals) -> bool:
 
 
 def damps(c: ImplicitTable, length: float, method: Fixed) -> bool:
-    """Return True if a step of this length from the end of the present step would damp a growing mode; keep the factors."""
+    """Return True if a step of this length from the end of the current step would damp a growing mode; keep the factors."""
     regular = not factors(c, length, c.y_new, method.coefficients.gamma)
     c.factored = length if regular else 0.0
     growing = damps_growth(c, c.k[c.width * method.last :])

@@ -42,7 +42,8 @@ class ImplicitMethod(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class ImplicitStepper:
-    """Code of an implicit method; `system` is the linear system of its Jacobian, other `systems` have the same pattern."""
+    """Code of an implicit method; `system` is the linear system of its Jacobian, and the other `systems` have the same
+    pattern."""
 
     method: Method
     machine_code: Callable[[], Library]

@@ -1,4 +1,4 @@
-"""Coefficients of the Radau IIA method of order 5: collocation at three points, the last of them the end of a step.
+"""Coefficients of the Radau IIA method of order 5: collocation at three points, the last of which is the end of a step.
 
 E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8. Let z be the differences of the three stages from
 the start of a step, and z = T w. The Newton iteration for w splits into a real system with 1 - h / REAL J and a complex system

@@ -44,7 +44,7 @@ _SAFE = 0.9
 
 
 def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute y_new and k of a step of length h from (t, y); return error over tolerance."""
+    """Compute y_new and k of a step of length h from (t, y); return the error over the tolerance."""
     n, y, y_new, z, k = c.n, c.y, c.y_new, c.z, c.k
     if c.moved:
         if c.factored == 0.0:  # the state is not the end of a step

@@ -1,8 +1,9 @@
 """Taylor series method: steps by the Taylor coefficients of the solution, up to an order that depends on the tolerance.
 
-A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
-Mathematics 14, 2005, choose the order, and choose the step size from the last two coefficients. Few steps are rejected: those
-whose rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the step.
+The order, and the step size from the last two coefficients, are chosen as in A. Jorba, M. Zou, A software package for the
+numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005. Few steps are rejected:
+steps whose rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the
+step.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def expand_here(c: TaylorTable) -> None:
 def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
     """Compute the state and the rates at the end of a step of length h; return the ratio of h to the longest step.
 
-    Coefficients may be zero by chance, such as those of x' = t^30 at the start, so a step is also too long if the slope of the
-    polynomial at its end differs from the rate.
+    Coefficients may be zero by chance, such as the coefficients of x' = t^30 at the start, so a step is also too long if the
+    slope of the polynomial at its end differs from the rate.
     """
     if c.moved:
         expand_here(c)

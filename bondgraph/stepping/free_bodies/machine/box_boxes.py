@@ -9,7 +9,7 @@ from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
-"""Offsets of the vector between the centres in the axes of each box; it follows the cosines of all axes (3, 3)."""
+"""Offsets, after the cosines of all axes (3, 3), of the vector between the centres in the axes of each box."""
 CROSSING, CORNER = 1000, 2000
 """First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1
@@ -93,7 +93,7 @@ def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach:
 
 @inline
 def square_between(c: PileTable, i: int, j: int) -> float:
-    """Return the squared distance of two contact points on their first bodies."""
+    """Return the squared distance between two contact points on their first bodies."""
     x, y, z = (
         c.point1[3 * i] - c.point1[3 * j],
         c.point1[3 * i + 1] - c.point1[3 * j + 1],
@@ -161,7 +161,7 @@ def crossing(c: PileTable, one: int, other: int, R1: Reals, R2: Reals, edge: int
 
 
 def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, sign: float) -> float:
-    """Add the corners of the overlap of a face of box a and the facing face of box b; return their smallest gap.
+    """Add the corners of the overlap between a face of box a and the facing face of box b; return their smallest gap.
 
     The face is normal to an axis of a, which is the second box of the pair if the sign is -1.
     """

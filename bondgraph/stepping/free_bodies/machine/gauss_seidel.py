@@ -44,8 +44,8 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 PLAIN = 20
 """Number of sweeps without acceleration; most steps need fewer."""
 SHORTER, BOLDER = 0.7, 0.8
-"""Factors applied once per pair of sweeps: to the limit of the extrapolation if changes do not shrink, else to the limit's
-distance from 1."""
+"""Factors applied once per pair of sweeps: the first multiplies the limit of the extrapolation if changes do not shrink, the
+second otherwise multiplies the limit's distance from 1."""
 GROWTH, PATIENCE = 2.0, 20
 """Limits above which changes count as not shrinking: ratio of the squared change to its minimum so far, and number of pairs of
 sweeps without a decrease."""
@@ -207,7 +207,7 @@ def copy(source: Disjoint, target: Disjoint, count: int) -> None:
 
 
 def ahead(now: Disjoint, last: Disjoint, count: int, share: float) -> None:
-    """Extrapolate along the line from the last result to the present result, which becomes the last."""
+    """Extrapolate along the line from the last result to the current result, which becomes the last."""
     for i in range(count):
         end = now[i]
         now[i], last[i] = end + share * (end - last[i]), end

@@ -187,7 +187,7 @@ def turn_body(c: PileTable, b: int, t: Reals, sign: float) -> float:
 
 
 def keep_momenta(c: PileTable) -> None:
-    """Write the momenta to the states, for the present poses."""
+    """Write the momenta to the states, for the current poses."""
     for b in range(c.free):
         if c.asleep[b] == 1:
             continue
@@ -199,7 +199,8 @@ def keep_momenta(c: PileTable) -> None:
 
 
 def move(c: PileTable) -> None:
-    """Move poses by the velocities of centres and spins, constant during the step; record the energy lost by the step itself."""
+    """Move poses with spins and velocities of centres that are constant during the step; record the energy lost by the step
+    itself."""
     loss = 0.0
     for b in range(c.free):
         if c.asleep[b] == 1:
@@ -219,7 +220,7 @@ def move(c: PileTable) -> None:
 
 
 def kinetic(c: PileTable, b: int) -> float:
-    """Return the kinetic energy of a free body, from its momentum and its present axes."""
+    """Return the kinetic energy of a free body, from its momentum and its current axes."""
     energy, about, R, moment, J = 0.0, empty_like(c.gap, 3), c.R[b * 9 :], c.moment[b * 6 :], c.inverse_inertia[b * 9 :]
     for i in unrolled(range(3)):
         about[i] = times_back(R, moment, i)

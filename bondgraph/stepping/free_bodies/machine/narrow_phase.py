@@ -1,7 +1,7 @@
 """Narrow phase of collision detection in machine code: contact points of balls, boxes and half-spaces.
 
-The points equal those of `screws.shapes.candidates`, in the same order of pairs; each point has the number of the features in
-contact, by which the next step finds the point's impulse again.
+The points equal the points from `screws.shapes.candidates`, in the same order of pairs; each point has the number of the features
+in contact, by which the next step finds the point's impulse again.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 changes.
 
 A sleeping body stays where it is, without momentum. It wakes, with its whole island, if a moving body may come near during a
-step, or if its forces differ from those with which it fell asleep.
+step, or if its forces differ from the forces with which it fell asleep.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SAME_FORCE = 1e-9
 
 
 def wake_by_forces(c: PileTable) -> bool:
-    """Wake the islands of bodies whose forces have changed; return True if there are any."""
+    """Wake the islands of bodies whose forces have changed; return True if an island woke."""
     has_woken = False
     for b in range(c.free):
         if c.asleep[b] == 1:
@@ -33,7 +33,7 @@ def wake_by_forces(c: PileTable) -> bool:
 
 
 def wake_by_contacts(c: PileTable) -> bool:
-    """Wake the islands that a moving body may touch during the step; return True if there are any."""
+    """Wake the islands that a moving body may touch during the step; return True if an island woke."""
     has_woken = False
     for k in range(c.contacts):
         for s in unrolled(range(2)):

@@ -1,4 +1,4 @@
-"""Steps of free bodies, one after the other, without Python in between."""
+"""Steps of free bodies, one after another, without Python in between."""
 
 from __future__ import annotations
 
