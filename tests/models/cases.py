@@ -112,7 +112,8 @@ def unit(quaternion: Any) -> list[float]:
 
 
 def rolling_start(given: Scenario, load: float) -> Scenario:
-    """Return body 2 moved along the contact normal until the spring carries `load` (N), with a velocity that does not slip."""
+    """Return body 2 moved along the contact normal until the spring carries `load` (N), at a velocity for which the contact does
+    not slip."""
     simulator = Simulator(given)
     now = simulator.contact(simulator.start())
     normal, two = -now.frame[:, 2], given.body2

@@ -2,7 +2,7 @@
 
 The formulas run on NumPy floats, and for speed on the tape: a run integrates them as one signal block.
 
-Conventions that the words leave open, and that decide the digits:
+Conventions that the description leaves open and that affect the last digits:
 
 Fingers
     Each moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical position of a point in this
@@ -45,7 +45,7 @@ Z = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class Numbers:
-    """All numbers of the hand, SI."""
+    """Parameters of the hand, SI."""
 
     fingers: int = 3
     base: float = 0.08
@@ -101,7 +101,7 @@ MOTIONS: dict[str, tuple[Callable[[float], tuple[np.ndarray, np.ndarray]], float
     "far": (far_motion, 12.0),
     "rotate": (rotate_motion, 6.0),
 }
-"""Name -> reference and end time, s."""
+"""Name of a motion -> reference and end time, s."""
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -112,7 +112,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def turned(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of (w, x, y, z), of any norm."""
+    """Return the rotation matrix of a quaternion (w, x, y, z) of any norm."""
     w, x, y, z = quaternion / sqrt(quaternion @ quaternion)
     return array(
         [
@@ -124,13 +124,13 @@ def turned(quaternion: np.ndarray) -> np.ndarray:
 
 
 def quaternion_rate(quaternion: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the rate for an angular velocity in world axes."""
+    """Return the rate of a quaternion for an angular velocity in world axes."""
     w, v = quaternion[0], quaternion[1:]
     return 0.5 * array([-(omega @ v), *(w * omega + cross(omega, v))])
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Return axis times angle of a rotation by less than pi."""
+    """Return the rotation vector of a rotation by less than pi."""
     axial = 0.5 * array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     square = axial @ axial
     small = less(square, 1e-10)
@@ -149,7 +149,7 @@ def solved(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FingerState:
-    """Positions and velocities of all tips (fingers, 3), world axes, and the maps of forces back to the joints."""
+    """Positions and velocities of all tips (fingers, 3), world axes, and the maps of forces to the joints."""
 
     e_r: np.ndarray
     a: np.ndarray
@@ -185,7 +185,7 @@ class Hand:
         self.pole = (-n.tip_radius * np.cos(pitch), n.tip_radius * np.sin(pitch))
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """q, q', springs, ball, virtual object."""
+        """Split a state into q, q', springs, ball and virtual object."""
         k = self.n.fingers
         return (
             x[: 4 * k].reshape(k, 4),
@@ -202,7 +202,7 @@ class Hand:
         return np.concatenate([np.tile(n.home, k), np.zeros(4 * k), np.zeros(3 * k), body, body])
 
     def tips(self, q: np.ndarray, w: np.ndarray) -> FingerState:
-        """Return the kinematics of the tips' centres."""
+        """Return the kinematics of the centres of the tips."""
         turn = self.angles + q[:, 0]
         cs, sn, zero = cos(turn), sin(turn), np.zeros(self.n.fingers)
         e_r, e_t = np.stack([cs, sn, zero], axis=1), np.stack([-sn, cs, zero], axis=1)
@@ -243,7 +243,7 @@ class Hand:
         return M11, A.T @ M_s @ A, np.concatenate([bias1[:, None], b_s @ A], axis=1)
 
     def contacts(self, f: FingerState, springs: np.ndarray, ball: np.ndarray) -> dict[str, np.ndarray]:
-        """Return wrenches on the ball at p2, spring rates, gaps."""
+        """Return wrenches on the ball at p2, spring rates and gaps."""
         n = self.n
         R, b, omega, v = turned(ball[:4]), ball[4:7], ball[7:10], ball[10:13]
         apart = b - f.c
@@ -300,7 +300,7 @@ class Hand:
         return pole, points, self.n.finger_stiffness * (points - pole)
 
     def rates(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """x' = f(t, x)."""
+        """Return x' = f(t, x)."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)
@@ -336,7 +336,7 @@ class Hand:
         )
 
     def energy(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> float:
-        """Return kinetic energy plus that of all springs, J."""
+        """Return the kinetic energy plus the energy of all springs, J."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)

@@ -32,7 +32,7 @@ DRIVES = {
     "chemical": (1000.0, 1000.0, 300.0),
     "chemical electrical": (0.1, 10.0, 300.0),
 }
-"""Amplitude and resistance of a source, and its angular frequency: by domain, by shelf and domain, or by part."""
+"""Amplitude and resistance of a source, and its angular frequency, by domain, by group of parts and domain, or by part."""
 GIVEN = {"nullor": {"error": 1e-3}}
 """Parameters of parts that have no solution on the bench with their defaults: an ideal nullor needs feedback."""
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -66,7 +66,7 @@ def ports_of(made: Element | Graph) -> Iterator[tuple[str, Element | PortRef]]:
 
 
 def domain_at(made: Element | Graph, port: str, default: str) -> str:
-    """Return the domain at a port."""
+    """Return the domain of a port."""
     element, name = behind(made, port)
     own = element.domain or next((each.domain for each in element.ports if each.name == name), None)
     return default if own is None else own.name
@@ -105,7 +105,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
 
 
 def gives_work_alone(part: Part) -> bool:
-    """Return True if no port of a part is thermal, since heat may become work."""
+    """Return True if no port of a part is thermal: a part with a thermal port may turn heat into work."""
     made = part.make("p")
     return not {domain_at(made, port, _usual_domain(part)) for port, _ in ports_of(made)} & {"thermal", "heat"}
 
@@ -115,7 +115,7 @@ def _usual_domain(part: Part) -> str:
 
 
 def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
-    """Return a node with a body at a temperature, or one connected to it by a heat transfer."""
+    """Return a node with a body at a temperature, or a node connected to such a body by a heat transfer."""
     node = J0(name if direct else f"{name} body", domain="thermal")
     graph.connect(node, parts.thermal.heat_capacity(f"body {name}", T0=temperature))
     if direct:
@@ -126,5 +126,5 @@ def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
 
 
 def driven(graph: Graph, rtol: float = 1e-8) -> Result:
-    """Run a bench."""
+    """Return the run of a bench."""
     return compile_model(graph, progress=False).simulate(0.05, rtol=rtol, progress=False)

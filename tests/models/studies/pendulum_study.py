@@ -31,7 +31,7 @@ MEDIA = {"vacuum": 0.0, "oil": 1.0}
 
 @dataclass(frozen=True)
 class Pendulum:
-    """A ball on a spring, from rest at `start`; the spring is fixed at the origin and acts along its own line."""
+    """Ball on a spring, from rest at `start`; the spring is fixed at the origin and acts along its own line."""
 
     mass: float = number("kg", "of the ball", above=0.0)
     stiffness: float = number("N/m", "of the spring", above=0.0)
