@@ -148,8 +148,7 @@ class Closest:
 
 
 def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) -> Closest:
-    """Solve F1(x1) = 0, F2(x2) = 0, grad F2 + mu n1 = 0 with x2 = x1 + d n1 by Newton iteration; R, r are the pose of O2 in
-    O1."""
+    """Solve F1(x1) = 0, F2(x2) = 0, grad F2 + mu n1 = 0 with x2 = x1 + d n1; R, r are the pose of O2 in O1."""
     x1, d, mu = start.x1, start.d, start.multiplier
     J, residual = np.zeros((5, 5)), np.empty(5)
     limit = 0.3 * min(one.size, two.size)

@@ -247,7 +247,6 @@ def test_no_such_body(change, code, words):
     ],
 )
 def test_start_values_that_are_no_numbers(change, code):
-    """Start values that are not numbers are refused where they are given, with the names of the argument and the body."""
     with pytest.raises(ModelError) as caught:
         rigid_body("stone", **{"mass": 1.0, "inertia": (1.0, 1.0, 1.0), **change})
     (problem,) = caught.value.problems

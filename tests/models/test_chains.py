@@ -36,7 +36,7 @@ HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
 
 
 def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None, name: str = "finger") -> Chain:
-    """Return a chain of four joints, with slender cylinders and a ball fixed to the last link; Visser 2002, section 5, with
+    """Return a chain of four joints with slender cylinders and a ball fixed to the last link; Visser 2002, section 5, with
     practical dimensions."""
     heights, masses = (0.0, 0.015, 0.065, 0.105, 0.135), (0.02, 0.03, 0.02, 0.012)
     R = np.asarray(exp([0.0, 0.0, azimuth, 0.0, 0.0, 0.0]))[:3, :3]
@@ -54,7 +54,7 @@ def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None,
 
 
 def anything(seed: int = 1) -> Chain:
-    """Return a chain with every kind of joint on oblique axes, bodies with full inertia, and a turned and shifted base."""
+    """Return a chain with every kind of joint on oblique axes, full inertias, and a turned and shifted base."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -135,7 +135,7 @@ def test_poses_and_jacobians(case):
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):
-    """M is the sum over the bodies, h has its Christoffel forces, and the gravity forces are the gradient of the sum of m g z."""
+    """M is the sum over the bodies, h has its Christoffel forces, and gravity forces are the gradient of the sum of m g z."""
     chain, q, v = case
     M = mass_matrix(chain, q)
     assert np.abs(M - sum_over_bodies(chain, q)).max() < 1e-11 * np.abs(M).max()
@@ -162,7 +162,6 @@ def test_mass_matrix_velocity_forces_and_weight(case):
 
 
 def test_double_pendulum_closed_form():
-    """Two uniform rods in a plane have the textbook terms."""
     l1, l2, m1, m2, g = 0.7, 0.4, 1.3, 0.8, 9.81
     rods = (
         Link("upper", joints.revolute([0, 1, 0]), cylinder_inertia(m1, 1e-3, [0, 0, 0], [0, 0, -l1])),

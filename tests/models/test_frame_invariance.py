@@ -126,7 +126,6 @@ def test_uniform_motion_changes_nothing():
 
 
 def test_free_fall_changes_nothing():
-    """A uniform field on both bodies has no effect on their contact."""
     given, g = CASES["both free"].build(), np.array([3.0, -9.0, 4.0])
     falling = dataclasses.replace(given, gravity=GravitySpec("uniform", tuple(g)))
     plain = run_of("both free")

@@ -21,8 +21,8 @@ G = 9.81
 
 
 def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph:
-    """Return parallel cranks on the ground, hinged to one coupler; coordinates are the cranks' angles, and the coupler's position
-    and angle. Lengths are in units of 1 / `unit` m."""
+    """Return parallel cranks hinged to one coupler, in the cranks' angles and the coupler's position and angle; lengths are in
+    units of `unit` m."""
     lengths, n = np.array(lengths) * unit, len(lengths)
     base = unit * np.arange(n)
 
@@ -67,8 +67,7 @@ def test_three_parallel_cranks_move_as_one(unit):
 
 
 def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
-    """When the cranks are upright, all tops can start to move sideways together, but the longer crank's top then sinks less than
-    the other tops."""
+    """Upright cranks can start to move together, but the longer crank's top then sinks less than the other tops."""
     lengths = np.array([1.0, 1.0, 2.0])
     graph, v = Graph("unlike"), J1("v", dimension=4)
 

@@ -84,7 +84,6 @@ def test_accelerations_solve_the_equations(tree):
 
 @pytest.mark.parametrize("make", [lambda: without_pitch(torso()), lambda: rods(30), lambda: forked(3, 5)])
 def test_accelerations_against_pinocchio(make):
-    """Pinocchio's articulated-body algorithm runs on the same mechanism, built with Pinocchio's own functions."""
     tree = make()
     pin, model, data = pinocchio_model(tree)
     order = [int(model.joints[k].idx_v) for k in range(1, model.njoints)]
@@ -134,7 +133,7 @@ def test_operations_grow_with_the_number_of_joints():
 )
 def test_estimated_operations(tree):
     """Estimates are upper bounds, and close for long mechanisms: joints through one point and ends of branches cost less. Where
-    the methods differ much, the estimates and the operation counts select the same method."""
+    methods differ clearly, they select the same method as the trace."""
     traced, estimated = counted(tree), operations(tree)
     for count, estimate in zip(traced, estimated, strict=True):
         assert 0.98 * count <= estimate <= 1.1 * count + 1500
@@ -161,7 +160,6 @@ def settled(graph, t_end=0.5, **settings):
 
 
 def test_energy_of_a_long_chain():
-    """T + V of sixteen rods from a bent start is constant."""
     tree = rods(16)
     part = chain_graph(tree, gravity=G, position=0.3 * np.sin(np.arange(16)))
     assert part.parts["mechanism"].law.mechanics.solution is not None
@@ -219,7 +217,6 @@ def test_ports_and_loops_are_those_of_the_mass_matrix(make, monkeypatch):
 
 
 def test_a_pinned_chain_stays_pinned():
-    """Both ends are held: the end of the last rod stays, and energy is constant."""
     tree = rods(14)
     q = 0.4 * np.sin(1.0 + np.arange(14))
     H = link_pose(tree, 13, q)

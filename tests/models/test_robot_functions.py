@@ -109,8 +109,7 @@ def test_a_jacobian_is_the_derivative_of_the_point_in_named_axes() -> None:
 
 
 def test_blocks_hold_an_arm_by_its_own_efforts() -> None:
-    """Efforts computed for a desired acceleration produce this acceleration; the Jacobian of the graph equals that of the
-    function."""
+    """Efforts for a desired acceleration produce this acceleration; the block's Jacobian is that of the function."""
     arm, q, v, a = two_links(), np.array([0.4, -0.9]), np.array([0.3, 0.2]), np.array([1.5, -2.0])
     moving = chain_graph(arm, gravity=(0, 0, -9.81), position=q, velocity=v)
     motors = Se("motors", lambda tau: tau, signals=["inverse.effort"], dimension=2)
@@ -153,7 +152,7 @@ def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None
 
 
 def test_angles_stay_near_the_start_where_a_turn_changes_nothing() -> None:
-    """A helical joint turns 9 rad, since this also lifts it; hinge angles are found within half a turn of the start."""
+    """A helical joint must turn 9 rad to rise; hinges stay within half a turn of the start."""
     helix = Chain("screw", (link("nut", joints.helical((0, 0, 1), pitch=0.1), 0.0),))
     assert inverse_kinematics(helix, "nut", (0.0, 0.0, 0.9)).q[0] == pytest.approx(9.0)
     arm, goal = two_links(), link_pose(two_links(), two_links().links[1].name, (0.3, 0.7))

@@ -47,7 +47,7 @@ STIFFNESSES = {
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("which", STIFFNESSES)
 def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
-    """Central differences along the six twists of B, by finite motions on SE(3), agree with the wrench [1e-9 of the wrench]."""
+    """Central differences along the six twists of B are taken on SE(3) [1e-9 of the wrench]."""
     K = STIFFNESSES[which]
     H, h = random_pose(angle), 1e-5
     found = np.asarray(spring_wrench(state(H, -1.0), *K, form=form), dtype=float)
@@ -61,7 +61,7 @@ def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
 
 @pytest.mark.parametrize("angle", [0.0, 1e-8, 1e-3, 0.3, 2.0, 3.14])
 def test_rotation_vector_form(angle):
-    """The energy is 1/2 k |log R|^2, and the torque k log R in either frame, with the logarithm of `screws` from the matrix."""
+    """The energy is 1/2 k |log R|^2, the torque k log R in either frame, with `log` of `screws`."""
     H, k = random_pose(angle), 2.5
     theta = np.asarray(log(H[:3, :3]), dtype=float)
     for sign in (1.0, -1.0):
@@ -72,8 +72,7 @@ def test_rotation_vector_form(angle):
 
 
 def test_trace_form_of_an_isotropic_spring():
-    """The energy is k (1 - cos angle), the moment k sin(angle) along the axis; in the co-stiffness form the energy is tr(G (I -
-    R))."""
+    """The energy is k (1 - cos angle), the moment k sin(angle) along the axis; with co-stiffness it is tr(G (I - R))."""
     H, k = random_pose(2.2), 1.7
     assert float(spring_energy(state(H), k, 0.0)) == pytest.approx(k * (1.0 - np.cos(2.2)), rel=1e-14)
     torque = np.asarray(spring_wrench(state(H), k, 0.0), dtype=float)[:3]
@@ -96,7 +95,7 @@ def test_small_motions_feel_the_stiffness_matrix(form):
 
 
 def test_exchanging_the_bodies_changes_nothing():
-    """V(H) = V(H^-1), and the wrench on one body is minus the wrench on the other body, in one frame."""
+    """V(H) = V(H^-1), and the wrenches on the bodies are opposite in one frame."""
     for form in ("trace", "rotation vector"):
         H = random_pose(1.3)
         back = np.linalg.inv(H)
@@ -274,8 +273,7 @@ def test_point_spring():
 
 
 def test_point_spring_with_damping_along_its_line():
-    """A mass oscillates along the line as m x'' + c x' + k x = 0; motion across the line is undamped, so a mass circles
-    forever."""
+    """A mass oscillates as m x'' + c x' + k x = 0 along the line, and circles forever across it."""
     c, k, mass = 2.0, 40.0, 0.4
     decay, omega = c / (2 * mass), np.sqrt(k / mass - (c / (2 * mass)) ** 2)
     for across in (0.0, 1.0):
@@ -317,7 +315,7 @@ def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
 
 
 def test_a_spring_that_is_turned_to_pi_ends_the_run():
-    """The rotation vector jumps at pi, which ends the run; with the trace form the body turns beyond pi and returns."""
+    """A rotation vector jumps at pi, which ends the run; with the trace form the body passes pi."""
     ends = {}
     for form in ("trace", "rotation vector"):
         graph = Graph("wound")

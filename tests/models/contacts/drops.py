@@ -35,7 +35,6 @@ def dropped(
     spin: tuple[float, float, float] = (3.0, 1.0, 2.0),
     **options: Any,
 ) -> Graph:
-    """Return a ball above the floor."""
     graph, floor = Graph("drop"), ground("floor", surface=plane())
     falling = ball(
         position=(0.0, 0.0, RADIUS + height), velocity=(along, 0.0, -speed), angular_velocity=spin, gravity=(0.0, 0.0, -gravity)

@@ -22,8 +22,8 @@ def spheres(c_n: float, m1: float = 0.3, m2: float = 0.2, k: float = 5e4, speed:
 
 
 def test_elastic_impact_of_spheres():
-    """The impact lasts pi sqrt(m_r / k) to 1e-11 s, the peak force is sqrt(k m_r) times the speed to 1e-8, and the spheres
-    exchange their velocities to 1e-10 m/s."""
+    """The duration is pi sqrt(m_r / k) to 1e-11 s, the peak force sqrt(k m_r) v to 1e-8; velocities are exchanged to 1e-10
+    m/s."""
     run, mass, k, speed = spheres(0.0)
     ((on, off),) = run.contact_intervals()
     assert on == pytest.approx(0.01 / speed, abs=1e-12)
@@ -111,8 +111,8 @@ def test_sphere_leaves_a_fixed_sphere(rolls, share):
 @pytest.mark.parametrize("depth", [1e-6, 1e-8])
 @pytest.mark.parametrize("flight", [0.0953, 3.953])
 def test_grazing_contact_is_not_missed(depth, flight):
-    """A ball grazes another ball after a long flight: contact lasts 2 sqrt(2 R depth) / v, and the impulse is 2/3 k depth times
-    this duration."""
+    """After a long flight, a ball grazes another ball for 2 sqrt(2 R depth) / v, with the impulse 2/3 k depth times this
+    duration."""
     R, speed, k, m = 0.05, 1.0, 1e5, 0.1
     ball = free(sphere(0.02), m, (-flight, R - depth, 0), v=(speed, 0, 0))
     run = run_scenario(scenario(flight + 1.0, 0.1, fixed(sphere(0.03)), ball, frictionless(k)), progress=False)
@@ -126,8 +126,7 @@ def test_grazing_contact_is_not_missed(depth, flight):
 
 
 def test_start_exactly_touching_and_at_rest():
-    """A ball is placed on the floor without penetration: contact begins immediately, and the ball comes to rest at the depth due
-    to its weight."""
+    """A ball placed on the floor without penetration touches immediately and comes to rest at the depth due to its weight."""
     k, m = 1e4, 0.1
     ball = free(sphere(0.02), m, (0, 0, 0.02))
     run = run_scenario(scenario(0.5, 0.01, fixed(PLANE), ball, frictionless(k, 25.0), uniform(0, 0, -G)), progress=False)

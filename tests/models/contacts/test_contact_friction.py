@@ -105,8 +105,7 @@ def test_a_spring_in_the_axes_of_c2_bends_the_parabola():
 
 
 def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
-    """Return, for each stiffness, the relative error of the time at which slip ends, and the largest error of the position
-    (m)."""
+    """Return, by stiffness, the relative error of the end of slip, and the largest position error (m)."""
     spin, v0 = (-30.0, 10.0, 0.0), 0.8
     slip = np.array([v0 - R * spin[1], R * spin[0]])
     errors = []
@@ -136,8 +135,8 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [15.0, 40.0, 60.0])
 def test_ball_on_an_incline(angle):
-    """The ball rolls with the acceleration 5/7 g sin(a) where 2/7 tan(a) < mu; otherwise it slips with g (sin(a) - mu cos(a)) and
-    its spin grows at 5/2 mu g cos(a) / r."""
+    """The ball rolls at 5/7 g sin a where 2/7 tan a < mu; otherwise it slips at g (sin a - mu cos a) and spins up at 5/2 mu g cos
+    a / r."""
     theta = np.radians(angle)
     rolls = 2.0 / 7.0 * np.tan(theta) < MU
     result = ball_on_a_plane(v0=0.0, tilt=theta).simulate(0.4, samples=0.01, rtol=1e-10, progress=False)
@@ -182,8 +181,7 @@ def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
 
 
 def test_the_cone_holds_at_every_sample():
-    """In stick |f| <= mu N without slip velocity; in slip |f| = mu N along the slip; without contact there is no force [1e-13 of
-    the largest]."""
+    """Stick has |f| <= mu N and no slip velocity; slip has |f| = mu N along the slip; off has no force [1e-13 of the largest]."""
     result = bounce(samples=2e-5)
     mode, f, N = result["contact.friction.mode"], tangential(result), result["contact.normal force"]
     u, wrench = result["contact.friction slip"], result["contact.wrench"]
@@ -223,8 +221,7 @@ def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
 
 
 def test_nothing_creeps_below_the_limit():
-    """A ball is loaded by the torque of its own weight: a steady load of 0.99 mu N for a second deflects the spring but does not
-    move the slider."""
+    """The ball's own weight exerts a torque: 0.99 mu N for a second deflects the spring but does not move the slider."""
     theta = np.arctan(3.5 * MU * 0.99)
     compiled = ball_on_a_plane(v0=0.0, tilt=theta, friction=MU, c=200.0)
     result = compiled.simulate(1.0, samples=0.01, rtol=1e-10, progress=False)
@@ -237,8 +234,8 @@ def test_nothing_creeps_below_the_limit():
 
 
 def test_switching_times_converge_with_the_tolerance():
-    """The tolerance bounds the errors of all event times of a bouncing, sliding ball [1.4 s rtol], and the sequence of events is
-    always the same."""
+    """The tolerance bounds the errors of all events of a bouncing, sliding ball [1.4 s rtol]; their sequence is always the
+    same."""
     reference = bounce(1e-12).events
     assert len(reference) > 20
     for rtol in (1e-5, 1e-7, 1e-9):
@@ -267,7 +264,6 @@ def test_frame_invariance():
 
 
 def test_without_friction_coefficient_it_is_frictionless():
-    """With mu = 0 the ball slips forever and keeps its speed."""
     result = ball_on_a_plane(friction=0.0).simulate(0.1, rtol=1e-10, progress=False)
     assert np.linalg.norm(result["ball.twist"][-1, 3:]) == pytest.approx(1.0, rel=1e-12)
     assert [event.kind for event in result.events] == ["slip"]
@@ -363,7 +359,6 @@ def test_refusals(arguments, code):
 
 
 def test_frictionless_scenarios_have_no_part_in_it():
-    """A scenario without the key `friction` has no friction; a coefficient makes a different record."""
     given = scenario(0.1, 0.01, fixed(PLANE), free(ball_surface(0.02), 0.1, (0, 0, 0.1)), frictionless(1e4), uniform(0, 0, -G))
     assert given.contact.friction is None and dataclasses.replace(given.contact, friction=0.3) != given.contact
 
@@ -371,7 +366,6 @@ def test_frictionless_scenarios_have_no_part_in_it():
 @pytest.mark.parametrize("damping", [0.0, 10.0])
 @pytest.mark.parametrize("turned", [None, (0.5, 0.1, -0.7, 0.5)])
 def test_a_straight_drop_has_no_slip(turned, damping):
-    """At the end of contact N is zero, and so is the force along the floor, except for rounding."""
     q = None if turned is None else np.array(turned) / np.linalg.norm(turned)
     result = ball_on_a_plane(v0=0.0, height=0.01, turned=q, normal_damping=damping).simulate(0.2, progress=False)
     kinds = [event.kind for event in result.events]

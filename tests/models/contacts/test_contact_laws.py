@@ -28,7 +28,6 @@ def residual(name: str, rtol: float) -> float:
 
 @pytest.mark.parametrize("name", ["egg on a turntable", "both free", "central gravity, body 1 free", "through a pole, rolling"])
 def test_power_is_continuous_at_every_junction(name):
-    """The power into a junction, transformer or gyrator flows out again at every sample, to within rounding error [2e-15]."""
     run = run_of(name)
     model, result = run.compiled.model, run.result
     steps, checked = len(result.t), 0
@@ -99,7 +98,6 @@ def test_energy_never_grows(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_quaternions_stay_unit(name):
-    """Without normalisation during a run, lengths equal 1 within 5e-15."""
     result = run_of(name).result
     for body, spec in zip(run_of(name).bodies, (1, 2), strict=True):
         pose = np.atleast_2d(result[f"{body}.pose"])

@@ -38,7 +38,7 @@ def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
 
 
 def test_places_of_a_bar_across_a_trough():
-    """The bar has two mirrored places; the contact takes the place nearer to a given point."""
+    """The bar touches at two mirrored places, and the contact takes the place near a given point."""
     H = pose(np.eye(3), np.array([0.0, 0.0, 0.04]))
     places = all_closest_points(TROUGH, BAR, H)
     assert len(places) == 2 and np.isclose(places[0].d, places[1].d, rtol=0.0, atol=1e-12)
@@ -88,8 +88,7 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_every_run_notices_a_second_place(name):
-    """A second place is reported with two samples, with only some names kept, and in a batch of runs, but not before the bodies
-    touch."""
+    """A second place is reported with two samples, few names and in batches, but not before the bodies touch."""
     floor, skin, height, start = TWICE[name]
     compiled = resting(floor, skin, height, None, **start).compile()
     assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok
@@ -190,7 +189,6 @@ def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, c
 
 @pytest.mark.parametrize("name", ["bar across a trough", "ball in a valley"])
 def test_places_are_the_same_from_either_body(name):
-    """The bodies overlap, at an angle."""
     floor, skin, height, start = TWICE[name]
     turned = np.asarray(pose_from_state([*start.get("quaternion", (1.0, 0.0, 0.0, 0.0)), 0.002, 0.001, height]), dtype=float)
     H = turned - 0.006 * np.outer([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0])
@@ -202,8 +200,7 @@ def test_places_are_the_same_from_either_body(name):
 
 @pytest.mark.parametrize("law", [None, Viscoelastic(1e4, 1e4)])
 def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
-    """On a groove with an edge, built without the check of surfaces, the coordinates of the contact jump, but its spring does
-    not."""
+    """On a groove with an edge, built without the check of surfaces, the contact's coordinates jump, but its spring does not."""
     edged = Surface(Parametric(lambda u, v: (u, v, absolute(u)), (-0.3, 0.3, False), (-0.3, 0.3, False)), {}, 0.3)
     graph, still = Graph("groove"), ground("floor", surface=edged)
     ball = rigid_body(

@@ -50,7 +50,7 @@ def test_alpha_is_montanas(name):
 
 
 def test_impact_of_two_eggs():
-    """In S1a, the times of contact agree to 1e-9 s, the peak force to 1e-6 and the energy to 1e-11 relative."""
+    """In S1a, times of contact agree to 1e-9 s, the peak force to 1e-6 and energy to 1e-11 relative."""
     run, _ = pair("S1a")
     ((on, off),) = run.contact_intervals()
     assert abs(on - 0.0377504460285) < 1e-9 and abs(off - 0.0401415805939) < 1e-9
@@ -62,7 +62,7 @@ def test_impact_of_two_eggs():
 
 
 def test_rolling_egg():
-    """In S2a, the position after 2 s agrees to 1e-9 m, and the normal force has ten peaks between 0.2171 and 0.2852 N."""
+    """In S2a, positions after 2 s agree to 1e-9 m; the normal force has ten peaks from 0.2171 to 0.2852 N."""
     run, reference = pair("S2a")
     assert np.abs(run.trajectory["p2"][-1] - reference["p2"][-1]).max() < 1e-9
     assert np.abs(run.trajectory["p2"][-1] - [-0.038287, 0.008301, -0.025086]).max() < 1e-6

@@ -34,7 +34,7 @@ BOWL = parametric(lambda u, v: (u, v, 50.0 * (u * u + v * v)), (-0.03, 0.03), (-
 
 @pytest.mark.parametrize("skin", [ellipsoid((0.02, 0.02, 0.06)), sphere(0.005)])
 def test_the_advice_of_lines_and_hollows(skin):
-    """The advice is a body with ends instead of an endless cylinder, and a body smaller than the hollow into which it falls."""
+    """The advice is a body with ends instead of an endless cylinder, and a body smaller than its hollow."""
     floor, height = (plane(), 0.03) if skin.size > 0.02 else (BOWL, 0.008)
     assert run(ground("g", surface=floor), ball((0.0, 0.0, height), skin, quaternion=LYING), 0.01).result.ok
 
@@ -239,8 +239,7 @@ def _bowl():
 @pytest.mark.parametrize("speed", [0.0, 0.3])
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_leaving_the_range_of_a_patch_ends_the_run(speed, exchanged):
-    """The formula of a paraboloid on (-.1, .1)^2 extends beyond its surface. The paraboloid is body 1 or 2, and the other body is
-    in contact or above it."""
+    """The formula of a paraboloid on (-.1, .1)^2 extends further than its surface; either body may be the paraboloid."""
     bowl, stone = ground("g", surface=_bowl()), ball((0.08, 0.01, 0.05), velocity=(0.6, 0.1, speed))
     one, two = (stone, bowl) if exchanged else (bowl, stone)
     ended = run(one, two)

@@ -178,8 +178,8 @@ PAIRS = [
 
 @pytest.mark.parametrize(("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS))
 def test_constrained_components(components, pair):
-    """Any components may be constrained, on other pairs of surfaces, from a start in light contact with slip, spin and rolling
-    [1e-11 m]. Times are short so that no chart ends: a component without its partner follows the axes of the chart in use."""
+    """Any components are constrained, on other pairs of surfaces, from light contact with slip, spin and rolling [1e-11 m]. Times
+    are short so that no chart ends: a component without its partner follows the axes of the chart in use."""
     law = {"constrained": components, "k_n": 4e3, "c_n": 2.0, "k_t": 2e3, "r_t": 1.0, "k_w": 0.5, "r_w": 5e-4}
     bodies = []
     # The surface normals meet on the x axis, away from the poles of either chart.

@@ -41,8 +41,7 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
 
 @pytest.mark.parametrize(("e", "mu"), [(0.0, 0.2), (0.5, 0.05), (0.5, 0.6)])
 def test_a_ball_with_spin_slips_and_then_rolls_after_impacts(e: float, mu: float) -> None:
-    """Every impact removes at most 7/2 mu (1 + e) v of the slip; the slip that remains when the ball stops bouncing vanishes in 2
-    u / (7 mu g)."""
+    """Every impact removes at most 7/2 mu (1 + e) v of the slip; the slip left after the bounces vanishes in 2 u / (7 mu g)."""
     run = rolled(Impact(e, friction=mu), None, 0.0, **SPIN)
     impulses = LANDS * ((1.0 + e) / (1.0 - e) if e else 1.0)
     left = np.hypot(*SLIP) - 3.5 * mu * impulses
@@ -62,8 +61,8 @@ RUBBING = (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3))
 
 @pytest.mark.parametrize(("law", "tilt"), [*zip(RUBBING, (0.3, 1.0), strict=True)], ids=["Impact", "ThreeState"])
 def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
-    """On a slope of angle a the ball rolls with the acceleration 5/7 g sin a where mu > 2/7 tan a, otherwise it slips with g (sin
-    a - mu cos a), in any chart."""
+    """At the slope a, the ball rolls at 5/7 g sin a where mu > 2/7 tan a, otherwise slips at g (sin a - mu cos a), in any
+    chart."""
     slips = 2.0 / 7.0 * np.tan(tilt) > 0.3
     run = rolled(law, None, tilt)
     late = run.t > 1.5

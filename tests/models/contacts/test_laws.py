@@ -35,8 +35,7 @@ def check_compliant(run: Result) -> None:
 
 
 def check_impact(run: Result) -> None:
-    """Check that bounces are at FALL (1 + 2 e + 2 e^2 + ...), to rounding, and that the ball is at rest after the limit of these
-    times."""
+    """Check that bounces are at FALL (1 + 2 e + 2 e^2 + ...), to rounding, and rest follows at the limit of these times."""
     e = IMPACT.restitution
     found = times(run, "impact")
     expected = FALL * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1.0, len(found))])))
@@ -98,7 +97,7 @@ def check_three_state(run: Result) -> None:
 
 
 def check_rigid(graph: Graph) -> None:
-    """Check that compiling refuses the contact, and that under a time stepper the ball lands without a bounce and stays."""
+    """Check that only a time stepper runs the contact, without a bounce."""
     (point,) = graph.freeze().contacts
     assert point.stepped and point.normal is None and point.path == "touch"
     with pytest.raises(ModelError, match="E434") as caught:
@@ -127,7 +126,6 @@ RUNS = (
 
 @pytest.mark.parametrize(("law", "check"), RUNS, ids=lambda part: type(part).__name__)
 def test_the_same_drop_under_each_law(law: ContactLaw, check: Any) -> None:
-    """A contact is replaced by a contact with another law; the rest of the graph is unchanged."""
     graph = dropped(COMPLIANT, constrained=["v_z"])
     parts = graph.parts
     graph.replace("touch", contact("touch", parts["floor"], parts["ball"], constrained=["v_z"], law=law))  # type: ignore[arg-type]
@@ -167,8 +165,8 @@ ROUNDING = 1e-14
 @pytest.mark.parametrize("speed", [0.0, 0.5, -0.5])
 @pytest.mark.parametrize("law", [IMPACT, THREE_STATE, VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3)], ids=repr)
 def test_a_start_that_just_touches(law: ContactLaw, speed: float) -> None:
-    """A ball that starts at rest stays; one that starts inwards bounces immediately, and one that starts outwards flies first. A
-    fall from rest is detected once it exceeds the rounding error."""
+    """At rest the ball stays, inwards it bounces immediately, outwards it flies first. A fall from rest is detected once it
+    exceeds the rounding error."""
     run = simulate(dropped(law, height=0.0, speed=speed), 0.2, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
     first = next(event for event in run.events if not event.internal)
@@ -192,7 +190,6 @@ def test_bodies_that_overlap_where_only_impacts_part_them() -> None:
 
 
 def test_a_number_of_a_law_is_a_parameter_of_the_run() -> None:
-    """Restitution, stiffness and damping change without recompilation."""
     bouncing = compile_model(dropped(Impact(0.8)))
     run = bouncing.simulate(1.5, rtol=1e-10, parameters={"touch.normal.restitution": 0.5}, progress=False)
     assert times(run, "impact")[:3] == pytest.approx(FALL * np.array([1.0, 2.0, 2.5]), abs=1e-12)

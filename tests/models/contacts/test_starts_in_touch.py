@@ -92,8 +92,7 @@ def pressing(mu):
 
 @pytest.mark.parametrize("yaw", [0.0, 1.1])
 def test_the_rod_of_painleve_in_space(yaw):
-    """The normal force matches the closed form while that is finite; above mu = 4/3 the run ends, and the reason names the
-    coefficient of the contact."""
+    """The normal force matches while it is finite; above mu = 4/3 the run ends and names the coefficient of the contact."""
     compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
     for mu in (1.0, 1.3):
         run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), pressing(mu)

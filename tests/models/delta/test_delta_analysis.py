@@ -45,7 +45,7 @@ def apart(found: np.ndarray, expected: np.ndarray) -> float:
 
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_six_poles_and_twelve_cancellations(name, at):
-    """There are six poles, accurate to 1e-9 1/s [2e-13], no remaining zeros, and twelve pairs at -5 to within 1e-5 [4e-7]."""
+    """Six poles are accurate to 1e-9 1/s [2e-13], no zeros remain, and twelve pairs are at -5 within 1e-5 [4e-7]."""
     shown = pole_zero_map(ROBOTS[name].linearise((ANGLES[at],) * 3))
     assert apart(shown.poles, recorded(name, at)) < 1e-9
     assert len(shown.zeros) == 0 and len(shown.cancelled_poles) == len(shown.cancelled_zeros) == 12
@@ -53,8 +53,7 @@ def test_six_poles_and_twelve_cancellations(name, at):
 
 
 def test_the_poles_of_the_paper():
-    """The poles agree with Bortoff 2018, fig. 5, as closely as the fit allows: within 0.35 + 0.55j at pi/4; at 0, real poles
-    within 0.5 % and pairs within 0.25 + 0.05j."""
+    """The poles agree with Bortoff 2018, fig. 5, within 0.35 + 0.55j at pi/4 and 0.25 + 0.05j at 0."""
     swings = linearise_reduced(ROBOTS["fit"], (0.25 * np.pi,) * 3).poles()
     assert np.all(np.abs(swings.real + 0.5) < 0.35) and np.all(np.abs(np.abs(swings.imag) - 5.5) < 0.55)
     poles = linearise_reduced(ROBOTS["fit"], (0.0,) * 3).poles()
@@ -93,7 +92,7 @@ def test_whole_system(name, at):
 
 
 def test_away_from_symmetry():
-    """At unequal motor angles there are 12 cancellations, and no double poles among the six poles."""
+    """Unequal motor angles give 12 cancellations and six poles, none double."""
     y = (0.2, 0.5, 0.9)
     shown = pole_zero_map(ROBOTS["fit"].linearise(y))
     assert len(shown.cancelled_poles) == 12
@@ -154,7 +153,6 @@ def test_frequency_response_is_what_a_small_sine_gives():
 
 @pytest.mark.thorough
 def test_pictures(tmp_path):
-    """All pictures are written, and the pole-zero plot distinguishes cancelled from remaining poles."""
     pytest.importorskip("matplotlib")
     from tests.inner.models_delta import bode_plot
     from tests.inner.models_delta import figures as pictures

@@ -80,7 +80,6 @@ def test_terms_in_theta_are_those_of_the_mass_points(name):
 
 
 def test_formulas_on_the_tape():
-    """Traced with parameters as inputs, the terms give the same values."""
     p = ROBOTS["lab"]
     tape = Tape()
     theta, v, c = tape.inputs("theta", 3), tape.inputs("v", 3), formulas.Constants(*tape.inputs("p", len(UNITS)))

@@ -27,7 +27,7 @@ KD, KP = 24.0, 144.0
 
 
 def decay(t: np.ndarray, e0: np.ndarray, de0: np.ndarray, rate: float = 0.5 * KD) -> np.ndarray:
-    """Return the solution of e'' + 2 rate e' + rate^2 e = 0."""
+    """Return e for e'' + 2 rate e' + rate^2 e = 0."""
     return (e0 + np.multiply.outer(t, de0 + rate * e0)) * np.exp(-rate * t)[:, None]
 
 
@@ -67,8 +67,8 @@ def test_linearisation_is_exact(output: str) -> None:
 
 
 def test_linearisation_is_exact_off_the_constraint() -> None:
-    """alpha depends on (q, v): even where the arm tips are apart, the tool's error obeys its equation, because the multipliers
-    were eliminated."""
+    """alpha depends on (q, v): even with the tips apart, the tool's error obeys its equation, because the multipliers were
+    eliminated."""
     robot = DeltaRobot(FIT)
     q = robot.kinematics.inverse(HOME)
     q[4] += 0.01

@@ -66,8 +66,7 @@ def test_both_forms_follow_the_recorded_disturbed_motion(name):
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize("name", SETS)
 def test_energy_without_damping_is_constant(name, form):
-    """The energy is constant to 1e-9 J at rtol 1e-10 over two seconds of free motion [2e-12], in which about 3 J are
-    exchanged."""
+    """Energy is constant to 1e-9 J at rtol 1e-10 [2e-12] over two seconds of free motion, which exchanges about 3 J."""
     free = DeltaRobot(replace(SETS[name], DAMPING=0.0), form=form)
     run = free.simulate(2.0, y=[0.6, 0.8, 0.95], rtol=1e-10)
     assert np.ptp(run.energy) < 1e-9
@@ -113,7 +112,7 @@ def test_free_drop_runs_through_the_singularities(name, form, damping):
 
 
 def test_drift_in_ordinary_motion_at_a_loose_tolerance():
-    """The tips stay together to one micron at rtol 1e-4 [6e-8]."""
+    """Tips stay together to one micron at rtol 1e-4 [6e-8]."""
     run = robot("fit").simulate(2.0, **disturbing("fit"), rtol=1e-4)
     assert run.ok and run.drift.max() < 1e-6
 
@@ -203,8 +202,7 @@ def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Gr
 
 
 def test_another_type_of_arm_takes_the_same_robot():
-    """Three equal carriages fall freely with all that they carry; motor forces equal to the weight of an arm hold them at
-    rest."""
+    """Three equal carriages fall freely with their load; motor forces equal to the weight hold them at rest."""
     compiled = compile_model(
         connect_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)])
     )

@@ -79,7 +79,7 @@ def test_newton_step_is_the_papers():
 
 
 def test_iterations():
-    """For 7 decimals, Newton's method takes at most 2 steps from the posture at the previous sample, and 3 to 4 from the home
+    """Newton's method takes at most 2 steps to 7 decimals from the posture at the previous sample, 3 to 4 from the home
     posture."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     home = kinematics.forward([0.5, 0.5, 0.5])
@@ -158,7 +158,6 @@ def test_out_of_reach():
 
 
 def test_singular_postures():
-    """Each singularity is reported with its configuration: parallel rods, a stretched arm, a rod along its shaft."""
     p = ROBOTS["fit"]
     kinematics = DeltaKinematics(p)
     # All elbows on the axis: the tips' spheres coincide, and any point at the distance L2 closes the robot.
@@ -245,7 +244,6 @@ def test_an_outline_goes_round_holes_and_the_end_of_the_grid():
 
 @pytest.mark.thorough
 def test_workspace_picture(tmp_path):
-    """Both cuts are drawn: the picture has many colours and a white margin."""
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread
 

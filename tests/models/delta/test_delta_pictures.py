@@ -38,7 +38,7 @@ FIT = DeltaParameters.fit()
 
 @pytest.fixture
 def _rough_layout() -> None:
-    """Draw with the full search for cells, since a test of this file checks the cells of a diagram."""
+    """Keep the search for cells, since a test of this file checks cells."""
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,6 @@ def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
 
 @pytest.mark.thorough
 def test_page(tmp_path, tracking: Tracking) -> None:
-    """The page shows the robot, its frames and its playback controls; nothing is missing."""
     page(tracking, tmp_path / "page.html", cargo=(0.0, 0.6))
     assert (tmp_path / "page.html").stat().st_size < 8e6
     shown = contents(tracking_scene(tracking, cargo=(0.0, 0.6)), 1.0, None)

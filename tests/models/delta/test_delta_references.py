@@ -26,7 +26,6 @@ def reference() -> dict:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_recorded_poles(name):
-    """Six poles, the holding torque and the posture at pi/4 and 0, and the crossing of the unstable root, are as recorded."""
     p, numbers = independent.SETS[name], reference()[name]
     for key, y in (("pi/4", np.pi / 4.0), ("0", 0.0)):
         stored = np.array(numbers[key]["poles"]) @ [1.0, 1j]
@@ -39,8 +38,7 @@ def test_recorded_poles(name):
 
 
 def test_poles_of_the_paper():
-    """`fit` has the poles of Bortoff (2018, fig. 5), and the crossing of his unstable root, as closely as a real robot's
-    parameters allow."""
+    """`fit` has the poles and zero crossing of Bortoff (2018, fig. 5) as closely as a real robot's parameters allow."""
     p = independent.SETS["fit"]
     upper = independent.poles(p, [np.pi / 4.0] * 3)
     assert np.all(np.abs(upper.real + 0.5) < 0.35) and np.all(np.abs(np.abs(upper.imag) - 5.5) < 0.6)

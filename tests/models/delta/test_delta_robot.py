@@ -59,7 +59,7 @@ def test_torques(form):
 
 
 def test_a_start_with_rates():
-    """At the start the tool velocity is J y', and motor rates are the given rates, in both forms."""
+    """The tool velocity is J y' and the motors have the given rates at the start, in both forms."""
     rates = np.array([1.0, -1.0, 0.5])
     for form in ("lagrangian", "hamiltonian"):
         run = DeltaRobot(SETS["fit"], form=form).simulate(0.01, y=Y, rates=rates, samples=0.001)
@@ -69,8 +69,8 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Angles for which the tips are 0.4 mm apart are projected with a note, without a change of motor angles; 50 mm are refused,
-    as are rates that separate the tips."""
+    """Tips 0.4 mm apart are projected with a note, motor angles kept; tips 50 mm apart are refused, as are rates that separate
+    them."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])

@@ -26,12 +26,12 @@ def on_axis(link: float, side: float, height: float = 0.0) -> np.ndarray:
 
 INWARDS = (on_axis(0.9, -1.0), "out", OUT, np.pi)
 OUTWARDS = (on_axis(2.6, 1.0), ("in", "out", "out"), IN_1, 0.0)
-"""Position of the tool, working branch in the notations of both programs, and phi2 of arm 1."""
+"""Tool position, working branch in both notations, phi2 of arm 1."""
 
 
 def test_angles_there_and_back():
-    """Angles and rates converted from phi to theta and back are unchanged, a third of them near the axis x2; on the axis,
-    undefined components are zero."""
+    """Angles and rates in phi are converted to theta and back, a third of them near the axis x2; on the axis, undefined
+    components are zero."""
     rng = np.random.default_rng(4)
     for k in range(60):
         phi = rng.uniform([-np.pi, 0.1, -np.pi], [np.pi, np.pi - 0.1, np.pi])

@@ -48,8 +48,7 @@ def living(model) -> int:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
-    """Both agree bit for bit through a reference step at a tick, in a repeated run, and with another gain; each run frees its
-    instance."""
+    """A reference step at a tick, a second run and another gain give bitwise equal results; each run frees its instance."""
     own = compile_model(plant(twin(1e-3, 0.4), "pid.y"))
     gc.disable()
     try:
@@ -68,8 +67,8 @@ def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_outputs_belong_to_their_tick(version, paths):
-    """For every type, a feedthrough returns the input at the tick, and a staircase the value after its event; the output of a
-    step is one tick late."""
+    """A feedthrough of each type returns the input at the tick, a staircase the value after its event; results of steps are a
+    tick late."""
     graph, tick = still("through"), 2e-3
     graph.add(Block("ramp", [("y", lambda t: 100.0 * t + 0.3, ["t"])], inputs={"t": "time"}))
     graph.add(signals.step("flag", start=0.0151, after=1.0))

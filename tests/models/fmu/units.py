@@ -60,7 +60,6 @@ def built(folder: Path) -> dict[int, bytes]:
 
 
 def archive(folder: Path, library: bytes, version: int = 3, entries=(), **changes: str) -> Path:
-    """Pack an FMU with a library."""
     path = folder / f"pid{version}.fmu"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("modelDescription.xml", description(version, **changes).encode(changes.get("coding", "utf-8")))
@@ -102,7 +101,7 @@ def still(name: str) -> Graph:
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """Return the PID controller of the project as an FMU; it samples its input, as a library does."""
+    """Return the project's PID controller as an FMU; it samples its input, as a library does."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

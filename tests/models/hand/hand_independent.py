@@ -105,7 +105,6 @@ MOTIONS: dict[str, tuple[Callable[[float], tuple[np.ndarray, np.ndarray]], float
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the cross product along the last axis."""
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
@@ -185,7 +184,7 @@ class Hand:
         self.pole = (-n.tip_radius * np.cos(pitch), n.tip_radius * np.sin(pitch))
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Split a state into q, q', springs, ball and virtual object."""
+        """Return q, q', springs, ball, virtual object."""
         k = self.n.fingers
         return (
             x[: 4 * k].reshape(k, 4),
@@ -196,7 +195,6 @@ class Hand:
         )
 
     def start(self) -> np.ndarray:
-        """Return the home posture at rest."""
         n, k = self.n, self.n.fingers
         body = np.array([1.0, 0, 0, 0, *n.start, 0, 0, 0, 0, 0, 0])
         return np.concatenate([np.tile(n.home, k), np.zeros(4 * k), np.zeros(3 * k), body, body])

@@ -46,8 +46,8 @@ def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
 
 
 def test_agrees_with_the_independent_hand(main: HandRun) -> None:
-    """Positions agree to 1e-12 m and angles to 5e-11 rad [3e-15, 2e-11], forces to 1e-8 N [7e-10], with the 59 states of the hand
-    in vectors, which has contact in polar axes.
+    """The hand in vectors, with 59 states and polar contact axes, agrees to 1e-12 m and 5e-11 rad [3e-15, 2e-11], and forces to
+    1e-8 N [7e-10].
 
     The rates of the independent hand are noisy: its angles scatter by 3e-12 to 3e-11 rad at tolerances from 1e-10 to 3e-9.
     """

@@ -34,7 +34,6 @@ def arm(name: str) -> tuple[Any, ...]:
     ("kind", "mass"), [("projection", 4.316), ("composite", 8.696), ("momentum", 2.966), ("flexibility", 2.994)]
 )
 def test_the_panda(kind: str, mass: float) -> None:
-    """The values agree with an independent computation from the same URDF."""
     assert effective_mass(panda(), Q, FLANGE, Z, kind=kind) == pytest.approx(mass, abs=5e-4)
 
 
@@ -79,7 +78,7 @@ def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndar
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_locked_joints_by_spatial_inertias(name: str) -> None:
-    """The result equals the inverse of the composite's (6, 6) inertia about the point, without use of its centre of mass."""
+    """The inverse is that of the composite's (6, 6) inertia about the point, without its centre of mass."""
     chain, q, point, _ = arm(name)
     seen = striking_point(chain, q, point).frame
     W = np.linalg.inv(sum(link_inertias(chain, q, seen)))[3:, 3:]

@@ -51,8 +51,7 @@ def slow(law: str, name: str = "own") -> ImpactRun:
 
 @pytest.mark.parametrize(("law", "name"), [*((law, "own") for law in LAWS), ("viscoelastic", "panda")])
 def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
-    """The arm moves by 20 um during the impact; relative deviations from a single mass are of the order of this displacement over
-    the arm's size."""
+    """The arm moves by 20 um during the impact; relative to the arm's size, deviations from a single mass are of this order."""
     found = slow(law, name)
     assert found.result.ok and found.result.ledger.relative_residual < 1e-8
     assert found.speed_before == pytest.approx(0.01, rel=1e-4)

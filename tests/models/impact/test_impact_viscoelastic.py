@@ -165,8 +165,7 @@ def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) ->
 
 @pytest.mark.parametrize("w0", [1e-149, 1e149])
 def test_the_last_numbers_within_have_their_limits(w0: float) -> None:
-    """The limits are an undamped spring, and a mass stopped by the damper alone, s = sqrt(2 m v0 / c), since w - ln(1 + w) tends
-    to w^2 / 2 for small w."""
+    """The limits are an undamped spring, and a mass stopped by the damper alone at s = sqrt(2 m v0 / c)."""
     impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
     if w0 < 1.0:
         assert (impact.peak_force, impact.largest_compression, impact.duration) == pytest.approx((1.0, 1.0, np.pi), rel=1e-9)

@@ -32,8 +32,7 @@ PINS = {"y": joints.revolute((0, -1, 0)), "u": joints.universal((0, -1, 0), (0, 
 
 
 def four_bar(kinds="yusy", **more):
-    """Return a four-bar with crank 0.1 m, coupler 0.3 m and rocker 0.25 m; its ground corners are at (0, 0) and (0.32, 0), the
-    crank's tip at (0, 0.1)."""
+    """Return a four-bar: crank 0.1 m, upright at the start, coupler 0.3 m, rocker 0.25 m and base 0.32 m."""
     corners = [np.zeros(2), np.array([0.0, 0.1])]
     base = np.array([0.32, 0.0])
     across = base - corners[1]

@@ -41,14 +41,12 @@ def legs():
 
 
 def ended(maze=None, **settings):
-    """Return a run that may end early."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         return run_maze(maze, **settings)
 
 
 def at_the_end(done, name):
-    """Return a quantity at the event that ends a run."""
     return done.result.at_event(done.result.events[-1], name)[0]
 
 
@@ -81,7 +79,7 @@ def test_what_moves_between_the_events_is_that_of_an_independent_simulation():
 
 
 def test_after_a_landing_both_constraints_decay_as_they_must():
-    """h = h'0 t exp(-5 t), from h = 0 with the rate at which the surfaces meet: the rate of the fall for (9a), of the slip for
+    """h = h'0 t exp(-5 t), from h = 0 with the rate at which the surfaces meet: that of the fall for (9a), of the slip for
     (9b)."""
     done, rows = run(), run().trajectory
     landings = done.events[::2]
@@ -133,8 +131,7 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 
 @pytest.mark.parametrize("i", MAZE.rings)
 def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
-    """The polynomial is that of 1 = k1 C1 P1 + k2 C2 P2 in the reduced coordinates: two angles determine spin and position of the
-    ball."""
+    """The polynomial is that of 1 = k1 C1 P1 + k2 C2 P2 in two angles, which determine spin and position of the ball."""
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
     m = np.array([
@@ -179,8 +176,7 @@ def test_margins_are_where_poles_cross(i):
 
 
 def test_phase_margin_of_a_loop_that_is_known():
-    """With L = -4 / (s (s + 2)) and positive feedback, |L| = 1 at w^2 = 2 (5^1/2 - 1), and the margin is 90 degrees less atan(w /
-    2)."""
+    """For L = -4 / (s (s + 2)) with positive feedback, |L| = 1 at w^2 = 2 (5^1/2 - 1), 90 degrees less atan(w / 2)."""
     found = margins(TransferFunction("u", "y", np.zeros(0), np.array([0.0, -2.0]), -4.0))
     w = math.sqrt(2.0 * (math.sqrt(5.0) - 1.0))
     assert found.crossings == pytest.approx((w,)) and found.phase == pytest.approx(0.5 * math.pi - math.atan(0.5 * w))
@@ -214,7 +210,7 @@ def test_map_of_gains_agrees_with_runs_and_poles():
 
 
 def in_units(metre, kilogram):
-    """Return the same maze in other units of length and mass; the unit of time is unchanged."""
+    """Return the same maze in other units of length and mass."""
     length, mass = metre, kilogram
     torque = mass * length**2
     return MazeParameters(
@@ -254,7 +250,6 @@ def test_any_count_of_rings(radii, gates):
 
 
 def test_a_maze_in_the_mirror_goes_the_other_way():
-    """With gates on the other side all lateral quantities change sign, and times are unchanged."""
     other = run_maze(MazeParameters(gates=tuple(-gate for gate in MAZE.gates)), samples=0.5)
     assert [event.time for event in other.events] == pytest.approx([event.time for event in run().events], abs=1e-9)
     assert np.allclose(other["q.maze"], -run_maze(samples=0.5)["q.maze"], atol=1e-8)

@@ -49,14 +49,12 @@ def checks(*names: str) -> Callable[[Test], Test]:
 
 
 def final(graph: Graph, *signals: str, t_end: float = 1.0, rtol: float = 1e-9) -> list[float]:
-    """Return the last values of signals."""
     run = compile_model(graph, progress=False).simulate(t_end, rtol=rtol, progress=False)
     assert run.ok
     return [float(run[name][-1]) for name in signals]
 
 
 def ports_of(made: Element | Graph) -> Iterator[tuple[str, Element | PortRef]]:
-    """Yield the ports of a part by name."""
     if isinstance(made, Graph):
         yield from ((name, made.port(name)) for name in made.ports)
     elif len(made.ports) == 1:
@@ -66,7 +64,6 @@ def ports_of(made: Element | Graph) -> Iterator[tuple[str, Element | PortRef]]:
 
 
 def domain_at(made: Element | Graph, port: str, default: str) -> str:
-    """Return the domain of a port."""
     element, name = behind(made, port)
     own = element.domain or next((each.domain for each in element.ports if each.name == name), None)
     return default if own is None else own.name
@@ -105,7 +102,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
 
 
 def gives_work_alone(part: Part) -> bool:
-    """Return True if no port of a part is thermal: a part with a thermal port may turn heat into work."""
+    """Return True if no port of a part is thermal: heat may become work."""
     made = part.make("p")
     return not {domain_at(made, port, _usual_domain(part)) for port, _ in ports_of(made)} & {"thermal", "heat"}
 
@@ -126,5 +123,4 @@ def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
 
 
 def driven(graph: Graph, rtol: float = 1e-8) -> Result:
-    """Return the run of a bench."""
     return compile_model(graph, progress=False).simulate(0.05, rtol=rtol, progress=False)

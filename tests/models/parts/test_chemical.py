@@ -57,7 +57,7 @@ def test_stoichiometric_numbers() -> None:
 
 
 def test_rows_of_a_table_are_the_text() -> None:
-    """The network has named rates, comments, and a species that is absent at the start."""
+    """The network has named rates, comments, and species that are absent at the start."""
     rows = [("E + S <-> ES", 3.0, "back"), ("ES <-> E + P", 5.0, 0.1)]
     text = "E + S <-> ES : 3 back  # binding\n\nES <-> E + P : 5 0.1;"
     ends = [
@@ -91,15 +91,14 @@ def test_chemostats_drive_a_cycle() -> None:
 
 
 def test_a_chemostat_by_its_potential() -> None:
-    """The constant of the species is then 1, so the potential means an amount of exp(mu / R T)."""
+    """The constant of the species is then 1: the amount is exp(mu / R T)."""
     by_potential = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5}, potentials={"X": mu(5.0)})
     by_amount = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5, "X": 5.0})
     assert run_of(by_potential, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"])
 
 
 def test_the_account_of_chemostats_with_fast_reactions() -> None:
-    """With rate constants of 1e7/s near equilibrium, the flow of a chemostat is a small difference of large terms, but its energy
-    follows from the amount."""
+    """With rates of 1e7/s near equilibrium, a chemostat's flow is a small difference, but its energy follows from the amount."""
     text = "X <-> A : 1e7 1e7\nA <-> B : 1 1\nB <-> Y : 1e7 1e7"
     run = run_of(c.network("n", text, {"A": 1.0, "B": 1.0}, chemostats={"X": 2.0, "Y": 1.0}), 10.0)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -203,8 +202,7 @@ def test_the_cure_of_a_cycle_closes_it() -> None:
 
 @checks("chemical.chemostat")
 def test_a_chemostat_holds_its_potential() -> None:
-    """A flow of 1 mol/s passes the wall between activities 3 and 2; the energy of a chemostat is the amount received times its
-    potential."""
+    """At 1 mol/s between activities 3 and 2, a chemostat's energy is the amount received times its potential."""
     graph, wall = Graph("g"), c.diffusion("wall")
     graph.connect(c.chemostat("X", mu(3.0)), wall.port("1")).connect(wall.port("2"), c.chemostat("Y", mu(2.0)))
     run = run_of(graph, 5.0)
@@ -228,8 +226,7 @@ def test_rates_of_conversion(part, v) -> None:
 @checks("chemical.membrane")
 @pytest.mark.parametrize("z", [1.0, -2.0])
 def test_the_flux_through_a_membrane(z) -> None:
-    """The flux obeys the Goldman-Hodgkin-Katz equation; it is zero at the Nernst potential, and without voltage obeys Fick's
-    law."""
+    """The flux is that of Goldman, Hodgkin and Katz: zero at the Nernst potential, Fick's law without voltage."""
     part = c.membrane("p", 2.0, z)
     V = 0.03
     u = z * V / VT

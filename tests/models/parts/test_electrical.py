@@ -37,7 +37,7 @@ def test_diode(voltage) -> None:
 
 @checks("electrical.zener")
 def test_zener_clamps_in_reverse() -> None:
-    """The voltage is 5.1 V at 0.7 A in reverse, and 0.74 x 0.04 ln(i / 0.7) higher at i."""
+    """At 0.7 A the voltage is Bv, 5.1 V; other currents add 0.74 x 0.04 ln(i / 0.7)."""
     (v,) = final(fed(-12.0, 10.0, e.zener("z")), "node.effort")
     current = (12.0 + v) / 10.0
     assert v == pytest.approx(-5.1 - 0.74 * 0.04 * np.log(current / 0.7), rel=1e-6)
@@ -57,8 +57,7 @@ def test_arc_burns_at_its_voltage() -> None:
 
 @checks("electrical.photovoltaic_cell")
 def test_photovoltaic_cell() -> None:
-    """The short-circuit current is the photocurrent, in proportion to the light; with a load the voltage is that at which the
-    currents are equal."""
+    """Short-circuited, the cell gives the photocurrent; under load, the voltage at which the currents are equal."""
     shorted = Graph("g").between(n := J0("n"), None, e.photovoltaic_cell("pv", G=500.0)).connect(Se("u", 0.0), n)
     assert final(shorted, "pv.flow") == pytest.approx([-1.5])
     lit = fed(0.0, 1e3, e.photovoltaic_cell("pv", Rp=1e3))
@@ -118,7 +117,7 @@ def test_transformer_is_its_equivalent_circuit() -> None:
 
 @checks("electrical.line_of_sections")
 def test_a_line_is_a_chain_of_sections() -> None:
-    """From the end of the line to its beginning, v_k = (1 + z y) v + z i and i_k = y v + i, with z and y of one section."""
+    """From the end of the line, v_k = (1 + z y) v + z i and i_k = y v + i, with z and y of one section."""
     s, load = 2j * np.pi * 50, 10.0
     z, y = (4.0 + s * 0.02) / 4, (1e-2 + s * 1e-4) / 4
     voltage = (np.linalg.matrix_power([[1 + z * y, z], [y, 1]], 4) @ [load, 1.0])[0]

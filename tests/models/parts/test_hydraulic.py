@@ -14,13 +14,11 @@ h = parts.hydraulic
 
 
 def flow(part, pressure: float) -> float:
-    """Return the volume flow into a part at a pressure."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     return final(graph.connect(Se("p", pressure), node).between(node, None, part), "p.flow", t_end=1e-3)[0]
 
 
 def pressure(part, volume_flow: float) -> float:
-    """Return the pressure of a part at a volume flow into it."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     return final(graph.connect(Sf("Q", volume_flow), node).between(node, None, part), "Q.effort", t_end=1e-3)[0]
 
@@ -28,8 +26,7 @@ def pressure(part, volume_flow: float) -> float:
 @checks("hydraulic.orifice")
 @pytest.mark.parametrize("p", [-5e6, 2e6])
 def test_orifice(p) -> None:
-    """The flow is in proportion to the square root of the pressure, but for an error of (p0 / p)^2 / 4; a shut orifice has no
-    flow."""
+    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4; a shut orifice has none."""
     assert flow(h.orifice("o", K=2e-7, opening=0.5), p) == pytest.approx(1e-7 * np.sign(p) * np.sqrt(abs(p)), rel=1e-6)
     assert flow(h.orifice("o", opening=0.0), p) == 0.0
 
@@ -102,7 +99,6 @@ def test_tank_runs_out_by_torricelli() -> None:
 
 @checks("hydraulic.chamber", "hydraulic.accumulator")
 def test_vessels() -> None:
-    """Pressure and energy agree with the law of the vessel after a volume has been added."""
     for part, law, volume in (
         (h.chamber("c"), lambda V: 1.6e9 * V / 1e-4, 1e-6),
         (h.accumulator("c", n=1.2), lambda V: 5e6 * (1e-3 / (1e-3 - V)) ** 1.2, 4e-4),
@@ -125,8 +121,7 @@ def test_pump() -> None:
 @checks("hydraulic.hydraulic_motor")
 @pytest.mark.parametrize("cf", [0.0, 0.1])
 def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
-    """The motor gives the torque D p (1 - cf) - b w, and stands still under a larger load; without cf its equations are those of
-    the pump."""
+    """The torque is D p (1 - cf) - b w, and a larger load stops the motor; with cf = 0 it equals that of the pump."""
     for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
         graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
         graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))
@@ -145,8 +140,7 @@ def test_pump_by_curve() -> None:
 
 @checks("hydraulic.gas_chamber", "hydraulic.choked_orifice")
 def test_a_gas_vessel_empties_through_a_choked_orifice() -> None:
-    """While the orifice is choked, the pressure of the vessel falls as exp(-K p0 t / V), down to the ratio b; in the end it
-    equals the ambient pressure."""
+    """While the orifice is choked, the pressure falls as exp(-K p0 t / V), down to the ratio b; in the end it is ambient."""
     graph, orifice, node = Graph("g"), h.choked_orifice("o", K=1e-8, b=0.3), J0("vessel", domain="hydraulic")
     graph.connect(node, h.gas_chamber("gas", V=1e-2, initial=9e-2)).connect(node, orifice.port("1"))
     graph.connect(orifice.port("2"), Se("ambient", 0.0))

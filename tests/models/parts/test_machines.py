@@ -14,7 +14,6 @@ machines = parts.machines
 
 @checks("machines.dc_motor")
 def test_dc_motor() -> None:
-    """The no-load speed and the current at standstill agree with closed forms."""
     graph = Graph("g").connect(Se("u", 12.0), (motor := machines.dc_motor("m", b=1e-3)).port("armature"))
     assert final(graph, "m.rotor.flow") == pytest.approx([12 * 0.05 / (0.05**2 + 1e-3)])
     held = Graph("g").connect(Se("u", 12.0), (motor := machines.dc_motor("m")).port("armature"))

@@ -50,7 +50,6 @@ def test_radiation() -> None:
     ("k", "C1", "C2"), [(100.0, 100.0, 200.0), (100.0, 200.0, 100.0), (150.0, 100.0, 100.0), (1e4, 100.0, 200.0)]
 )
 def test_exchanger(k, C1, C2) -> None:
-    """The cases are unlike streams, equal streams, and an effectiveness near the maximum of the weaker stream."""
     ratio, units = min(C1, C2) / max(C1, C2), k / min(C1, C2)
     gone = np.exp(-units * (1 - ratio))
     part = (1 - gone) / (1 - ratio * gone) if ratio < 1 else units / (1 + units)
@@ -74,7 +73,7 @@ def test_peltier_element_cools() -> None:
 
 @checks("thermal.phase_change")
 def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
-    """A block takes 10 K at 2 J/K, 100 J of melting, then 4 J/K: at 5 W the plateau lasts from 4 s to 24 s."""
+    """The block takes 10 K at 2 J/K, 100 J, then 4 J/K: at 5 W the plateau lasts from 4 s to 24 s."""
     block = t.phase_change("ice", cs=2.0, cl=4.0, L=100.0)
     graph = Graph("g").connect(Sf("heater", 5.0, domain="heat"), block)
     run = compile_model(graph, progress=False).simulate(40.0, samples=[2.0, 4.0, 14.0, 24.0, 40.0], progress=False)
@@ -83,7 +82,7 @@ def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
 
 
 def test_a_resistor_warms_a_body() -> None:
-    """At 20 J/s, a body of 100 J/K warms by a fifth of a kelvin per second, and no heat is counted twice."""
+    """At 20 J/s, 100 J/K warm by a fifth of a kelvin per second; no heat is counted twice."""
     graph, heater = Graph("kettle"), R("heater", 5.0, heat=True)
     graph.series(Se("u", 10.0), heater)
     graph.connect(heater.port("heat"), t.heat_capacity("water", T0=300.0))

@@ -43,8 +43,7 @@ def arm() -> tuple[Chain, Graph]:
 
 
 def test_an_arm_that_touches_a_table() -> None:
-    """Links are where the product of exponentials puts them, the tip's contact has its frames and force, and gravity points
-    down."""
+    """Links are where the product of exponentials puts them, the tip's contact has its frames and force, and up is up."""
     chain, graph = arm()
     result = compile_model(graph).simulate(0.6, samples=0.02, progress=False)
     scene = scene_of(result)
@@ -75,8 +74,8 @@ def pendulum() -> Graph:
 
 
 def test_a_pendulum_of_bodies_and_joints() -> None:
-    """Joints appear on the bodies that they join, with axes along y; bodies appear as a box with the same inertia, or as the
-    given visual; a floor lies under the lowest point of the motion."""
+    """Joints with axes along y are on the bodies that they join; bodies are boxes of equal inertia or their visuals; a floor is
+    under the lowest point ever reached."""
     result = compile_model(pendulum()).simulate(1.0, samples=0.02, progress=False)
     solids = {solid.name: solid for solid in scene_of(result).solids}
     assert set(solids) == {"upper", "lower", "shoulder", "elbow", "floor"}
@@ -124,7 +123,7 @@ def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
 
 
 def test_the_box_of_an_inertia() -> None:
-    """The edges a, b, c of a uniform box follow from I = m / 12 (b^2 + c^2, ...), about rotated axes."""
+    """A uniform box has edges a, b, c with I = m / 12 (b^2 + c^2, ...), about rotated axes."""
     edges, turn = (
         np.array([0.1, 0.2, 0.4]),
         pose(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), (0, 0, 0))[:3, :3],

@@ -153,7 +153,6 @@ def test_a_delta_robot_of_rigid_bodies(robot) -> None:
 
 
 def test_a_hand() -> None:
-    """The scene has three tips, links of chains and the object, and shows the reference and virtual object as frames."""
     run = main_run()
     scene = scene_of(run.result)
     n, arrays = run.hand.parameters.fingers, run.trajectory
@@ -196,8 +195,7 @@ def test_a_scene_of_frames_alone_is_drawn(robot, tmp_path) -> None:
 
 
 def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
-    """A circuit has no bodies: its plots are drawn, but pictures in three dimensions are refused with what is missing, and
-    nothing is written."""
+    """A circuit has no bodies: plots are drawn, but pictures of bodies are refused with the reason, and no file is written."""
     graph, node = Graph("rc"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, R("r", 1.0)).connect(node, C("c", stiffness=1.0))
     scene = scene_of(compile_model(graph).simulate(1.0, progress=False))
@@ -211,7 +209,6 @@ def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
 
 
 def dropped(law: ContactLaw, constrained: str | None = "v_z") -> Graph:
-    """Run a ball on the floor."""
     graph, floor = Graph("drop"), ground("floor", surface=plane())
     at = {"position": (0.0, 0.0, 0.15), "velocity": (0.2, 0.0, 0.0), "gravity": (0.0, 0.0, -9.81)}
     ball = rigid_body("ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.1), **at)

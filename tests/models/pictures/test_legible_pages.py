@@ -1,5 +1,7 @@
-"""Legibility of pages: letters of 9 px on a desktop and on a phone, no overlapping labels, well-used panes, and small values
-drawn as they are. The page's own projection and canvas give the positions of bodies and labels."""
+"""Legibility of pages on a desktop and on a phone: letters of 9 px, no overlapping labels, well-used panes, small values.
+
+The page's own projection and canvas give the positions of bodies and labels.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,7 @@ def test_a_wide_graph_opens_above_the_plots_and_a_nested_one_folded(window: Brow
 
 
 WHOLE_WORDS = "$('bond').scrollHeight <= $('bond').clientHeight + 1"
-"""Expression that is true if the line below the graph is not cut off."""
+"""True if the line below the graph is not cut off."""
 TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
   canvases.fillText = function (text, x, y) {
     const size = parseFloat(this.font.match(/[\\d.]+px/)[0]);
@@ -135,8 +137,6 @@ def crowd(count: int) -> Scene:
 @needs_chromium
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> None:
-    """At the start, in the middle and at the end, letters are large enough, labels are clear of each other and of other bodies,
-    and the space is used."""
     path = page(crowd(count)).write(tmp_path / "page.html")
     for width, height in SIZES.items():
         window.open(path, width, height)
@@ -242,7 +242,7 @@ def flung(way: float) -> Scene:
 @pytest.mark.thorough
 @needs_chromium
 def test_what_goes_far_is_followed(window: Browser, tmp_path: Path) -> None:
-    """At all times the ball is large and in the middle of the pane; without following, its whole path is in view."""
+    """The ball stays large and in the middle of the pane; without following, its whole path is in view."""
     far, near = (page(flung(way)).write(tmp_path / f"{way}.html") for way in (40.0, 0.4))
     size = "(points => { const [a, b, c, d] = boxAbout(points); return [.5 * (a + c), .5 * (b + d), c - a]; })"
     place = f"{size}({BODIES}[0])"
@@ -279,7 +279,6 @@ def test_sections_of_a_ladder_are_drawn_alike() -> None:
 
 
 def test_small_values_are_drawn_as_they_are() -> None:
-    """A current of 1 nA is drawn beside a current of 1 kA."""
     graph = Graph("motor and sensor")
     for name, voltage, resistance in (("motor", 1e3, 1.0), ("sensor", 1e-6, 1e3)):
         loop = J1(f"{name} loop")
@@ -299,7 +298,7 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
-    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, with the axis in m, but a gap of 1 nm is not."""
+    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, in m, but a gap of 1 nm is not."""
     t = np.linspace(0.0, 1.0, 3)
     still = unrotated_poses(np.zeros((3, 3)))
     ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())

@@ -69,19 +69,18 @@ def result_of(shown: Result | Scene) -> Result:
 
 
 def number(text: str) -> float:
-    """Return a number as a page shows it."""
     return float(text.replace("−", "-"))
 
 
 def near(text: str, value: float, course: np.ndarray) -> bool:
-    """Return True if a page shows the value to a thousandth, or to the steps of the curve, under a hundredth of its range."""
+    """Return True if a page shows the value to a thousandth, or to a hundredth of the curve's range."""
     return abs(number(text) - value) <= 1e-3 * abs(value) + 6e-3 * float(np.ptp(course)) + 1e-12
 
 
 @needs_chromium
 @pytest.mark.parametrize("kind", SHOWN)
 def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None:
-    """Half of the pages open at the size of a phone and are then widened; the other half open wide and are then narrowed."""
+    """Half of the pages open at the size of a phone and are then widened, the other half in the reverse order."""
     path = written(kind, tmp_path)
     assert path.stat().st_size < 4.5e6
     first, second = sorted(SIZES, reverse=bool(list(SHOWN).index(kind) % 2))
@@ -150,7 +149,7 @@ def _click_a_bond(result: Result, window: Browser) -> None:
 
 @needs_chromium
 def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
-    """Space plays and pauses, or selects the focused bond; arrow keys step; Home and End work, also on a wide graph."""
+    """Space plays and pauses or selects the focused bond, arrows step, Home and End work, also with a wide graph."""
     path = written("arm on a table", tmp_path)
     window.open(path)
     end = window.run("END")
@@ -293,8 +292,7 @@ def test_fast_switching_keeps_its_band() -> None:
 
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
-    """In models that start at rest, a value of 0 appears as 0, whatever the steps of the curves; rounding errors beside a value
-    appear as 0 too."""
+    """At rest, a value of 0 appears as 0, whatever the steps of the curves; rounding errors beside a value are 0 too."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
         result = result_of(made(kind))
@@ -386,14 +384,12 @@ def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
 
 
 def _brightness(window: Browser) -> float:
-    """Return the brightness of a page as displayed, 0 to 255."""
     return float(np.mean(np.asarray(Image.open(io.BytesIO(window.picture())).convert("L"))))
 
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """Runs of a nanosecond, of a month, of a second after eleven days, and of two samples all show the power and energy of a
-    charge."""
+    """Runs of a nanosecond, of a month, of a second after eleven days and of two samples show power and energy of a charge."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

@@ -45,7 +45,6 @@ from tests.inner.run import Result
 
 
 def motor() -> Graph:
-    """Return a DC motor with a bearing."""
     graph, armature, shaft = Graph("DC motor"), J1("armature", domain="electrical"), J1("shaft", domain="rotation")
     machine = GY("motor", ratio=0.3)
     graph.connect(Se("battery", 12.0), armature).connect(armature, I("coil", inertia=0.02))

@@ -61,7 +61,7 @@ PACKED = (
     ("forces", "at", ("",)),
     ("forces", "newtons", ("",)),
 )
-"""For each kind of object on a page: the key that names its arrays, and the suffixes of the array names."""
+"""For each kind of object on a page, the key that names arrays, and the arrays' suffixes."""
 
 
 def rolling_ball(samples=41, hop=False, surface=None, told=True):
@@ -104,7 +104,6 @@ def rolling_ball(samples=41, hop=False, surface=None, told=True):
 
 
 def touching_in(scene, *spans):
-    """Return the scene with other contact intervals."""
     return replace(scene, contacts=tuple(replace(touch, intervals=spans) for touch in scene.contacts))
 
 
@@ -144,8 +143,7 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
-    """Two turns of a circle of radius 1 m, with ghosts a tenth of the circumference apart, give ten positions, although 18 are
-    allowed."""
+    """On two turns of a circle, ghosts a tenth of the circumference apart have ten positions, although 18 are allowed."""
     angle = np.linspace(0.0, 4.0 * np.pi, 4001)
     poses = np.tile(np.eye(4), (len(angle), 1, 1))
     poses[:, 0, 3], poses[:, 1, 3] = np.cos(angle), np.sin(angle)

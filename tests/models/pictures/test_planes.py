@@ -28,8 +28,7 @@ def planar(place: np.ndarray) -> np.ndarray:
 
 
 def fits(scene: Scene, tolerance: float = 1e-9) -> None:
-    """Assert that the points of a contact are the gap apart and on their solids' faces, that normals oppose each other, and that
-    forces push along them."""
+    """Assert that contact points are the gap apart, on their solids' faces, with opposite normals along which forces push."""
     for touch in scene.contacts:
         c1, c2 = touch.frames
         for H in (c1, c2):
@@ -79,8 +78,7 @@ def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
 
 
 def test_a_box_that_is_pushed() -> None:
-    """In slow motion the contact forces on the box balance its weight, and the contact forces on the finger balance the servo's
-    force."""
+    """In slow motion, contact forces balance the weight of the box and the servo of the finger."""
     result = stepper(pushing.in_a_plane()).simulate(0.4, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -107,7 +105,7 @@ def test_a_mechanism_in_coordinates_of_its_own() -> None:
 
 
 def two_units(unit: float) -> Graph:
-    """Return a body without an outline and a body with an outline, in a nested graph, with 1 / `unit` m as the unit of length."""
+    """Return a body without an outline and a body with an outline, in a nested graph; `unit` is a metre."""
     graph, inner = Graph("plane"), Graph("cell")
     cart = planar_body("cart", mass=1.0, place=(0.0, 0.1 * unit), gravity=9.81 * unit)
     wheel = planar_body("wheel", mass=1.0, inertia=1.0, place=(unit, 0.3 * unit, 0.5), gravity=9.81 * unit, outline=0.3 * unit)

@@ -78,7 +78,7 @@ def test_where_there_is_no_screen_it_says_so(swinging: Result, monkeypatch: pyte
 
 @pytest.mark.parametrize("scale", [7e-3, 1.0, 42.0, 1e3, 3.3e4, 8e6, 5e8])
 def test_a_length_bar_is_as_long_as_it_says(scale: float) -> None:
-    """The length is a round number, and the bar is between a twentieth and an eighth of the width."""
+    """The bar has a round length, between a twentieth and an eighth of the width."""
     words, pixels = length_bar(scale, 1280)
     number, unit = words.split()
     metres = float(number) * {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6}[unit]

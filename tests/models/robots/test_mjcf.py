@@ -1,4 +1,4 @@
-"""Robots from MJCF, compared with stored results of MuJoCo 4.0 and with MuJoCo where installed, and refused files."""
+"""Robots from MJCF compared with stored results of MuJoCo 4.0, and with MuJoCo where installed; refusals."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ OF_A_MESH = (
 
 
 def test_volume_and_moments_of_a_closed_mesh() -> None:
-    """The corner of a cube with the edge a has the volume a^3 / 6, centre a / 4, moments 3 V a^2 / 40 and products V a^2 / 80."""
+    """A cube's corner with the edge a has volume a^3 / 6, centre a / 4, moments 3 V a^2 / 40, products V a^2 / 80."""
     corners = 0.3 * np.vstack([np.zeros(3), np.eye(3)]) + 1.0
     mesh = Mesh(corners, corners, np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]))
     expected = 0.0045 * 0.09 * (3.0 / 40.0 * np.eye(3) + (np.ones((3, 3)) - np.eye(3)) / 80.0)

@@ -48,8 +48,7 @@ def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.n
 
 
 def compare(robot: Robot, text: str, samples: int = 4) -> None:
-    """Compare all quantities at random states, relative to their largest entry; a mimic joint is counted with the joint that it
-    mimics."""
+    """Compare all quantities at random states, relative to their largest entry; mimic joints are counted with their leaders."""
     tree, rng = robot.tree, np.random.default_rng(5)
     names = [joint.name for joint in robot.joints]
     judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
@@ -83,8 +82,7 @@ def test_own_files_agree_with_pinocchio(name: str) -> None:
 
 
 def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
-    """The velocity of Pinocchio's free joint is the twist of the base, which is J q' here; so M = S^T M' S with the rows of J in
-    S."""
+    """Pinocchio's free joint moves with the base's twist, here J q'; so M = S^T M' S with the rows of J in S."""
     path = public_urdf("a1.urdf")
     robot, pin = read_urdf(path, floating=True, meshes=False), pinocchio()
     tree, rng = robot.tree, np.random.default_rng(7)
@@ -124,7 +122,7 @@ def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
-    """The masses of Wang 2022 at one pose, without the hand, are those by projection, composite body and generalised momentum."""
+    """The masses are those of Wang 2022 at one pose, without the hand."""
     robot = read_urdf(public_urdf("panda_description/urdf/panda.urdf"), tip="panda_link8", meshes=False)
     q = robot.position({f"panda_joint{k}": angle for k, angle in enumerate((0, -1, 0, -3, 0, 2, 1), start=1)}) * np.pi / 4
     for kind, mass in (("projection", 4.316), ("composite", 8.696), ("momentum", 2.966)):

@@ -272,7 +272,6 @@ def test_a_floating_joint_has_six_coordinates(tmp_path: Path) -> None:
 
 
 def test_all_kinds_of_urdf_are_in_the_table() -> None:
-    """The table has the six joint types of the URDF specification."""
     assert set(JOINTS) == {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"}
 
 
@@ -300,7 +299,6 @@ def test_import_of_models_stays_light() -> None:
 
 
 def test_a_robot_has_the_limits_of_its_file() -> None:
-    """A robot has the limits of its coordinates; a mimic joint has none."""
     robot = read_urdf(DATA / "gripper.urdf", meshes=False)
     given = {joint.name: joint for joint in robot.joints}
     for name, indices in robot.coordinates.items():

@@ -210,7 +210,6 @@ def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_long_chain_of_fixed_links_is_no_trouble(tmp_path: Path) -> None:
-    """Without recursion, 2000 links end to end are read."""
     more = "".join(
         f'<link name="x{k}"/><joint name="j{k}" type="fixed"><parent link="{f"x{k - 1}" if k else "tool"}"/>'
         f'<child link="x{k}"/></joint>'

@@ -129,8 +129,8 @@ def ran(name: str) -> tuple[Task, Outcome]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_each_artefact_is_written_alone(name: str, tmp_path: Path) -> None:
-    """Each file, and each picture as a placeholder, of one outcome is written alone; together they are the artefacts that the
-    help names."""
+    """Each file and each picture, as a placeholder, of one outcome is written alone; together these are all that the help
+    names."""
     own, outcome = ran(name)
     may_miss = {"lost.png", "movie.gif"}
     made = {*outcome.files, *outcome.pictures, SUMMARY}

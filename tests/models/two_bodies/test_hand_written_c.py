@@ -17,13 +17,12 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc
 
 
 def exact_hand() -> Hand:
-    """Return the independent hand with all digits of the home joints; at a stiffness of 2e4 N/m the tenth digit affects the
-    forces."""
+    """Return the independent hand with all digits of the home joints: 2e4 N/m make the tenth digit visible in the forces."""
     return Hand(Numbers(home=tuple(initial_posture(HandParameters()).joints[0])))
 
 
 def polar(n: np.ndarray, chart: int) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Return (u, v) of a unit vector and the tangents e_u, e_v; the polar axis is z (chart 0) or x (chart 1)."""
+    """Return (u, v) of a unit vector and the tangents e_u, e_v, with the polar axis z (chart 0) or x (chart 1)."""
     a = n if chart == 0 else np.roll(n, -1)
     u, v = np.arctan2(np.hypot(a[0], a[1]), a[2]), np.arctan2(a[1], a[0])
     e = np.array([np.cos(u) * np.cos(v), np.cos(u) * np.sin(v), -np.sin(u)])

@@ -48,7 +48,6 @@ class Glb:
         return [node["name"] for node in self.document["nodes"]]
 
     def node(self, name: str) -> dict[str, Any]:
-        """Return the first node with a name."""
         return dict(self.document["nodes"][self.names.index(name)])
 
     def times(self) -> np.ndarray:
@@ -74,7 +73,6 @@ class Glb:
         return np.einsum("kij,kmj->kmi", turn, np.asarray(points) * s[:, None]) + p[:, None]
 
     def primitives(self, name: str) -> list[dict[str, Any]]:
-        """Return the primitives of the mesh of a node."""
         return list(self.document["meshes"][self.node(name)["mesh"]]["primitives"])
 
     def check(self) -> None:
