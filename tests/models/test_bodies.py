@@ -136,8 +136,7 @@ def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
 
 
 def test_momentum_stays_whatever_the_inertia():
-    """In an ideal fluid a body has different masses along its axes (Kirchhoff), and its momentum in the world is still
-    constant."""
+    """In an ideal fluid a body has different masses along its axes (Kirchhoff); its momentum in the world is still constant."""
     random = np.random.default_rng(5)
     root = random.normal(size=(6, 6))
     graph = Graph("swimmer")

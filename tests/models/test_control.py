@@ -37,7 +37,7 @@ def mass_on_a_line(name: str, mass: float, force: str, index: int | None = None,
 
 
 def two_masses(goal, kp, kd, y0, dy0) -> Graph:
-    """Return two masses joined by a spring; the task is the first mass's position and its distance from the second mass."""
+    """Return two masses joined by a spring; the task is the position of the first mass and the second mass's distance from it."""
     x0, v0 = np.linalg.solve(J, y0), np.linalg.solve(J, dy0)
     graph = Graph("masses")
     slides = [J1(f"slide{k}", domain="translation") for k in (1, 2)]

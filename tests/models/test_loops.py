@@ -21,8 +21,8 @@ G = 9.81
 
 
 def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph:
-    """Return parallel cranks hinged to one coupler, in the cranks' angles and the coupler's position and angle; lengths are in
-    units of `unit` m."""
+    """Return parallel cranks hinged to one coupler; the coordinates are the cranks' angles and the coupler's position and angle,
+    and lengths are in units of `unit` m."""
     lengths, n = np.array(lengths) * unit, len(lengths)
     base = unit * np.arange(n)
 

@@ -135,7 +135,7 @@ def test_wrenches_of_a_joint_are_columns(kind: str) -> None:
 
 
 def test_uniqueness_is_of_the_relative_curvature() -> None:
-    """The condition is min(det S, tr S |tr S|) - 1e-8 (|K1|^2 + |K2|^2), S = K2 B + A."""
+    """The printed value is min(det S, tr S |tr S|) - 1e-8 (|K1|^2 + |K2|^2), S = K2 B + A."""
     K1, K2 = np.array([[40.0, 3.0], [3.0, 25.0]]), np.array([[10.0, -4.0], [-4.0, 30.0]])
     turn = contact_pose(0.7, 0.0).astype(float)[:2, :2]
     A = turn @ K1 @ turn

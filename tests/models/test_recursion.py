@@ -133,7 +133,7 @@ def test_operations_grow_with_the_number_of_joints():
 )
 def test_estimated_operations(tree):
     """Estimates are upper bounds, and close for long mechanisms: joints through one point and ends of branches cost less. Where
-    methods differ clearly, they select the same method as the trace."""
+    the methods differ clearly, the estimates and the traces select the same method."""
     traced, estimated = counted(tree), operations(tree)
     for count, estimate in zip(traced, estimated, strict=True):
         assert 0.98 * count <= estimate <= 1.1 * count + 1500

@@ -47,7 +47,7 @@ STIFFNESSES = {
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("which", STIFFNESSES)
 def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
-    """Central differences along the six twists of B are taken on SE(3) [1e-9 of the wrench]."""
+    """The gradient is found by central differences along the six twists of B on SE(3) [1e-9 of the wrench]."""
     K = STIFFNESSES[which]
     H, h = random_pose(angle), 1e-5
     found = np.asarray(spring_wrench(state(H, -1.0), *K, form=form), dtype=float)
@@ -72,7 +72,7 @@ def test_rotation_vector_form(angle):
 
 
 def test_trace_form_of_an_isotropic_spring():
-    """The energy is k (1 - cos angle), the moment k sin(angle) along the axis; with co-stiffness it is tr(G (I - R))."""
+    """The energy is k (1 - cos angle), the moment k sin(angle) along the axis; with co-stiffness the energy is tr(G (I - R))."""
     H, k = random_pose(2.2), 1.7
     assert float(spring_energy(state(H), k, 0.0)) == pytest.approx(k * (1.0 - np.cos(2.2)), rel=1e-14)
     torque = np.asarray(spring_wrench(state(H), k, 0.0), dtype=float)[:3]
@@ -109,7 +109,7 @@ def test_exchanging_the_bodies_changes_nothing():
 
 
 def test_centre_of_stiffness():
-    """The centre of stiffness is found again after a shift; its coupling is symmetric."""
+    """The centre of stiffness is found again after a shift; the coupling about it is symmetric."""
     K = np.block([[symmetric(), np.zeros((3, 3))], [np.zeros((3, 3)), symmetric()]])
     coupling = 0.1 * symmetric()
     K[:3, 3:], K[3:, :3] = coupling, coupling
@@ -246,7 +246,7 @@ def test_a_damper_to_ground_damps_absolute_motion():
 
 
 def test_a_moving_reference_gives_its_work():
-    """A prescribed body drags a free body by a spring: the energy that it supplies is stored or dissipated."""
+    """A prescribed body drags a free body by a spring; the energy that the prescribed body supplies is stored or dissipated."""
     graph = Graph("dragged")
     hand = prescribed_body("hand", twist=[0.0, 0.0, 0.4, 0.0, 0.2, 0.0])
     body = block("body")
@@ -260,7 +260,7 @@ def test_a_moving_reference_gives_its_work():
 
 
 def test_point_spring():
-    """|force| = k (|r| - L) along the line, on which a mass oscillates at sqrt(k / m) about L."""
+    """|force| = k (|r| - L) along the line; a mass on the line oscillates at sqrt(k / m) about L."""
     graph = Graph("line")
     wall, body = ground("wall"), block("body", position=(0.5, 0.0, 0.0))
     attach_between(graph, point_spring("spring", 40.0, rest_length=0.3), wall, body)
@@ -273,7 +273,7 @@ def test_point_spring():
 
 
 def test_point_spring_with_damping_along_its_line():
-    """A mass oscillates as m x'' + c x' + k x = 0 along the line, and circles forever across it."""
+    """A mass oscillates as m x'' + c x' + k x = 0 along the line; its motion across the line is undamped."""
     c, k, mass = 2.0, 40.0, 0.4
     decay, omega = c / (2 * mass), np.sqrt(k / mass - (c / (2 * mass)) ** 2)
     for across in (0.0, 1.0):
@@ -347,7 +347,6 @@ def test_springs_add_no_degrees_of_freedom():
 
 
 def test_loops_of_a_large_model_hold_springs_too(monkeypatch):
-    """The code for large models, from the same graph, gives the same motion."""
     small = compile_model(two_on_a_spring()).simulate(0.5, rtol=1e-10, progress=False)
     monkeypatch.setattr("bondgraph.compile.pipeline.is_large", lambda system: True)
     large = compile_model(two_on_a_spring()).simulate(0.5, rtol=1e-10, progress=False)

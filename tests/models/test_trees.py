@@ -176,7 +176,7 @@ def test_a_serial_tree_is_the_chain():
 
 
 def pinocchio_model(tree: Tree):
-    """Build the mechanism with Pinocchio's functions: one joint for each freedom, each body on its joint."""
+    """Return the mechanism built with Pinocchio's functions: one joint for each freedom, each body on its joint."""
     pin = pytest.importorskip("pinocchio", reason="NOT COMPARED WITH PINOCCHIO: it is not installed (pip install pin)")
     model, ends = pin.Model(), {}
     model.gravity.linear = G

@@ -76,7 +76,8 @@ def _pose(random: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gap", [-0.002, 0.01])
 def test_drift_is_what_newton_takes_away(seed, gap):
-    """The drift is zero at closest points; elsewhere its contact rates, as a twist, lead back to them, to second order."""
+    """The drift is zero at closest points; elsewhere its contact rates, as a twist, lead back to these points, to second
+    order."""
     random = np.random.default_rng(seed)
     other = ellipsoid((0.02, 0.035, 0.022))
     H_0_1, turn = _pose(random), _pose(random)
@@ -110,8 +111,8 @@ def test_the_rate_of_motion_knows_no_length():
 
 
 def test_the_rate_of_motion_is_that_of_the_gap_far_away():
-    """Beyond a few radii the rate is at most eight times that of the gap, and very far away only the rate of sliding; it is
-    continuous between the two ranges."""
+    """Beyond a few radii the rate of motion is at most eight times the rate of the gap, and very far away only the rate of
+    sliding; it is continuous between the ranges."""
     a, b = SKIN.geometry((1.0, 0.2)), sphere(0.02).geometry((1.0, 0.2))
     T = np.array([0.0, 0.0, 0.0, 3.0, -4.0, 5.0])
     rates = [float(motion_rate(a, b, 0.3, d, T)) for d in np.geomspace(1e-3, 1e6, 4000)]

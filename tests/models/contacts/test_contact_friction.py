@@ -181,7 +181,8 @@ def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
 
 
 def test_the_cone_holds_at_every_sample():
-    """Stick has |f| <= mu N and no slip velocity; slip has |f| = mu N along the slip; off has no force [1e-13 of the largest]."""
+    """In stick, |f| <= mu N without slip velocity; in slip, |f| = mu N along the slip; off, there is no force [1e-13 of the
+    largest]."""
     result = bounce(samples=2e-5)
     mode, f, N = result["contact.friction.mode"], tangential(result), result["contact.normal force"]
     u, wrench = result["contact.friction slip"], result["contact.wrench"]
@@ -204,8 +205,6 @@ def test_the_cone_holds_at_every_sample():
 
 
 def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
-    """Except for rounding, the motion is the same: no slip velocity at any sample, no friction event and no loss in the
-    slider."""
     runs = [
         ball_on_a_plane(v0=0.1, spin=(0, 5.0, 2.0), tilt=0.1, friction=mu).simulate(
             0.3, samples=0.005, rtol=1e-11, progress=False

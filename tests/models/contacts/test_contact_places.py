@@ -222,7 +222,7 @@ def test_convex_bodies_cost_no_check():
 
 
 def test_a_start_in_several_places_is_refused():
-    """E428 lists both places; a place becomes a contact once it is named."""
+    """E428 lists both places; each place becomes a contact once it is named."""
     with pytest.raises(ModelError) as caught:
         dropped(None, height=0.036)
     (problem,) = caught.value.problems

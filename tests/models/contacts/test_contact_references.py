@@ -16,7 +16,7 @@ SIZE = {"w1_body": 10.0, "w2_body": 10.0, "fn": 10.0, "force_on_2_world": 10.0, 
 
 @cache
 def pair(name: str) -> tuple[ContactRun, dict[str, np.ndarray]]:
-    """Return our run at default settings, and the reference."""
+    """Return the run of the project at default settings, and the reference."""
     run = run_scenario(read_scenario(DATA / f"{name}.json"), progress=False)
     with np.load(DATA / f"{name}.npz") as stored:
         return run, dict(stored)

@@ -1,4 +1,4 @@
-"""Reference values for models of the delta robot, computed by independent code; and the hand-written C against that code.
+"""Reference values for models of the delta robot, computed by independent code, and the hand-written C code compared with them.
 
 `delta_reference.json` beside this file holds the numbers (`python -m tests.models.delta.delta_independent` writes them).
 """
@@ -38,7 +38,8 @@ def test_recorded_poles(name):
 
 
 def test_poles_of_the_paper():
-    """`fit` has the poles and zero crossing of Bortoff (2018, fig. 5) as closely as a real robot's parameters allow."""
+    """`fit` reproduces Bortoff's poles (2018, fig. 5), and the angle at which the unstable root is zero, as closely as a real
+    robot's parameters allow."""
     p = independent.SETS["fit"]
     upper = independent.poles(p, [np.pi / 4.0] * 3)
     assert np.all(np.abs(upper.real + 0.5) < 0.35) and np.all(np.abs(np.abs(upper.imag) - 5.5) < 0.6)

@@ -45,7 +45,6 @@ def test_kinematics_there_and_back(name):
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_torques(form):
-    """Holding torques keep the robot at rest; constant torques, and torques that become constant, have the stated values."""
     robot = DeltaRobot(SETS["lab"], form=form)
     held = robot.simulate(1.0, w=(0.05, -0.1, 0.8), torque="hold", rtol=1e-10)
     assert np.abs(held.w - [0.05, -0.1, 0.8]).max() < 1e-10

@@ -5,28 +5,28 @@ The formulas run on NumPy floats, and for speed on the tape: a run integrates th
 Conventions that the description leaves open and that affect the last digits:
 
 Fingers
-    Each moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical position of a point in this
-    plane (from joint 1) the kinetic energy is that of Lagrange, sum m (rho'^2 + h'^2 + rho^2 q1'^2) / 2
-    + It (s'^2 + q1'^2 sin^2 s) / 2 + Ia q1'^2 cos^2 s / 2, s the pitch of a link: joint 1 is not coupled to the others.
+    Each finger moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical position of a point in
+    this plane (from joint 1) the kinetic energy is that of Lagrange, sum m (rho'^2 + h'^2 + rho^2 q1'^2) / 2
+    + It (s'^2 + q1'^2 sin^2 s) / 2 + Ia q1'^2 cos^2 s / 2, s the pitch of a link: joint 1 is not coupled to joints 2 to 4.
     Links are solid cylinders: Ia = m r^2 / 2, It = m (3 r^2 + L^2) / 12. The tip ball turns with the last link.
 Contact
     Tip = body 1, object = body 2. n from the tip's centre to the ball's, gap d = |b - c| - r1 - r2, p2 = b - r2 n.
     The relative twist of the ball is taken at p2 for both bodies; equal and opposite wrenches act at p2.
     Axes of C2: x = e_u, y = e_v of polar coordinates about the ball's own z axis, z = -n (outward from the ball).
-    Spring states are integrals of the components omega_z, v_x, v_y along these axes ("polar" below); the normal one is -d.
+    Spring states are integrals of the components omega_z, v_x, v_y along these axes ("polar" below); the normal state is -d.
     "parallel": the tangential spring is a vector that does not turn about n as n moves (no coordinates at all).
 Controller
-    The pole is c - r1 e_r at the home posture, fixed to the last link. Springs of rest length zero from it to the point
-    (object radius - grip) e_r of the virtual object. Moment of the reference spring: kappa times the rotation vector of
+    The pole is c - r1 e_r at the home posture, fixed to the last link. Springs of rest length zero reach from the pole to the
+    point (object radius - grip) e_r of the virtual object. Moment of the reference spring: kappa times the rotation vector of
     R_ref R_virtual^T, in world axes, which is the gradient of kappa angle^2 / 2.
 Reference
     Quintic smooth steps 10 x^3 - 15 x^4 + 6 x^5. `rotate`: R_ref = R_x(b) R_z(a), the second turn about the world's x axis.
 
 Digits reached (equal to 1e-14 m from rtol 1e-7): `main` ends with the ball at (.009487665, 0, .135843805) and the virtual
 object at (.010431877, 0, .139803823) m, normal forces 2.9190 to 3.1529 N, tangential/normal at most .27501 (finger 0,
-8.34 s; it passes .2 at 5.454 s). "parallel" moves the ball by 6e-7 m, contact stiffness x 1/2 and x 2 by 1.05e-4 and 5.4e-5 m.
-`far`: ball (.007128846, 0, .138373145). `rotate`: ball turned by (.09571, -.03091, .25575), and by .2538 about z at 2.5 s;
-with R_z(a) R_x(b) it would be (.10108, .00868, .25573).
+8.34 s; the ratio passes .2 at 5.454 s). "parallel" moves the ball by 6e-7 m, contact stiffness x 1/2 and x 2 by 1.05e-4 and
+5.4e-5 m. `far`: ball (.007128846, 0, .138373145). `rotate`: ball turned by (.09571, -.03091, .25575), and by .2538 about z at
+2.5 s; with R_z(a) R_x(b) it would be (.10108, .00868, .25573).
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ class FingerState:
 
 
 class Hand:
-    """Right-hand side of the hand. State: q, q' (fingers, 4), springs (fingers, 3), ball 13, virtual object 13.
+    """Right-hand side of the hand, with the states q, q' (fingers, 4), springs (fingers, 3), ball (13,), virtual object (13,).
 
-    A body's 13: quaternion (w, x, y, z), position, angular velocity, velocity of the centre, world axes.
+    The 13 states of a body are quaternion (w, x, y, z), position, angular velocity, velocity of the centre, world axes.
     """
 
     def __init__(self, numbers: Numbers | None = None):

@@ -78,7 +78,7 @@ def behind(made: Element | Graph, port: str) -> PortRef:
 
 
 def bench(part: Part, name: str = "part", turned: bool = False, **given: object) -> Graph:
-    """Return a graph in which a source with a resistance drives every port of a part, each at its own phase.
+    """Return a graph in which a source with a resistance drives every port of a part, each port at its own phase.
 
     If `turned`, half arrows point out of the part, except at 1-junctions, where they give the positive direction.
     """
@@ -102,7 +102,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
 
 
 def gives_work_alone(part: Part) -> bool:
-    """Return True if no port of a part is thermal: heat may become work."""
+    """Return True if no port of a part is thermal, since a thermal port may turn heat into work."""
     made = part.make("p")
     return not {domain_at(made, port, _usual_domain(part)) for port, _ in ports_of(made)} & {"thermal", "heat"}
 

@@ -78,7 +78,7 @@ def test_op_amps_amplify(voltage) -> None:
 @checks("electronics.nullor")
 @pytest.mark.parametrize(("error", "expected"), [(0.0, -40.0), (-1e-5, -40.0 / (1 + 21e-5))])
 def test_a_nullor_is_an_amplifier_without_limit_of_its_gain(error, expected) -> None:
-    """With an `error` the gain is finite. The input draws no current."""
+    """With an `error` the gain is finite; the input draws no current."""
     graph, n, out, nullor = Graph("g"), J0("n"), J0("out"), t.nullor("N", error)
     graph.between(None, n, Se("u", 2.0), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, nullor.port("in"))
     assert final(graph.connect(nullor.port("out"), out), "out.effort", "N.input.flow") == pytest.approx(

@@ -26,7 +26,7 @@ def pressure(part, volume_flow: float) -> float:
 @checks("hydraulic.orifice")
 @pytest.mark.parametrize("p", [-5e6, 2e6])
 def test_orifice(p) -> None:
-    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4; a shut orifice has none."""
+    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4, and zero through a shut orifice."""
     assert flow(h.orifice("o", K=2e-7, opening=0.5), p) == pytest.approx(1e-7 * np.sign(p) * np.sqrt(abs(p)), rel=1e-6)
     assert flow(h.orifice("o", opening=0.0), p) == 0.0
 

@@ -75,7 +75,7 @@ def test_lossy_gear(torque, load, factor) -> None:
     ],
 )
 def test_worm_gear(torque, load, mu, share) -> None:
-    """With 0.1 and 20 kg m^2, n = 30 and tan(lead) = 0.1, the worm drives, the wheel drives or locks, or nothing is lost."""
+    """With 0.1 and 20 kg m^2, n = 30 and tan(lead) = 0.1, the worm drives, the wheel drives or locks, or no power is lost."""
     graph, worm = Graph("g"), m.worm_gear("worm", 30.0, np.arctan(0.1), mu)
     graph.connect(graph.series(Se("drive", torque), I("first", 0.1)), worm.port("1"))
     graph.connect(worm.port("2"), graph.series(Se("load", load), I("second", 20.0)))

@@ -82,7 +82,7 @@ def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
 
 
 def test_a_resistor_warms_a_body() -> None:
-    """At 20 J/s, 100 J/K warm by a fifth of a kelvin per second; no heat is counted twice."""
+    """At 20 J/s a body of 100 J/K warms by a fifth of a kelvin per second; no heat is counted twice."""
     graph, heater = Graph("kettle"), R("heater", 5.0, heat=True)
     graph.series(Se("u", 10.0), heater)
     graph.connect(heater.port("heat"), t.heat_capacity("water", T0=300.0))

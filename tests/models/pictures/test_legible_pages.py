@@ -167,7 +167,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
 
 
 def told_where_the_pointer_is(window: Browser, few: bool) -> None:
-    """Check that labels that find no free space appear beside the pointer; among forty on a phone, there are some."""
+    """Check that labels without free space appear beside the pointer; unless `few`, there must be such labels."""
     left = window.run("pointed.left.map(label => [label.text, ...label.at])")
     assert left or few
     for name, x, y in left[:6]:
@@ -267,7 +267,7 @@ def crossing(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def test_sections_of_a_ladder_are_drawn_alike() -> None:
-    """The sections are drawn in rows, all with the same size; the drawing is wider than high."""
+    """The sections are drawn in rows and look alike; the drawing is wider than high."""
     drawn = diagram(ladder(15))
     at = {name: np.array(place) for name, place in drawn.positions.items()}
     assert 1.0 < drawn.width / drawn.height < 3.0
@@ -298,7 +298,7 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
-    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, in m, but a gap of 1 nm is not."""
+    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, a gap of 1 nm is not; the axis of a zero curve is in m."""
     t = np.linspace(0.0, 1.0, 3)
     still = unrotated_poses(np.zeros((3, 3)))
     ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())

@@ -372,7 +372,6 @@ def test_numbers_keep_their_powers_of_ten(window: Browser, tmp_path: Path) -> No
 
 @needs_chromium
 def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
-    """A preference for dark mode gives a dark page, with the bodies in their colours."""
     path = written("eggs", tmp_path)
     window.prefer(dark=True)
     window.open(path)

@@ -110,7 +110,7 @@ def test_a_page_of_a_model_without_poses_has_no_scene(driven: Result) -> None:
 
 
 def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
-    """A pickled result leaves its model behind: it has no bond graph, but every curve."""
+    """A pickled result leaves its model behind: its page has no bond graph, but every curve."""
     made = page(pickle.loads(pickle.dumps(driven)))  # noqa: S301 its own
     data = data_of(made)
     assert '<body class="">' in made.text and not data["bonds"] and data["quantities"]

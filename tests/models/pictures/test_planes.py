@@ -22,7 +22,7 @@ def tipped():
 
 
 def planar(place: np.ndarray) -> np.ndarray:
-    """Return the pose (4, 4) of x, y and an angle."""
+    """Return the pose (4, 4) for x, y and an angle."""
     (x, y), a = place[:2], (place[2] if len(place) > 2 else 0.0)
     return np.array([[np.cos(a), -np.sin(a), 0, x], [np.sin(a), np.cos(a), 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
 
@@ -105,7 +105,7 @@ def test_a_mechanism_in_coordinates_of_its_own() -> None:
 
 
 def two_units(unit: float) -> Graph:
-    """Return a body without an outline and a body with an outline, in a nested graph; `unit` is a metre."""
+    """Return two bodies, without and with an outline, in a nested graph; `unit` is the number of units of length in a metre."""
     graph, inner = Graph("plane"), Graph("cell")
     cart = planar_body("cart", mass=1.0, place=(0.0, 0.1 * unit), gravity=9.81 * unit)
     wheel = planar_body("wheel", mass=1.0, inertia=1.0, place=(unit, 0.3 * unit, 0.5), gravity=9.81 * unit, outline=0.3 * unit)

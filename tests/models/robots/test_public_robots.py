@@ -27,10 +27,11 @@ from tests.models.robots.public_robots import Judge, pinocchio, public_urdf
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")
-"""Seven joints; frames turned by pi to nine decimals; a gripper; oblique axes; continuous joints."""
+"""Chains: seven joints, frames turned by pi to nine decimals, a gripper, oblique axes, continuous joints."""
 
 BRANCHED = ("panda_description/urdf/panda.urdf", "allegro_left_hand.urdf", "solo12.urdf", "baxter.urdf", "/talos_full_v2.urdf")
-"""A hand with two fingers, one of which mimics the other; four fingers; four legs; two arms with mimic grippers; 44 joints."""
+"""Trees: a hand with two fingers, one of which mimics the other, four fingers, four legs, two arms with mimic grippers, 44
+joints."""
 
 
 def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +131,8 @@ def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
 
 
 def test_a_graph_accelerates_as_pinocchio_says() -> None:
-    """The graph's equations agree with forward dynamics: gravity, Coriolis forces and damping of a hand with sixteen joints."""
+    """The graph's equations agree with Pinocchio's forward dynamics: gravity, Coriolis forces and damping of a hand with sixteen
+    joints."""
     path = public_urdf("allegro_left_hand.urdf")
     robot, rng = read_urdf(path, meshes=False), np.random.default_rng(11)
     n = robot.tree.freedoms
@@ -146,7 +148,7 @@ def test_a_graph_accelerates_as_pinocchio_says() -> None:
 
 
 def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:
-    """About seventy files are read or refused without another error; each refusal has lines and advice."""
+    """About seventy files are read or refused without an unexpected error; each refusal has lines and advice."""
     folder = public_urdf("xarm7.urdf").parents[2]
     files = sorted(folder.rglob("*.urdf"))
     assert len(files) > 50

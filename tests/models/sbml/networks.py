@@ -52,7 +52,7 @@ class Network:
         return libsbml.writeSBMLToString(document)
 
     def concentrations(self, end: float) -> dict[str, float]:
-        """Return the concentrations that SciPy computes for a time."""
+        """Return the concentrations that SciPy computes at a time."""
         names = list(self.species)
 
         def rates(_: float, y: np.ndarray) -> np.ndarray:

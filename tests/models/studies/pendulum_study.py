@@ -82,7 +82,7 @@ def run(given: Pendulum, options: Namespace) -> tasks.Outcome:
 
 
 def arguments(parser: Any) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("file", type=Path, metavar="FILE.json")
     tasks.add_solver(parser, 1e-9)
 

@@ -65,7 +65,7 @@ def test_it_has_a_picture(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ends_early_is_written_and_says_so(tmp_path: Path, capsys) -> None:
-    """x'' = 4 x^3 from x = 1 is infinite at 0.93 s."""
+    """The solution of x'' = 4 x^3 from x = 1 is infinite at 0.93 s."""
     runaway, velocity = Graph("runaway"), J1("velocity", domain="translation")
     runaway.connect(velocity, I("mass", 1.0)).connect(velocity, C("hill", energy=lambda x: -x * x * x * x, initial=1.0))
     result = simulate(runaway, 2.0)

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc
 
 
 def exact_hand() -> Hand:
-    """Return the independent hand with all digits of the home joints: 2e4 N/m make the tenth digit visible in the forces."""
+    """Return the independent hand with all digits of the home joints: a stiffness of 2e4 N/m shows the tenth digit in the
+    forces."""
     return Hand(Numbers(home=tuple(initial_posture(HandParameters()).joints[0])))
 
 
@@ -31,7 +32,8 @@ def polar(n: np.ndarray, chart: int) -> tuple[float, float, np.ndarray, np.ndarr
 
 
 def in_states_of_c(hand: Hand, x: np.ndarray, charts: tuple[int, int]) -> np.ndarray:
-    """Return the 80 states of the C function from the 59 of the independent hand; springs are along the axes of chart 0."""
+    """Return the 80 states of the C function from the 59 states of the independent hand; springs are along the axes of chart
+    0."""
     q, w, springs, ball, virtual = hand.unpack(x)
     f, R = hand.tips(q, w), turned(ball[:4])
     touch = hand.contacts(f, springs, ball)
