@@ -41,7 +41,7 @@ def test_elastic_impact_of_spheres():
 def test_restitution_of_a_damped_spring(share):
     """The force is clipped where spring and damper together would pull; the bodies then separate.
 
-    With delta = c / 2 m_r, w0^2 = k / m_r and the force zero at t*, restitution is the speed at t* over that at impact.
+    With delta = c / 2 m_r, w0^2 = k / m_r and the force zero at t*, restitution is the speed at t* over the speed at impact.
     """
     k, mass = 5e4, 0.12
     c = 2.0 * share * np.sqrt(k * mass)

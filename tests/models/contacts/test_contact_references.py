@@ -41,7 +41,7 @@ def test_every_quantity(name):
 
 @pytest.mark.parametrize("name", ["S1a", "S2a"])
 def test_alpha_is_montanas(name):
-    """The reference measures alpha about z1; Montana's is about z2 = -z1."""
+    """The reference measures alpha about z1; Montana's alpha is about z2 = -z1."""
     run, reference = pair(name)
     rows = np.searchsorted(run.trajectory["t"], reference["t"] - 1e-9)
     ours = run.trajectory["alpha"][rows]

@@ -29,7 +29,7 @@ def run(body1: Body, body2: Body, t_end: float = 0.1, **law) -> ContactRun:
 
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 BOWL = parametric(lambda u, v: (u, v, 50.0 * (u * u + v * v)), (-0.03, 0.03), (-0.03, 0.03))
-"""Bowl whose radius of curvature at the bottom is half that of the ball."""
+"""Bowl whose radius of curvature at the bottom is half the radius of the ball."""
 
 
 @pytest.mark.parametrize("skin", [ellipsoid((0.02, 0.02, 0.06)), sphere(0.005)])

@@ -75,7 +75,7 @@ def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
 
 
 def test_laws_with_friction_stand_for_each_other() -> None:
-    """A ball lies on a slope and sticks: under each law it has the same margin of mu N before it slips."""
+    """A ball lies on a slope and sticks: under each law the ball has the same margin of mu N before it slips."""
     stiff = {"normal_stiffness": 1e6, "normal_damping": 1e3, "tangential_stiffness": 1e6, "tangential_damping": 1e3}
     tilt, left = 0.3, []
     for law in (Compliant(**stiff, friction=0.3), Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3)):

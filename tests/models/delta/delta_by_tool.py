@@ -2,7 +2,7 @@
 
 The elbow of each arm follows from the tool by two circles; every mass point lies on a line from shaft to elbow or from elbow to
 tip. With all points x(w), the motion is sum of m J^T (x'' - g) = 0, J = dx/dw by complex steps and x'' - J w'' by a second
-difference of them. Nothing of `models` is used. The method fails where an arm is stretched.
+difference of the points. Nothing of `models` is used. The method fails where an arm is stretched.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def test_away_from_symmetry():
 
 @pytest.mark.parametrize("name", SETS)
 def test_crossing(name):
-    """The unstable root is zero at this angle, to 1e-9 degrees [2e-14]."""
+    """The unstable root is zero at the recorded angle, to 1e-9 degrees [2e-14]."""
     angle = instability_angle(ROBOTS[name])
     assert np.rad2deg(angle) == pytest.approx(REFERENCE[name]["crossing_deg"], abs=1e-9)
     around = sweep_poles(ROBOTS[name], [angle - 0.01, angle + 0.01])

@@ -19,8 +19,7 @@ OUT, IN_1 = (-1.0, -1.0, -1.0), (1.0, -1.0, -1.0)
 
 
 def on_axis(link: float, side: float, height: float = 0.0) -> np.ndarray:
-    """Return a tool (3,) with rod 1 level and in its arm's plane, inwards (side -1) or outwards (+1), or `height` above this
-    plane."""
+    """Return a tool (3,) with rod 1 level in its arm's plane, inwards (side -1) or outwards (+1), shifted along z by `height`."""
     return np.array([0.0, FIT.L0 - FIT.L3 + FIT.L1 * np.cos(link) + side * FIT.L2, FIT.L1 * np.sin(link) + height])
 
 

@@ -184,7 +184,7 @@ class Hand:
         self.pole = (-n.tip_radius * np.cos(pitch), n.tip_radius * np.sin(pitch))
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return q, q', springs, ball, virtual object."""
+        """Return q, q', springs, ball and virtual object."""
         k = self.n.fingers
         return (
             x[: 4 * k].reshape(k, 4),
@@ -221,7 +221,7 @@ class Hand:
         return FingerState(e_r, a, u, c, v, omega, J_v, J_w)
 
     def finger_terms(self, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the inertia of joint 1 (fingers,), mass matrices of joints 2..4 (fingers, 3, 3), bias forces (fingers, 4)."""
+        """Return inertias of joint 1 (fingers,), mass matrices of joints 2..4 (fingers, 3, 3), and bias forces (fingers, 4)."""
         s, rate = np.cumsum(q[:, 1:], axis=1), np.cumsum(w[:, 1:], axis=1)
         sn, cs = sin(s), cos(s)
         m, G = self.m[1:], self.G

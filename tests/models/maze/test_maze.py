@@ -273,7 +273,7 @@ def test_a_ball_that_rolls_off_ends_the_run_and_is_told():
 
 
 def test_without_a_motor_the_ball_leaves_where_energy_says():
-    """A ball that rolls on a fixed ring, from rest at the top, leaves it at cos(theta) = 2 / (3 + J / (m b^2))."""
+    """A ball that rolls on a fixed ring, from rest at the top, leaves the ring at cos(theta) = 2 / (3 + J / (m b^2))."""
     still = MazeParameters(maze_inertia=1e6, aside=1e-3, ball_inertia=0.4e-5, height=1e-9, k1=0.0, k2=0.0)
     lost = ended(still, t_end=30.0, rtol=1e-11)
     x, y = at_the_end(lost, "q.ball")

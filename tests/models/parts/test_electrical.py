@@ -57,7 +57,7 @@ def test_arc_burns_at_its_voltage() -> None:
 
 @checks("electrical.photovoltaic_cell")
 def test_photovoltaic_cell() -> None:
-    """Short-circuited, the cell gives the photocurrent; under load, the voltage at which the currents are equal."""
+    """Short-circuited, the cell gives the photocurrent; under load, it settles where the currents are equal."""
     shorted = Graph("g").between(n := J0("n"), None, e.photovoltaic_cell("pv", G=500.0)).connect(Se("u", 0.0), n)
     assert final(shorted, "pv.flow") == pytest.approx([-1.5])
     lit = fed(0.0, 1e3, e.photovoltaic_cell("pv", Rp=1e3))

@@ -28,7 +28,8 @@ def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
 @KINDS
 @pytest.mark.parametrize("T", [300.0, 350.0])
 def test_a_bjt_amplifies_and_saturates(sense, T) -> None:
-    """Active, i_c = B i_b and v_be = V_T ln(i_c / I_s(T)); saturated, v_ce is a function of i_c / i_b (Ebers and Moll, 1954)."""
+    """In the active region i_c = B i_b and v_be = V_T ln(i_c / I_s(T)); in saturation v_ce is a function of i_c / i_b (Ebers and
+    Moll, 1954)."""
     V_T, Is = KT * T, 1e-16 * (T / 300) ** 3 * np.exp((T / 300 - 1) * 1.11 / (KT * T))
     for load, saturated in ((100.0, False), (1e4, True)):
         transistor = t.bjt("q", polarity=sense, Bf=50.0, Br=2.0, T=T)

@@ -67,7 +67,7 @@ def robot():
 
 
 def nested_trough():
-    """Return a bar across a trough, in contact at two places, inside a part of a larger graph whose name has no meaning."""
+    """Return a bar across a trough, in contact at two places, inside a nested graph."""
     inner, floor = Graph("cell"), ground("floor", surface=TROUGH)
     bar = rigid_body(
         "bar",

@@ -261,7 +261,7 @@ def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
-    """1e5 samples of a bouncing ball keep both sides of each bounce that the eye can distinguish."""
+    """A page of 1e5 samples of a bouncing ball keeps both sides of each bounce that the eye can distinguish."""
     result = simulate(with_restitution(), 3.0, samples=3e-5, progress=False)
     assert len(result.t) > 100_000
     text = page(result)
