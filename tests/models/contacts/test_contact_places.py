@@ -88,7 +88,7 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_every_run_notices_a_second_place(name):
-    """A second place is reported with two samples, few names and in batches, but not before the bodies touch."""
+    """A second place is reported with two samples, with few names and in batches, but not before the bodies touch."""
     floor, skin, height, start = TWICE[name]
     compiled = resting(floor, skin, height, None, **start).compile()
     assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok

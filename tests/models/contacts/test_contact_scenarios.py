@@ -1,6 +1,6 @@
 """Runs of the contact graph compared with the independent simulator: combinations of surfaces, motions, gravities and laws.
 
-Both integrate to the tolerances below; figures in brackets were measured when the tests were written.
+Both programs integrate to the tolerances below; figures in brackets were measured when the tests were written.
 """
 
 from __future__ import annotations
