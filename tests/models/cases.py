@@ -38,12 +38,10 @@ def scenario(t_end: float, sample_dt: float, body1: Any, body2: Any, contact: An
 
 
 def ellipsoid(*semi_axes: float) -> dict[str, Any]:
-    """Return the surface of an ellipsoid."""
     return {"type": "ellipsoid", "semi_axes": list(semi_axes)}
 
 
 def sphere(radius: float) -> dict[str, Any]:
-    """Return the surface of a sphere."""
     return {"type": "sphere", "radius": radius}
 
 
@@ -60,7 +58,6 @@ def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
 
 
 def fixed(surface: dict[str, Any], p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
-    """Return a body that does not move."""
     return {"surface": surface, "motion": "fixed", "p0": list(p0), "quat0_wxyz": unit(quat)}
 
 
@@ -84,7 +81,6 @@ def free(
 
 
 def uniform(*vector: float) -> dict[str, Any]:
-    """Return uniform gravity."""
     return {"type": "uniform", "vector": list(vector)}
 
 
@@ -112,7 +108,8 @@ def unit(quaternion: Any) -> list[float]:
 
 
 def rolling_start(given: Scenario, load: float) -> Scenario:
-    """Return body 2 moved along the contact normal until the spring carries `load` (N), with a velocity that does not slip."""
+    """Return body 2 moved along the contact normal until the spring carries `load` (N), at a velocity for which the contact does
+    not slip."""
     simulator = Simulator(given)
     now = simulator.contact(simulator.start())
     normal, two = -now.frame[:, 2], given.body2

@@ -1,8 +1,9 @@
-"""Diagrams of models are drawn without a search for better cells, since tests of this folder check other properties."""
+"""Settings for tests of models: diagrams are drawn without the search for better cells."""
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
 def _rough_layout(rough_layout: None) -> None:
-    """`tests/render` and `tests/docs` check the cells; a file here that does so has its own fixture of this name."""
+    """Draw diagrams with a rough layout: `tests/render` and `tests/docs` test the search; a file that needs it overrides this
+    fixture."""

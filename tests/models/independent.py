@@ -1,11 +1,11 @@
 """An independent simulator of two bodies in contact, to test `models`: NumPy and SciPy, no charts, no graph.
 
 Only poses and velocities of the bodies are integrated, with the deformations of the tangential springs. Every evaluation finds
-the closest points again by Newton on the implicit equations of both surfaces; they give the gap, and the velocity at the contact
-point gives its rate. The Gauss frame of body 2, in which the contact law is written, is computed from the normal and the
-direction of its polar angle. Springs are stored as components in it (transport "gauss"), or as vectors of the world that turn
-with the normal, and about the normal not at all ("parallel") or with the mean spin of the bodies ("bodies"). Nothing of `screws`,
-`bondgraph` or `models` is used except the records of a scenario.
+the closest points again by Newton iteration on the implicit equations of both surfaces; the points give the gap, and the velocity
+at the contact point gives the gap's rate. The Gauss frame of body 2, in which the contact law is written, is computed from the
+normal and the direction of the polar angle. Springs are stored as components in this frame (transport "gauss"), or as vectors in
+world axes that turn with the normal, and about the normal not at all ("parallel") or with the mean spin of the bodies ("bodies").
+Nothing of `screws`, `bondgraph` or `models` is used except the records of a scenario.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Plane:
 
 
 def _meridian(m: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
-    """Return sin u of the unit vector m about an axis, and the unit tangent of growing u."""
+    """Return sin u of the unit vector m about an axis, and the unit tangent in the direction of increasing u."""
     cosine = m[axis]
     sine = np.sqrt(max(1.0 - cosine * cosine, 1e-300))
     return float(sine), (cosine * m - EYE[axis]) / sine
@@ -121,7 +121,7 @@ def _outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _directions(count: int) -> np.ndarray:
-    """Return nearly uniform directions: a Fibonacci spiral."""
+    """Return nearly uniform directions on a Fibonacci spiral."""
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
     r = np.sqrt(1.0 - z * z)
@@ -129,7 +129,7 @@ def _directions(count: int) -> np.ndarray:
 
 
 def surface_of(kind: str, parameters: Sequence[float]) -> Any:
-    """Return a surface from the kind and the numbers of a scenario."""
+    """Return a surface from the kind and the parameters of a scenario."""
     if kind == "egg":
         return Oval(*parameters)
     if kind == "plane":
@@ -139,7 +139,7 @@ def surface_of(kind: str, parameters: Sequence[float]) -> Any:
 
 @dataclass(frozen=True)
 class Closest:
-    """Points of body 1 and 2 (3,) with opposite normals on one line, the normal of body 1, all in O1; gap d."""
+    """Points of bodies 1 and 2 (3,) with opposite normals on one line, the normal of body 1, all in O1, and the gap d."""
 
     x1: np.ndarray
     normal: np.ndarray
@@ -148,7 +148,7 @@ class Closest:
 
 
 def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) -> Closest:
-    """Newton on F1(x1) = 0, F2(x2) = 0, grad F2 + mu n1 = 0 with x2 = x1 + d n1; R, r: pose of O2 in O1."""
+    """Solve F1(x1) = 0, F2(x2) = 0, grad F2 + mu n1 = 0 with x2 = x1 + d n1; R, r are the pose of O2 in O1."""
     x1, d, mu = start.x1, start.d, start.multiplier
     J, residual = np.zeros((5, 5)), np.empty(5)
     limit = 0.3 * min(one.size, two.size)
@@ -178,7 +178,7 @@ def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) ->
 
 
 def first_closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray) -> Closest:
-    """Find closest points without a guess: from the nearest of many pairs of points that face each other."""
+    """Find closest points without a guess, from the nearest of many pairs of points that face each other."""
     seen2 = two.points(600) @ R.T + r
     points1 = one.points(600)
     if not len(points1):
@@ -230,7 +230,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Course:
-    """A run: sample times, states (k, 32) of `Simulator`, gap (k,), deformation and wrench on body 2 in C2 (k, 6), C2 (k, 3, 3),
+    """Run: sample times, states (k, 32) of `Simulator`, gap (k,), deformation and wrench on body 2 in C2 (k, 6), C2 (k, 3, 3),
     events."""
 
     t: np.ndarray
@@ -248,8 +248,8 @@ class Course:
 
 
 class Simulator:
-    """Two bodies and a contact from a scenario; state: p, q, v (world), w (body) of both, then six deformations: components in
-    C2, or two vectors of the world."""
+    """Two bodies and a contact from a scenario; the state is p, q, v (world), w (body) of both, then six deformations: components
+    in C2, or two vectors in world axes."""
 
     def __init__(self, scenario: Any):
         self.scenario = scenario
@@ -286,7 +286,7 @@ class Simulator:
         return R1.T @ R2, R1.T @ (y[13:16] - y[:3]), R1, R2
 
     def _closest(self, R: np.ndarray, r: np.ndarray) -> Closest:
-        """Find closest points, from those of the last evaluation where these are near."""
+        """Find the closest points, starting from the previous closest points if they are near."""
         try:
             near = closest(self.one, self.two, R, r, self.near)
         except (RuntimeError, np.linalg.LinAlgError):
@@ -359,7 +359,7 @@ class Simulator:
 
     def _turn(self, y: np.ndarray, now: Contact) -> np.ndarray:
         """Return the angular velocity (3,) in the world of the frame that carries the springs: it follows the normal, whose rate
-        comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about it as the transport says."""
+        comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about it as the transport prescribes."""
         R, r, R1, R2 = self._relative(y)
         n, d = R1 @ now.near.normal, now.near.d
         x2 = R.T @ (now.near.x1 + d * now.near.normal - r)
@@ -435,7 +435,7 @@ class Simulator:
         return min(found)
 
     def _exact(self, solver: Any, stop: float, rtol: float, scale: np.ndarray) -> np.ndarray:
-        """Return the state at an event, by a separate step: more accurate than the interpolant."""
+        """Return the state at an event from a separate step, which is more accurate than the interpolant."""
         if stop <= solver.t_old:
             return np.array(solver.dense_output()(stop))
         again = DOP853(

@@ -1,4 +1,4 @@
-"""A reader of printed formulas: it takes LaTeX of sums of products and values of its letters, and returns its value.
+"""A reader of printed formulas: it evaluates LaTeX of sums of products for given values of the letters.
 
 It supports what the models print: brackets, fractions of digits, the transpose, tilde, tr, as, G(K), cross and dot products.
 """
@@ -27,7 +27,7 @@ def _sum(text: str, given: dict[str, object]) -> object:
 
 
 def _split(text: str) -> list[tuple[str, str]]:
-    """Split into terms with their signs, outside brackets."""
+    """Return the terms of a sum with their signs; signs inside brackets do not split it."""
     depth, start, sign, found = 0, 0, "+", []
     for k, character in enumerate(text):
         depth += (character in "({") - (character in ")}")
@@ -43,7 +43,7 @@ TOKEN = re.compile(
     r"\\tfrac(\d)(\d)|\\operatorname\{(tr|as)\}|\\(times|cdot)|\\tilde ?\{?(#\d|\w)\}?|(\^\{?-?T\}?)"
     r"|(#\d|J\^\{-T\}|\\theta|[A-Za-z])|(\d+)"
 )
-"""Fraction; function; sign of a product; letter under a tilde; transpose; letter; number."""
+"""Token: fraction, function, sign of a product, letter under a tilde, transpose, letter or number."""
 
 
 def _product(text: str, given: dict[str, object]) -> object:

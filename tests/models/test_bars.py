@@ -62,7 +62,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Callable[[io.StringIO], None]:
 def test_a_terminal_has_a_bar_that_leaves_nothing(
     name: str, at_once: Callable[[io.StringIO], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the clock says: each line that a task itself requests has its name, its share and a time."""
+    """Whatever the clock shows, each line that a task requests has the bar's name, the fraction done and a time."""
     shown: list[str] = []
     terminal = Terminal()
     at_once(terminal)

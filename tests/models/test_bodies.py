@@ -1,4 +1,4 @@
-"""Single bodies and central gravity against closed forms, and impossible bodies."""
+"""Single bodies and central gravity compared with closed forms, and impossible bodies."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def rotations(result, name):
 
 
 def test_euler_top_against_jacobi():
-    """Body rates are elliptic functions (Landau and Lifshitz, Mechanics, section 37) to 1e-9; in the world the angular
-    momentum is constant, as are the energy and the unit length of the quaternion."""
+    """Body rates are elliptic functions (Landau and Lifshitz, Mechanics, section 37) to 1e-9; the angular momentum in the world,
+    the energy and the unit length of the quaternion are constant."""
     J = np.array(INERTIA)
     # Start in the plane of the axes 1 and 3, with L^2 > 2 E J2: the motion circles axis 3.
     w = np.array([2.0, 0.0, 6.0])
@@ -56,7 +56,7 @@ def test_euler_top_against_jacobi():
 
 
 def test_spin_about_the_middle_axis_turns_over():
-    """Dzhanibekov: the unstable axis flips, and the energy is constant."""
+    """In the Dzhanibekov effect the unstable axis flips, and the energy is constant."""
     result = simulated(rigid_body("top", mass=1.0, inertia=INERTIA, angular_velocity=(1e-3, 8.0, 1e-3)), t_end=8.0)
     assert result["top.twist"][:, 1].min() < -7.9
     assert np.abs(np.linalg.norm(result["top.pose"][:, :4], axis=1) - 1.0).max() < 1e-9
@@ -85,7 +85,7 @@ def test_free_flight_is_a_parabola():
 
 
 def test_object_frame_is_a_matter_of_description():
-    """The same stone in object axes turned and shifted: the same motion to 1e-9."""
+    """A stone described in turned and shifted object axes has the same motion to 1e-9."""
     turn, shift = np.array([0.8, 0.1, -0.5, 0.3]), np.array([0.03, 0.01, -0.02])
     turn /= np.linalg.norm(turn)
     R = plain_rotation(turn)
@@ -126,7 +126,7 @@ def test_a_body_that_does_not_turn_never_turns(inertia):
 @pytest.mark.parametrize("spin", [1e-6, 1e-3])
 @pytest.mark.parametrize("offset", [0.0, 1e-6, 1e-2])
 def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
-    """When p x v was the difference of two products, its rounding cost 103 to 6,669 steps in these flights of 20 km."""
+    """While p x v was the difference of two products, its rounding error cost 103 to 6,669 steps in these flights of 20 km."""
     centre, turn = offset * np.array([1.0, -0.5, 0.3]), spin * np.array([0.7, 0.5, -0.6])
     start = {"velocity": (6.0, -7.0, 3.9), "angular_velocity": turn, "centre_of_mass": centre}
     graph = Graph("flight")
@@ -136,7 +136,7 @@ def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
 
 
 def test_momentum_stays_whatever_the_inertia():
-    """In an ideal fluid a body has different masses along its axes (Kirchhoff): its momentum in the world is constant too."""
+    """In an ideal fluid a body has different masses along its axes (Kirchhoff); its momentum in the world is still constant."""
     random = np.random.default_rng(5)
     root = random.normal(size=(6, 6))
     graph = Graph("swimmer")
@@ -156,7 +156,7 @@ def test_momentum_stays_whatever_the_inertia():
 
 @pytest.mark.parametrize("pitch", [0.0, 0.05])
 def test_prescribed_constant_twist_is_a_screw_motion(pitch):
-    """A body on a screw about a fixed axis through c, from any start pose."""
+    """A body moves on a screw about a fixed axis through c, from any start pose."""
     axis, c, rate = np.array([0.48, -0.6, 0.64]), np.array([0.3, 0.1, -0.2]), 3.0
     q0, p0 = np.array([0.5, 0.1, -0.7, 0.5]), np.array([0.2, 0.3, 0.1])
     twist = rate * np.concatenate([axis, np.cross(c, axis) + pitch * axis])
@@ -246,7 +246,6 @@ def test_no_such_body(change, code, words):
     ],
 )
 def test_start_values_that_are_no_numbers(change, code):
-    """Start values that are no numbers are refused where they are given, with the name of the argument and of the body."""
     with pytest.raises(ModelError) as caught:
         rigid_body("stone", **{"mass": 1.0, "inertia": (1.0, 1.0, 1.0), **change})
     (problem,) = caught.value.problems
@@ -269,7 +268,7 @@ def test_quaternion_near_unit_is_normalised():
 
 
 def test_pose_of_any_quaternion_length_is_a_rotation():
-    """Between corrections rounding moves the state off the unit sphere; the pose is unaffected."""
+    """Between corrections, rounding moves the state off the unit sphere; the pose is unaffected."""
     state = np.array([0.6, 0.1, -0.3, 0.2, 1, 2, 3])
     long = state.copy()
     long[:4] *= 1.001

@@ -1,4 +1,5 @@
-"""Kinematics and dynamics of serial chains against products of exponentials, sums over bodies, closed forms and differences."""
+"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies, closed forms and
+differences."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
 
 
 def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None, name: str = "finger") -> Chain:
-    """Return four joints, slender cylinders and a ball welded to the last link; Visser 2002, section 5, with workable numbers."""
+    """Return a chain of four joints with slender cylinders and a ball fixed to the last link; Visser 2002, section 5, with
+    practical dimensions."""
     heights, masses = (0.0, 0.015, 0.065, 0.105, 0.135), (0.02, 0.03, 0.02, 0.012)
     R = np.asarray(exp([0.0, 0.0, azimuth, 0.0, 0.0, 0.0]))[:3, :3]
     links = []
@@ -52,7 +54,7 @@ def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None,
 
 
 def anything(seed: int = 1) -> Chain:
-    """Return every kind of joint with oblique axes, bodies with full inertia, a turned and shifted base."""
+    """Return a chain with every kind of joint on oblique axes, full inertias, and a turned and shifted base."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -90,7 +92,7 @@ def products_of_exponentials(chain: Chain, q: np.ndarray) -> np.ndarray:
 
 
 def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
-    """M = sum of J^T G J with Jacobians from differences of the products of exponentials."""
+    """Return M = sum of J^T G J with Jacobians from differences of the products of exponentials."""
     total = np.zeros((len(q), len(q)))
     slopes = np.stack([difference(lambda x: products_of_exponentials(chain, x), q, i) for i in range(len(q))])
     for k, link in enumerate(chain.links):
@@ -103,7 +105,7 @@ def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
 
 
 def difference(function, q: np.ndarray, i: int, h: float = 1e-3) -> np.ndarray:
-    """Return the slope along coordinate i, of sixth order: 1e-13 of the third power of the frequencies at h = 1e-3."""
+    """Return the derivative along coordinate i by sixth-order central differences."""
     e = h * np.eye(len(q))[i]
     terms = [(45.0, 1), (-9.0, 2), (1.0, 3)]
     return sum(c * (np.asarray(function(q + k * e)) - np.asarray(function(q - k * e))) for c, k in terms) / (60.0 * h)
@@ -133,7 +135,7 @@ def test_poses_and_jacobians(case):
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):
-    """M is the sum over the bodies; h its Christoffel forces; the weight the slope of a sum of m g z."""
+    """M is the sum over the bodies, h has its Christoffel forces, and gravity forces are the gradient of the sum of m g z."""
     chain, q, v = case
     M = mass_matrix(chain, q)
     assert np.abs(M - sum_over_bodies(chain, q)).max() < 1e-11 * np.abs(M).max()
@@ -160,7 +162,6 @@ def test_mass_matrix_velocity_forces_and_weight(case):
 
 
 def test_double_pendulum_closed_form():
-    """Two uniform rods in a plane: the textbook terms."""
     l1, l2, m1, m2, g = 0.7, 0.4, 1.3, 0.8, 9.81
     rods = (
         Link("upper", joints.revolute([0, 1, 0]), cylinder_inertia(m1, 1e-3, [0, 0, 0], [0, 0, -l1])),
@@ -179,7 +180,7 @@ def test_double_pendulum_closed_form():
 
 
 def test_base_frame_is_a_matter_of_description():
-    """The same mechanism with screws and homes in another base frame: the same M, h, V and poses to 1e-12."""
+    """With screws and home poses in another base frame, the mechanism has the same M, h, V and poses to 1e-12."""
     chain = anything()
     X = np.asarray(exp([0.3, -1.2, 0.7, 0.2, 0.5, -0.4]), dtype=float)
     moved = Chain(
@@ -207,7 +208,7 @@ def test_finger_of_the_facts():
 
 
 def test_constants_of_a_finger_are_sparse():
-    """The frames of all sections have the same axes, and only one length each is nonzero, at any azimuth."""
+    """The frames of all sections have the same axes, and each has at most one nonzero length, at any azimuth."""
     for section in finger(2.0).sections.freedoms:
         assert np.array_equal(section.R, np.eye(3)) and np.count_nonzero(section.p) <= 1
 
@@ -268,7 +269,7 @@ def test_refused_inertia():
 
 
 def test_axes_that_are_almost_parallel_are_not_taken_for_parallel():
-    """A URDF writes pi / 2 with nine digits; the error of such an angle counts."""
+    """A URDF writes pi / 2 with nine digits; the error of such an angle is not neglected."""
     for tilt in (1e-12, 1e-9, 1e-7, 1e-5):
         axis = np.array([0.0, np.sin(tilt), np.cos(tilt)])
         links = [

@@ -43,7 +43,7 @@ def alone(part):
 
 
 def test_energy_of_free_motion_in_both_forms():
-    """T + V is constant to 1e-10 of the energy scale, and both forms move alike."""
+    """T + V is constant to 1e-10 of the energy scale, and both forms give the same motion."""
     ends = []
     for form in ("lagrangian", "hamiltonian"):
         result = run(alone(chain_graph(finger(2.0), form=form, gravity=G, ports=("tip",), **START)), samples=0.01)
@@ -60,7 +60,7 @@ SEEN = ("arm.mechanism.effort", "arm.v", "load.power", "arm.body 5.twist", "arm.
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_ports_of_a_chain_of_many_joints(form):
-    """Wrench on a link, efforts on joints and damping enter M v' + h + dV/dq = e; power at the ports is joint power."""
+    """The wrench on a link, efforts on joints and damping enter M v' + h + dV/dq = e; the power at the ports is joint power."""
     chain = anything()
     chain = Chain("arm", chain.links[:6], chain.base)
     n, wrench = chain.freedoms, np.array([0.3, -0.2, 0.5, 1.0, 2.0, -1.5])
@@ -96,7 +96,8 @@ def test_ports_of_a_chain_of_many_joints(form):
 
 
 def test_masses_are_parameters():
-    """A sweep over a mass compiles nothing: a pendulum twice as heavy swings alike, one with a heavier bob does not."""
+    """A sweep over a mass compiles nothing: a pendulum twice as heavy has the same motion, a pendulum with a heavier bob does
+    not."""
     rod = Link("rod", joints.revolute([0, 1, 0]), ball_inertia(1.0, 0.1), pose(np.eye(3), [0, 0, -0.5]))
     compiled = compile_model(alone(chain_graph(Chain("pendulum", (rod,)), position=[0.5], gravity=G)))
     ends = []
@@ -114,7 +115,7 @@ def pendulum(**settings):
 
 
 def test_joint_limits():
-    """Joint limits are reported as events at the exact angle, end the run with a reason, or act as stops that only take
+    """Joint limits are reported as events at the exact angle, end the run with a reason, or act as stops that only dissipate
     energy."""
     result = run(pendulum(), 1.0, samples=0.01)
     kinds = [event.kind for event in result.events]
@@ -147,7 +148,7 @@ LAW = {
 
 
 def slider(name, mass, x, speed, tip):
-    """Return a ball on a prismatic joint: it moves as a free ball along x."""
+    """Return a ball on a prismatic joint, which moves as a free ball along x."""
     link = Link("ball", joints.prismatic([1, 0, 0]), ball_inertia(mass, 0.05), surface=sphere(0.05))
     chain = Chain(name, (link,), pose(np.eye(3), [x, 0.0, 0.0]))
     part = chain_graph(chain, ports=("ball",), velocity=[speed])
@@ -179,7 +180,7 @@ def test_link_in_contact_is_a_body_in_contact(order):
 
 
 def test_finger_pushes_a_ball():
-    """A tip starts pressed into the ball at a known posture: the ball leaves, the ledger closes."""
+    """A tip starts pressed into the ball at a known posture; the ball leaves, and the energy account closes."""
     part = chain_graph(finger(damping=5e-3), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")
@@ -209,7 +210,7 @@ def test_start_follows_the_joints():
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_closed_loop(form):
-    """Four-bar linkage: an ideal constraint pins the tip of three links; the tip stays there, and energy is constant."""
+    """In a four-bar linkage an ideal constraint pins the tip of three links; the tip stays there, and energy is constant."""
     lengths, height = (0.3, 0.5, 0.4), [0.0]
     links = []
     for k, length in enumerate(lengths):
@@ -240,7 +241,7 @@ def test_closed_loop(form):
 
 
 def test_chain_is_rigid_bodies_with_joints():
-    """The same arm, made of free bodies with ideal constraints, moves alike to 1e-8."""
+    """The same arm, made of free bodies with ideal constraints, has the same motion to 1e-8."""
     chain = Chain(
         "arm",
         tuple(
@@ -329,7 +330,7 @@ def test_what_is_no_chain_or_no_number_is_refused(make, code):
 
 
 def test_what_has_no_surface_is_not_run_in_contact():
-    """E459 names the link or body and what it lacks."""
+    """E459 names the link or body and what is missing."""
     part = chain_graph(pendulum_chain(), ports=["bob"])
     graph, floor = Graph("robot").add(part), ground("floor", surface=sphere(0.1))
     cases = ((part.link("bob"), '"arm bob" has no surface'), (ground("wall"), '"wall" has no'), ("bob", "is not a body"))

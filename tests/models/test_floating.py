@@ -1,4 +1,4 @@
-"""Trees that float: a free root against a rigid body, momentum without forces, and falls under weight."""
+"""Trees that float: a free root compared with a rigid body, momentum without forces, and falls under gravity."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def floating(arms: bool = True) -> Tree:
 
 @pytest.mark.parametrize("apart", [0.3, 1e-2])
 def test_a_free_root_is_a_rigid_body(apart):
-    """The body passes 90 degrees of the second angle so closely that the others turn by pi almost instantly."""
+    """The second angle passes 90 degrees so closely that the other two angles turn by pi almost instantly."""
     spin = np.array([apart, 2.0, 0.1 * apart])
     part = chain_graph(floating(arms=False), velocity=[*spin, 0.1, 0.2, 0.3], ports=["hull"], gravity=(0, 0, -1.0))
     one = compile_model(Graph("tree").connect(Se("idle", dimension=6), part.port("joints"))).simulate(3.0, **SETTINGS)
@@ -65,7 +65,7 @@ def test_a_mechanism_that_is_singular_everywhere_is_not_told_to_move():
 
 
 def test_a_tree_starts_upright_on_a_base_that_is_turned():
-    """As the message advises: pitched by 90 degrees, the tree spins and falls as a rigid body does."""
+    """The start follows the message's advice: pitched by 90 degrees, the tree spins and falls as a rigid body does."""
     turned, spin, weight = np.eye(4), np.array([0.4, -0.3, 2.0]), (0.3, 0.0, -1.0)
     turned[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
     tree = replace(floating(arms=False), base=turned)
@@ -99,7 +99,7 @@ def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def test_motors_inside_leave_the_momentum():
-    """The tree's initial momentum is constant while motors move arm and tool."""
+    """The tree keeps its initial momentum while motors move arm and tool."""
     tree = floating()
     start = np.array([0.3, -0.2, 0.5, 0.1, 0.0, 0.2, 0.4, -0.3])
     part = chain_graph(tree, velocity=start, joint_ports=["arm", "tool"])
@@ -113,7 +113,7 @@ def test_motors_inside_leave_the_momentum():
 
 
 def test_all_falls_alike():
-    """Weight alone does not move the joints: v' of the arm is zero, and the hull falls with g."""
+    """Gravity alone does not move the joints: v' of the arm is zero, and the hull falls with g."""
     tree = floating()
     part = chain_graph(tree, gravity=(0, 0, -9.81), position=[0, 0, 0, 1.0, 2.0, 3.0, 0.4, 0.2])
     run = compile_model(Graph("top").connect(Se("idle", dimension=8), part.port("joints"))).simulate(0.5, **SETTINGS)

@@ -1,4 +1,4 @@
-"""A scenario moved as a whole by a pose: the same motion, seen from another frame."""
+"""A scenario moved as a whole by a pose has the same motion, seen from another frame."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INVARIANT = (
 
 
 def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
-    """Return both bodies, their velocities and the field turned by the quaternion q and shifted."""
+    """Return both bodies, their velocities and the field, turned by the quaternion q and shifted."""
     R = rotation(q)
 
     def body(spec: BodySpec) -> BodySpec:
@@ -78,7 +78,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_moving_everything_changes_nothing_but_the_frame(name):
-    """To 1e-9 of each quantity's size [1e-10], events to 1e-10 s, over random poses."""
+    """Over random poses, results agree to 1e-9 of each quantity's size [1e-10], and events to 1e-10 s."""
     given = read_scenario(DATA / "S1a.json") if name == "S1a" else CASES[name].build()
     plain = run_scenario(given, progress=False) if name == "S1a" else run_of(name)
     for q, shift in _poses()[:: 1 if name == "both free" else 2]:
@@ -117,7 +117,7 @@ def _compare(plain: ContactRun, other: ContactRun, drift: np.ndarray) -> None:
 
 
 def test_uniform_motion_changes_nothing():
-    """Both bodies move 30 m/s faster (Galilei): tangential springs and dampers included."""
+    """Both bodies move 30 m/s faster (Galilei), with tangential springs and dampers."""
     given, boost = CASES["both free"].build(), np.array([20.0, -20.0, 10.0])
     faster = [dataclasses.replace(b, v0_com_world=tuple(b.v0_com_world + boost)) for b in (given.body1, given.body2)]
     other = dataclasses.replace(given, body1=faster[0], body2=faster[1])
@@ -126,7 +126,6 @@ def test_uniform_motion_changes_nothing():
 
 
 def test_free_fall_changes_nothing():
-    """A uniform field on both bodies has no effect on their contact."""
     given, g = CASES["both free"].build(), np.array([3.0, -9.0, 4.0])
     falling = dataclasses.replace(given, gravity=GravitySpec("uniform", tuple(g)))
     plain = run_of("both free")
@@ -134,7 +133,7 @@ def test_free_fall_changes_nothing():
 
 
 def test_object_frame_of_a_body_in_contact():
-    """An egg described from its focus, with its centre of mass off the origin, rolls like one described from its centre."""
+    """An egg described from its focus, with its centre of mass off the origin, rolls like an egg described from its centre."""
     height, q = 0.010425531914893621, np.array([0.75, 0.6, 0.2, 0.1]) / np.linalg.norm([0.75, 0.6, 0.2, 0.1])
     runs = []
     for shift in (0.0, height):

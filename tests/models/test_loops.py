@@ -21,7 +21,8 @@ G = 9.81
 
 
 def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph:
-    """Return parallel cranks on the ground, hinged to one coupler: their angles, its position and angle. Lengths in `unit` m."""
+    """Return parallel cranks hinged to one coupler; the coordinates are the cranks' angles and the coupler's position and angle,
+    and lengths are in units of `unit` m."""
     lengths, n = np.array(lengths) * unit, len(lengths)
     base = unit * np.arange(n)
 
@@ -55,7 +56,7 @@ def turning(t, n=3, start=0.6):
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_three_parallel_cranks_move_as_one(unit):
-    """Six conditions on six coordinates with one degree of freedom: one is redundant everywhere, in any unit of length."""
+    """Of six conditions on six coordinates with one degree of freedom, one is redundant everywhere, in any unit of length."""
     compiled = compile_model(cranks(unit=unit))
     t = np.linspace(0.0, 0.25, 26) * np.sqrt(unit)
     run = compiled.simulate(float(t[-1]), samples=t, rtol=1e-9, progress=False)
@@ -66,7 +67,7 @@ def test_three_parallel_cranks_move_as_one(unit):
 
 
 def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
-    """Upright, all tops can first move sideways together; then the longer crank's top does not sink as the others do."""
+    """Upright cranks can start to move together, but the longer crank's top then sinks less than the other tops."""
     lengths = np.array([1.0, 1.0, 2.0])
     graph, v = Graph("unlike"), J1("v", dimension=4)
 
@@ -84,7 +85,8 @@ def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
 
 
 def test_constraints_that_part_later_end_the_run():
-    """x = 0 and x = y^3 agree to second order where y = 0: the start passes, and the run ends where they separate."""
+    """The constraints x = 0 and x = y^3 agree to second order where y = 0: the start passes, and the run ends where they
+    separate."""
     graph, v = Graph("cusp"), J1("v", dimension=2)
     graph.connect(v, IC("mass", kinetic=lambda q, v: (v @ v) / 2, position=[0.0, 0.0], velocity=[0.0, 1.0]))
     both = Constraint("both", position=lambda q: array([q[0], q[0] - q[1] ** 3]), coordinates={"mass.q": 2}, dimension=2)
@@ -96,8 +98,8 @@ def test_constraints_that_part_later_end_the_run():
 
 
 def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
-    """Return four hinges in space, of links with lengths a, b, a, b and twists alpha, beta, alpha, beta, sin(alpha) / a =
-    sin(beta) / b: it moves, though six conditions close a chain of four joints."""
+    """Return a Bennett linkage: four hinges in space, links with lengths a, b, a, b and twists alpha, beta, alpha, beta,
+    sin(alpha) / a = sin(beta) / b. It moves, although closing a chain of four joints imposes six conditions."""
     wide = np.arcsin(np.sin(twist) * long / short)
     links = [(short, twist), (long, wide), (short, twist), (long, wide)]
     # tan(t1/2) tan(t2/2) = sin((beta + alpha)/2) / sin((beta - alpha)/2); t3 = 2 pi - t1, t4 = 2 pi - t2.
@@ -141,7 +143,7 @@ def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
 
 
 def test_bennetts_linkage_moves_by_its_law():
-    """20 conditions on 18 coordinates leave one degree of freedom: rates and accelerations are those of tan(t1/2) tan(t2/2) =
+    """Twenty conditions on 18 coordinates leave one degree of freedom: rates and accelerations are those of tan(t1/2) tan(t2/2) =
     const, t3 = -t1."""
     compiled = compile_model(bennett(), backend="numpy")
     start = compiled.consistent(keep={"hinge 1.rate": 1.0})

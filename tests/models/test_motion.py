@@ -1,4 +1,5 @@
-"""Reference motions against closed forms, NumPy's polynomials and SciPy's rotations; the same motions in compiled graphs."""
+"""Reference motions compared with closed forms, NumPy's polynomials and SciPy's rotations; the same motions in compiled
+graphs."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def walk(seed: int, count: int = 6) -> np.ndarray:
 
 
 def independent(motion: Motion, t: float, order: int) -> np.ndarray:
-    """Return a derivative from NumPy's own polynomials, linear outside."""
+    """Return a derivative from NumPy's polynomials, extended linearly outside their range."""
     k = int(np.clip(np.searchsorted(motion.breaks, t, side="right") - 1, 0, len(motion.breaks) - 2))
     at = float(np.clip(t, motion.start, motion.end))
     out = []
@@ -162,7 +163,7 @@ def test_straight_motion_of_two_waypoints_is_the_shortest_one_for_its_jerk() -> 
     ],
 )
 def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
-    """Durations of the four kinds of double S; axes with shorter paths move in step."""
+    """The durations are those of the four kinds of double S; axes with shorter paths move in step."""
     d, j = 1.3, 10.0
     motion = s_curve((0.0, 1.0), (d, 1.0 - d / 2), velocity=v, acceleration=a, jerk=j, at=0.3)
     assert motion.duration == pytest.approx(shortest(d, v, a, j), rel=1e-12)
@@ -177,7 +178,7 @@ def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
 
 
 def test_approach_goes_on_with_its_end_velocity() -> None:
-    """The reference of a soft touch: 45 mm to 1.9 mm, then 0.2 mm/s."""
+    """The reference of a soft touch moves from 45 mm to 1.9 mm, then at 0.2 mm/s."""
     limits = {"velocity": 0.05, "acceleration": 0.1, "jerk": 0.5}
     motion = MOTIONS["moving end"]
     assert motion.position(motion.end) == pytest.approx(0.0019, abs=1e-15)

@@ -41,7 +41,7 @@ def slotted() -> Any:
 
 
 def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
-    """There is no force along the slot: the centre of mass stays above one point, and the pin moves back and forth."""
+    """Without force along the slot the centre of mass stays above one point, and the pin moves back and forth."""
     length, angle = 0.3, 0.8
     bob = rigid_body(
         "bob",
@@ -66,7 +66,7 @@ def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
 
 @dataclass(frozen=True)
 class Waves:
-    """Surface c = (u, v, h sin(k u)), material below, without an end."""
+    """Surface c = (u, v, h sin(k u)), with material below, without an end."""
 
     name: str = "plane"
     closed: bool = False

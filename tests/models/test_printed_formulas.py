@@ -1,4 +1,4 @@
-"""The LaTeX of potentials, wrenches and joints matches the computation: each is evaluated as printed."""
+"""The LaTeX of potentials, wrenches and joints agrees with the computation when it is evaluated as printed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def symmetric(size: float) -> np.ndarray:
 
 
 def test_the_reader_of_formulas() -> None:
-    """The reader of formulas detects errors: a half for a quarter, a missing transpose."""
+    """The reader detects a half instead of a quarter, and a missing transpose."""
     given = {"a": np.array([1.0, 2.0, 3.0]), "K": np.diag([1.0, 2.0, 3.0]), "tr": np.trace}
     assert value(r"\tfrac12 a^T K\,a - \operatorname{tr}(K)", given) == pytest.approx(0.5 * 36.0 - 6.0)
     assert np.allclose(value(r"2 (K\,a) \times a", given), 2 * np.cross(given["K"] @ given["a"], given["a"]))
@@ -63,7 +63,7 @@ def test_potential_and_wrench_of_a_weight() -> None:
 
 
 def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
-    """Return J^-1 in theta' = J^-1 omega with omega in B, by differences of the rotation vector."""
+    """Return J^-1 in theta' = J^-1 omega with omega in B, by finite differences of the rotation vector."""
 
     def vector(turn: np.ndarray) -> np.ndarray:
         angle = np.arccos((np.trace(turn) - 1.0) / 2.0)
@@ -80,7 +80,7 @@ def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_potential_and_wrench_of_a_spring(form: str, coupled: bool) -> None:
-    """Energy and wrench as printed, and the wrench as the gradient of the energy by small body twists."""
+    """The printed energy and wrench are correct, and the wrench is the gradient of the energy by small body twists."""
     K = [symmetric(1.0) + 4.0 * I, symmetric(10.0) + 300.0 * I, *([symmetric(2.0)] if coupled else [])]
     wrench_op, energy_op = _laws(form, coupled)
     theta = np.array([0.5, -0.7, 0.4])
@@ -111,7 +111,7 @@ def test_a_spring_is_printed_whole() -> None:
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical", "spherical", "planar", "fixed"])
 def test_wrenches_of_a_joint_are_columns(kind: str) -> None:
-    """W^T (6 - n, 6): W^T S = 0 at the joint, W spans `constrained`, and dh/dt = W^T T exactly, off the joint too."""
+    """W^T (6 - n, 6): W^T S = 0 at the joint, W spans `constrained`, and dh/dt = W^T T exactly, also off the joint."""
     made = {
         "revolute": joints.revolute((0, 0, 1)),
         "prismatic": joints.prismatic((0, 0, 1)),
@@ -135,7 +135,7 @@ def test_wrenches_of_a_joint_are_columns(kind: str) -> None:
 
 
 def test_uniqueness_is_of_the_relative_curvature() -> None:
-    """min(det S, tr S |tr S|) - 1e-8 (|K1|^2 + |K2|^2), S = K2 B + A."""
+    """The printed value is min(det S, tr S |tr S|) - 1e-8 (|K1|^2 + |K2|^2), S = K2 B + A."""
     K1, K2 = np.array([[40.0, 3.0], [3.0, 25.0]]), np.array([[10.0, -4.0], [-4.0, 30.0]])
     turn = contact_pose(0.7, 0.0).astype(float)[:2, :2]
     A = turn @ K1 @ turn

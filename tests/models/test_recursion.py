@@ -1,4 +1,4 @@
-"""Articulated bodies against mass matrices, Pinocchio and operation counts; long mechanisms with ports, loops and stops."""
+"""Articulated bodies compared with mass matrices, Pinocchio and operation counts; long mechanisms with ports, loops and stops."""
 
 from __future__ import annotations
 
@@ -84,7 +84,6 @@ def test_accelerations_solve_the_equations(tree):
 
 @pytest.mark.parametrize("make", [lambda: without_pitch(torso()), lambda: rods(30), lambda: forked(3, 5)])
 def test_accelerations_against_pinocchio(make):
-    """Pinocchio's articulated-body algorithm runs on the same mechanism, built with Pinocchio's own functions."""
     tree = make()
     pin, model, data = pinocchio_model(tree)
     order = [int(model.joints[k].idx_v) for k in range(1, model.njoints)]
@@ -97,7 +96,8 @@ def test_accelerations_against_pinocchio(make):
 
 
 def counted(tree: Tree) -> tuple[int, int]:
-    """Return the operations of v' by mass matrix, velocity forces and slope of the potential, and by articulated bodies."""
+    """Return the number of operations for v' from the mass matrix, velocity forces and potential gradient, and from articulated
+    bodies."""
     n = tree.freedoms
     sizes = {"q": (n,), "v": (n,), "e": (n,), "p": (len(inertia_numbers(tree)),)}
 
@@ -112,7 +112,8 @@ def counted(tree: Tree) -> tuple[int, int]:
 
 
 def test_operations_grow_with_the_number_of_joints():
-    """Each further joint costs no more than the previous one, and at most 724, the cost of an oblique one with a general body."""
+    """Each further joint costs no more operations than the previous joint, and at most 724, the cost of an oblique joint with a
+    general body."""
     for make, each in ((oblique, 724), (rods, 320), (lambda n: rods(n, axes=((0, 1, 0),)), 110)):
         counts = [counted(make(n))[1] for n in (6, 8, 10, 12)]
         assert np.diff(counts)[0] <= 2 * each and np.diff(counts, 2).max() <= 0
@@ -131,8 +132,8 @@ def test_operations_grow_with_the_number_of_joints():
     ids=lambda tree: f"{tree.name} {tree.freedoms}",
 )
 def test_estimated_operations(tree):
-    """Estimates are upper bounds, and close for long mechanisms: joints through one point and ends of branches cost less.
-    Where it matters, the choice is that of the trace."""
+    """Estimates are upper bounds, and close for long mechanisms: joints through one point and ends of branches cost less. Where
+    the methods differ clearly, the estimates and the traces select the same method."""
     traced, estimated = counted(tree), operations(tree)
     for count, estimate in zip(traced, estimated, strict=True):
         assert 0.98 * count <= estimate <= 1.1 * count + 1500
@@ -144,8 +145,8 @@ def test_estimated_operations(tree):
 
 
 def test_way_to_the_accelerations():
-    """The choice is derivatives of M for few joints, M and recursion for more, articulated bodies for many, but never with
-    driven joints."""
+    """The choice is derivatives of M for few joints, M and recursion for more, articulated bodies for many, but never with driven
+    joints."""
     assert not recursion_is_shorter(finger()) and recursion_is_shorter(rods(5))
     assert not articulated_is_shorter(rods(7)) and articulated_is_shorter(rods(50))
     driven = torso(driven=True)
@@ -159,7 +160,6 @@ def settled(graph, t_end=0.5, **settings):
 
 
 def test_energy_of_a_long_chain():
-    """Sixteen rods from a bent start: T + V is constant."""
     tree = rods(16)
     part = chain_graph(tree, gravity=G, position=0.3 * np.sin(np.arange(16)))
     assert part.parts["mechanism"].law.mechanics.solution is not None
@@ -207,7 +207,7 @@ def pinned(part):
 
 @pytest.mark.parametrize("make", [hung, pytest.param(pinned, marks=pytest.mark.thorough)])
 def test_ports_and_loops_are_those_of_the_mass_matrix(make, monkeypatch):
-    """Wrenches on links, torques on joints, and constraints between links and ground: both methods give the same rates."""
+    """For wrenches on links, torques on joints, and constraints between links and ground, both methods give the same rates."""
     tree = rods(14)
     q = 0.4 * np.sin(1.0 + np.arange(14))
     options = {"gravity": G, "ports": ["rod 13"], "joint_ports": ["rod 1"] if make is hung else (), "position": q}
@@ -217,7 +217,6 @@ def test_ports_and_loops_are_those_of_the_mass_matrix(make, monkeypatch):
 
 
 def test_a_pinned_chain_stays_pinned():
-    """Both ends are held: the end of the last rod stays, and energy is constant."""
     tree = rods(14)
     q = 0.4 * np.sin(1.0 + np.arange(14))
     H = link_pose(tree, 13, q)
@@ -247,7 +246,7 @@ def test_stops_of_a_long_chain(monkeypatch):
 
 
 def test_a_long_chain_that_is_moved():
-    """Where the velocities of a chain are imposed, its efforts are M v' + h + dV/dq."""
+    """If the velocities of a chain are imposed, its efforts are M v' + h + dV/dq."""
     tree, phase = rods(14), np.arange(14.0)
     assert articulated_is_shorter(tree)
     q, v, rate = 0.3 * np.cos(phase), np.sin(phase), np.cos(phase)
@@ -260,7 +259,7 @@ def test_a_long_chain_that_is_moved():
 
 
 def test_units_of_a_long_chain():
-    """In mm and g (and s) the angular accelerations are the same."""
+    """In mm, g and s the angular accelerations are the same."""
     rng = np.random.default_rng(1)
     q, v, effort = rng.normal(size=(3, 14))
 

@@ -44,7 +44,7 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 
 def branched() -> Tree:
-    """Return turning, sliding, screwing and mimic joints on a turned base."""
+    """Return a tree of revolute, prismatic, helical and mimic joints on a turned base."""
     base = np.eye(4)
     base[:3] = [[0.0, 0.0, 1.0, 0.2], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, -0.1]]
     return Tree("branched", (
@@ -109,7 +109,7 @@ def test_a_jacobian_is_the_derivative_of_the_point_in_named_axes() -> None:
 
 
 def test_blocks_hold_an_arm_by_its_own_efforts() -> None:
-    """Computed efforts for a desired acceleration produce exactly that; the Jacobian is that of the function."""
+    """Efforts for a desired acceleration produce this acceleration; the block's Jacobian is that of the function."""
     arm, q, v, a = two_links(), np.array([0.4, -0.9]), np.array([0.3, 0.2]), np.array([1.5, -2.0])
     moving = chain_graph(arm, gravity=(0, 0, -9.81), position=q, velocity=v)
     motors = Se("motors", lambda tau: tau, signals=["inverse.effort"], dimension=2)
@@ -137,7 +137,7 @@ def test_two_links_reach_a_point_as_the_cosine_rule_says() -> None:
 
 
 def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None:
-    """A stretched arm points at the goal; with limits the joint that blocks it is named."""
+    """A stretched arm points at the goal; if a joint limit prevents this, the solution names the joint."""
     goal = np.array([0.8, 0.0, -0.6])
     stretched = inverse_kinematics(two_links(), "fore", goal, at=(0.25, 0, 0), nearest=True)
     assert not stretched.reached and stretched.position_error == pytest.approx(1.0 - 0.55, rel=1e-9)
@@ -152,7 +152,7 @@ def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None
 
 
 def test_angles_stay_near_the_start_where_a_turn_changes_nothing() -> None:
-    """A screw that has turned 9 rad has also risen; a hinge comes within half a turn."""
+    """A helical joint must turn 9 rad to rise; hinges stay within half a turn of the start."""
     helix = Chain("screw", (link("nut", joints.helical((0, 0, 1), pitch=0.1), 0.0),))
     assert inverse_kinematics(helix, "nut", (0.0, 0.0, 0.9)).q[0] == pytest.approx(9.0)
     arm, goal = two_links(), link_pose(two_links(), two_links().links[1].name, (0.3, 0.7))

@@ -47,7 +47,7 @@ STIFFNESSES = {
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("which", STIFFNESSES)
 def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
-    """Central differences along the six twists of B, by finite motions on SE(3) [1e-9 of the wrench]."""
+    """The gradient is found by central differences along the six twists of B on SE(3) [1e-9 of the wrench]."""
     K = STIFFNESSES[which]
     H, h = random_pose(angle), 1e-5
     found = np.asarray(spring_wrench(state(H, -1.0), *K, form=form), dtype=float)
@@ -61,7 +61,7 @@ def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
 
 @pytest.mark.parametrize("angle", [0.0, 1e-8, 1e-3, 0.3, 2.0, 3.14])
 def test_rotation_vector_form(angle):
-    """1/2 k |log R|^2, and its torque k log R in either frame: log is that of `screws`, from the matrix."""
+    """The energy is 1/2 k |log R|^2, the torque k log R in either frame, with `log` of `screws`."""
     H, k = random_pose(angle), 2.5
     theta = np.asarray(log(H[:3, :3]), dtype=float)
     for sign in (1.0, -1.0):
@@ -72,7 +72,7 @@ def test_rotation_vector_form(angle):
 
 
 def test_trace_form_of_an_isotropic_spring():
-    """k (1 - cos angle), moment k sin(angle) along the axis; in the co-stiffness form tr(G (I - R))."""
+    """The energy is k (1 - cos angle), the moment k sin(angle) along the axis; with co-stiffness the energy is tr(G (I - R))."""
     H, k = random_pose(2.2), 1.7
     assert float(spring_energy(state(H), k, 0.0)) == pytest.approx(k * (1.0 - np.cos(2.2)), rel=1e-14)
     torque = np.asarray(spring_wrench(state(H), k, 0.0), dtype=float)[:3]
@@ -95,7 +95,7 @@ def test_small_motions_feel_the_stiffness_matrix(form):
 
 
 def test_exchanging_the_bodies_changes_nothing():
-    """V(H) = V(H^-1), and the wrench on one is minus that on the other, in one frame."""
+    """V(H) = V(H^-1), and the wrenches on the bodies are opposite in one frame."""
     for form in ("trace", "rotation vector"):
         H = random_pose(1.3)
         back = np.linalg.inv(H)
@@ -109,7 +109,7 @@ def test_exchanging_the_bodies_changes_nothing():
 
 
 def test_centre_of_stiffness():
-    """The centre of stiffness is found again after a shift; its coupling is symmetric."""
+    """The centre of stiffness is found again after a shift; the coupling about it is symmetric."""
     K = np.block([[symmetric(), np.zeros((3, 3))], [np.zeros((3, 3)), symmetric()]])
     coupling = 0.1 * symmetric()
     K[:3, 3:], K[3:, :3] = coupling, coupling
@@ -160,7 +160,7 @@ def random_frame() -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("damped", [False, True])
 def test_energy_and_momentum(form, damped):
-    """The ledger closes, the stored energy is the formula's, and both momenta about the origin are constant."""
+    """The energy account closes, the stored energy agrees with the formula, and both momenta about the origin are constant."""
     compiled = compile_model(two_on_a_spring(form=form, damped=damped))
     result = compiled.simulate(2.0, samples=0.02, rtol=1e-9, progress=False)
     ledger = result.ledger
@@ -178,7 +178,7 @@ def test_energy_and_momentum(form, damped):
 
 
 def test_the_spring_in_the_graph_is_the_formula():
-    """Energy, wrench and energy rate from the poses of the run; the wrench in the world is that in B, transformed."""
+    """Energy, wrench and energy rate follow from the poses of the run; the wrench in the world is that in B, transformed."""
     graph = two_on_a_spring()
     compiled = compile_model(graph)
     result = compiled.simulate(0.5, samples=0.1, rtol=1e-9, progress=False)
@@ -216,8 +216,7 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """The frequency is sqrt(k / m), from the zero that a small motion crosses after a quarter period; exact for the rotation
-    vector."""
+    """The frequency is sqrt(k / m): after ten and a quarter periods a small displacement is zero and the speed is largest."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")
@@ -233,7 +232,7 @@ def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
 
 
 def test_a_damper_to_ground_damps_absolute_motion():
-    """Velocities are v0 exp(-d t / m) and spin exp(-d t / J) about a principal axis; the loss is the kinetic energy."""
+    """Velocities are v0 exp(-d t / m), and spin is exp(-d t / J) about a principal axis; the loss is the kinetic energy."""
     graph = Graph("damped")
     room = ground("room", position=(0.3, 0.2, 0.1))
     body = block("body", position=(1.0, -2.0, 0.5), velocity=(0.3, 0.0, 0.0), angular_velocity=(5.0, 0.0, 0.0))
@@ -247,7 +246,7 @@ def test_a_damper_to_ground_damps_absolute_motion():
 
 
 def test_a_moving_reference_gives_its_work():
-    """A prescribed body drags a free one by a spring: the energy that it supplies is stored or dissipated."""
+    """A prescribed body drags a free body by a spring; the energy that the prescribed body supplies is stored or dissipated."""
     graph = Graph("dragged")
     hand = prescribed_body("hand", twist=[0.0, 0.0, 0.4, 0.0, 0.2, 0.0])
     body = block("body")
@@ -261,7 +260,7 @@ def test_a_moving_reference_gives_its_work():
 
 
 def test_point_spring():
-    """|force| = k (|r| - L) along the line; a mass on it swings along the line at sqrt(k / m) about L."""
+    """|force| = k (|r| - L) along the line; a mass on the line oscillates at sqrt(k / m) about L."""
     graph = Graph("line")
     wall, body = ground("wall"), block("body", position=(0.5, 0.0, 0.0))
     attach_between(graph, point_spring("spring", 40.0, rest_length=0.3), wall, body)
@@ -274,7 +273,7 @@ def test_point_spring():
 
 
 def test_point_spring_with_damping_along_its_line():
-    """A mass swings along the line as m x'' + c x' + k x = 0, and is undamped across it: it circles forever."""
+    """A mass oscillates as m x'' + c x' + k x = 0 along the line; its motion across the line is undamped."""
     c, k, mass = 2.0, 40.0, 0.4
     decay, omega = c / (2 * mass), np.sqrt(k / mass - (c / (2 * mass)) ** 2)
     for across in (0.0, 1.0):
@@ -292,7 +291,7 @@ def test_point_spring_with_damping_along_its_line():
 
 
 def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
-    """A source against a spring, at points off the centres: the force and its moment change the momenta of both bodies."""
+    """A source acts against a spring at points off the centres: the force and its moment change the momenta of both bodies."""
     points = np.array([0.1, 0.2, 0.0]), np.array([0.0, -0.1, 0.3])
     graph, cylinder = Graph("line"), line_force("cylinder", *points)
     one, two = block("one"), block("two", position=(0.5, 0.3, -0.2), velocity=(0.3, -0.2, 0.1))
@@ -316,7 +315,7 @@ def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
 
 
 def test_a_spring_that_is_turned_to_pi_ends_the_run():
-    """The rotation vector jumps there; the trace form passes and comes back."""
+    """A rotation vector jumps at pi, which ends the run; with the trace form the body passes pi."""
     ends = {}
     for form in ("trace", "rotation vector"):
         graph = Graph("wound")
@@ -348,7 +347,6 @@ def test_springs_add_no_degrees_of_freedom():
 
 
 def test_loops_of_a_large_model_hold_springs_too(monkeypatch):
-    """The code for large models, from the same graph, gives the same motion."""
     small = compile_model(two_on_a_spring()).simulate(0.5, rtol=1e-10, progress=False)
     monkeypatch.setattr("bondgraph.compile.pipeline.is_large", lambda system: True)
     large = compile_model(two_on_a_spring()).simulate(0.5, rtol=1e-10, progress=False)

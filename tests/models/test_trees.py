@@ -1,4 +1,4 @@
-"""Trees against products of exponentials, sums over bodies and Pinocchio; driven joints; refusals of other graphs."""
+"""Trees compared with products of exponentials, sums over bodies and Pinocchio; driven joints; refusals of other graphs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def inertia(rng: np.random.Generator) -> BodyInertia:
 
 
 def torso(seed: int = 4, driven: bool = False) -> Tree:
-    """Return two arms and a head on a trunk, a tail on the base; joints of one to three freedoms, optionally with two driven."""
+    """Return two arms and a head on a trunk, and a tail on the base; joints of one to three freedoms, optionally with two driven
+    joints."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -78,7 +79,7 @@ CARRIED_BY = {
 
 
 def of_joints(tree: Tree, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the joint positions of every link, driven joints by their own formulas."""
+    """Return the joint positions of every link; driven joints follow their own formulas."""
     found, at = {}, 0
     for link in tree.links:
         if link.mimic is None:
@@ -127,7 +128,8 @@ def test_poses_and_jacobians(case):
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):
-    """M is the sum of J^T I J over the bodies, h its Christoffel forces, and the weight's force the slope of its potential."""
+    """M is the sum of J^T I J over the bodies, h has its Christoffel forces, and the gravity forces are the gradient of the
+    potential."""
     tree, q, v = case
     M = mass_matrix(tree, q)
     total = np.zeros_like(M, dtype=float)
@@ -174,7 +176,7 @@ def test_a_serial_tree_is_the_chain():
 
 
 def pinocchio_model(tree: Tree):
-    """Build the same mechanism with Pinocchio's functions: one joint for each freedom, bodies where they hang."""
+    """Return the mechanism built with Pinocchio's functions: one joint for each freedom, each body on its joint."""
     pin = pytest.importorskip("pinocchio", reason="NOT COMPARED WITH PINOCCHIO: it is not installed (pip install pin)")
     model, ends = pin.Model(), {}
     model.gravity.linear = G
@@ -198,7 +200,7 @@ def pinocchio_model(tree: Tree):
 
 
 def without_pitch(tree: Tree) -> Tree:
-    """Return the tree with only joints that Pinocchio's builder above supports: turning and sliding."""
+    """Return the tree with only the joints that `pinocchio_model` supports: revolute and prismatic joints."""
     turning = joints.revolute([0.1, 0.2, 1.0], [0.3, 0.0, 0.1])
     links = [
         Link(x.name, turning if x.joint.kind == "helical" else x.joint, x.inertia, x.home, parent=x.parent) for x in tree.links
@@ -207,7 +209,7 @@ def without_pitch(tree: Tree) -> Tree:
 
 
 def test_against_pinocchio():
-    """M, h with weight, and the Jacobians of all links to 1e-12 of their size."""
+    """M, h with gravity, and the Jacobians of all links agree to 1e-12 of their size."""
     tree = without_pitch(torso())
     pin, model, data = pinocchio_model(tree)
     order = [int(model.joints[k].idx_v) for k in range(1, model.njoints)]
@@ -262,7 +264,7 @@ def gripper(mimic: Mimic | None, **options) -> Tree:
 
 
 def test_a_driven_joint_is_a_constraint_that_is_solved():
-    """q_right = 0.1 - q_left by elimination, and by a Constraint between free jaws: one motion, two states fewer."""
+    """q_right = 0.1 - q_left by elimination, and by a Constraint between free jaws, gives one motion with two states fewer."""
     start = np.array([0.4, 0.03])
     pushed = {"gravity": G, "limits": "ignore"}
     one = chain_graph(gripper(Mimic("left", -1.0, 0.1)), position=start, velocity=[1.0, 0.2], **pushed)
@@ -279,7 +281,7 @@ def test_a_driven_joint_is_a_constraint_that_is_solved():
 
 
 def test_jaws_of_one_mass_that_part_are_a_mass():
-    """The mass is twice that of one jaw: their effects on each other's momentum cancel."""
+    """The mass is twice that of one jaw, since the jaws' effects on each other's momentum cancel."""
     body = ball_inertia(0.3, 0.02)
     jaws = (Link("left", joints.prismatic([1, 0, 0]), body), Link("right", joints.prismatic([1, 0, 0]), body, parent=None))
     pair = Tree("pair", (jaws[0], replace(jaws[1], mimic=Mimic("left", -1.0))))
@@ -337,7 +339,7 @@ def test_a_chain_does_not_branch():
 
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_freedom_that_moves_no_mass_is_named(unit):
-    """A massless link at an end is named, in any unit of length; with mass beyond it, it is not reported."""
+    """A massless link at an end is named, in any unit of length; a massless link with mass beyond it is not reported."""
     leaf = Link("leaf", joints.revolute([0, 1, 0], [0, 0, unit]), None)
     arm = Link("arm", TURN, ball_inertia(1.0, 0.1 * unit, [unit, 0, 0]))
     other = Link("other", joints.prismatic([0, 0, 1]), ball_inertia(1e-9, 1e-4 * unit, [unit, 0, 0]), parent="arm")

@@ -1,4 +1,5 @@
-"""Every command and task with the required packages alone: all files that need no extras are written, one line names the rest."""
+"""Every command and task with the required packages alone: all files that need no extras are written, and one line names the
+other files."""
 
 import json
 import subprocess

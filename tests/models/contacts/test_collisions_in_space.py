@@ -1,4 +1,4 @@
-"""Collisions of bodies in space under the ideal law of contact: a cradle, a wedge, a ball with spin; against closed forms."""
+"""Collisions of bodies in space under the ideal contact law, compared with closed forms: a cradle, a wedge, a ball with spin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def touching(graph, name, a, b, law):
 
 
 def velocity(run, name):
-    """Return the world velocity (3,) at the end of a ball whose frame is at its centre."""
+    """Return the world velocity (3,) at the end of the run of a ball whose frame is at its centre."""
     return run[f"{name}.world twist.flow"][-1][3:] + np.cross(
         run[f"{name}.world twist.flow"][-1][:3], run[f"{name}.pose"][-1][4:]
     )
@@ -34,7 +34,7 @@ def velocity(run, name):
 
 @functools.cache
 def cradle(count):
-    """Return balls in a row; the first one arrives along the row, the others touch."""
+    """Return balls in a row; the first one arrives along the row, and the other balls touch."""
     graph = Graph("cradle")
     along = np.array([0.6, 0.0, 0.8])
     balls = [
@@ -60,7 +60,7 @@ def test_a_cradle_of_three_balls(how, expected):
 
 @pytest.mark.parametrize("first", ["left", "right"])
 def test_a_ball_falls_straight_into_a_wedge(first):
-    """Both sides of the wedge throw the ball back at the same time, straight up, whichever was written first."""
+    """Both sides of the wedge throw the ball back simultaneously and straight up, whichever side is defined first."""
     graph, tilt = Graph("wedge"), np.pi / 6.0
     lower = RADIUS / np.cos(tilt)
     part = ball("ball", (0.0, 0.0, lower + 0.05), velocity=(0.0, 0.0, -1.0))
@@ -84,7 +84,7 @@ def test_a_ball_falls_straight_into_a_wedge(first):
 
 
 def test_a_ball_with_spin_bounces_and_rolls_in_space():
-    """However the ball bounces, friction finally takes 2/7 of the speed of its lowest point, as from a sliding sphere."""
+    """However the ball bounces, friction removes 2/7 of the initial speed of its lowest point, as for a sliding sphere."""
     graph, v, w = Graph("drop"), np.array([0.5, -0.2]), np.array([3.0, -30.0])
     floor = ground("floor", surface=plane(5.0))
     part = ball("ball", (0.0, 0.0, RADIUS + 0.3), velocity=(*v, 0.0), angular_velocity=(*w, 0.0), gravity=(0.0, 0.0, -9.81))

@@ -1,4 +1,4 @@
-"""Contact coordinates are integrated, and pulled to the closest points of the poses: they do not drift, however long the run."""
+"""Integrated contact coordinates are corrected towards the closest points of the poses: they do not drift in long runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ SKIN = ellipsoid((0.03, 0.02, 0.025))
 
 @cache
 def gliding(unit: float = 1.0) -> Any:
-    """Return a spinning ball that glides without friction on a tilted floor, pressed in by its weight; lengths in `unit` m."""
+    """Return a spinning ball that glides without friction on a tilted floor under its weight; lengths are in units of `unit`
+    m."""
     A = rotation(TILTED)
     graph, floor = Graph("glide"), ground("floor", surface=plane(), quaternion=TILTED)
     ball = rigid_body(
@@ -46,8 +47,7 @@ def gliding(unit: float = 1.0) -> Any:
 @pytest.mark.parametrize("method", ["dop853", "rodas5p"])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_glide_of_100_m(method, unit):
-    """The gap is the ball's height over the floor, set by its weight, in m and in mm; BDF was off by 5e-8 m, and by 1 to 3 um
-    after 1000 m."""
+    """The gap is the ball's height above the floor, set by its weight, in m and in mm."""
     result = gliding(unit).simulate(10.0, samples=0.1, rtol=1e-9, method=method, progress=False)
     height = unit * ((result["ball.pose"][:, 4:] @ rotation(TILTED))[:, 2] - R / unit)
     assert np.abs(unit * result["contact.gap"] - height).max() < 1e-12
@@ -56,7 +56,7 @@ def test_a_glide_of_100_m(method, unit):
 
 
 def test_coordinates_that_are_off_are_drawn_in():
-    """Turned and moved by 1e-6 rad and 3e-8 m at the start, which is forgotten within a few radians of motion."""
+    """Errors of 1e-6 rad and 3e-8 m in the initial coordinates vanish within a few radians of motion."""
     compiled = gliding()
     plain = compiled.simulate(1e-3, samples=1e-3, progress=False)
     off = {}
@@ -76,7 +76,8 @@ def _pose(random: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gap", [-0.002, 0.01])
 def test_drift_is_what_newton_takes_away(seed, gap):
-    """The drift is zero at closest points; its contact rates, as a twist, are the step back to them, to second order."""
+    """The drift is zero at closest points; elsewhere its contact rates, as a twist, lead back to these points, to second
+    order."""
     random = np.random.default_rng(seed)
     other = ellipsoid((0.02, 0.035, 0.022))
     H_0_1, turn = _pose(random), _pose(random)
@@ -98,7 +99,7 @@ def test_drift_is_what_newton_takes_away(seed, gap):
 
 
 def test_the_rate_of_motion_knows_no_length():
-    """In mm curvatures and speeds change, but the rate does not; it is zero only at rest."""
+    """In mm, curvatures and speeds change, but the rate of motion does not; it is zero only at rest."""
     rates = []
     for unit in (1.0, 1e-3):
         a, b = (ellipsoid(np.array(axes) / unit).geometry((1.0, 0.2)) for axes in ((0.03, 0.02, 0.025), (0.02, 0.03, 0.04)))
@@ -110,8 +111,8 @@ def test_the_rate_of_motion_knows_no_length():
 
 
 def test_the_rate_of_motion_is_that_of_the_gap_far_away():
-    """At most eight times the rate of the gap from a few radii on, and very far away only the rate of sliding; continuous between
-    the two ranges."""
+    """Beyond a few radii the rate of motion is at most eight times the rate of the gap, and very far away only the rate of
+    sliding; it is continuous between the ranges."""
     a, b = SKIN.geometry((1.0, 0.2)), sphere(0.02).geometry((1.0, 0.2))
     T = np.array([0.0, 0.0, 0.0, 3.0, -4.0, 5.0])
     rates = [float(motion_rate(a, b, 0.3, d, T)) for d in np.geomspace(1e-3, 1e6, 4000)]
@@ -131,8 +132,8 @@ def flight(
     graze: float = 1e-5,
     swapped: bool = False,
 ) -> tuple[Any, float]:
-    """Return the run of a ball that flies past at 10 m/s and grazes a body of this surface half way, and the time of the touch by
-    hand. Lengths in `unit` m, times in s / `pace`; body 1 of the contact is the ball if `swapped`."""
+    """Return the run of a ball that flies at 10 m/s and grazes a body of this surface halfway, and the time of contact,
+    calculated by hand. Lengths are in units of `unit` m, times in s / `pace`; the ball is body 1 of the contact if `swapped`."""
     graph, still = Graph("flight"), ground("still", surface=other)
     across = {"sphere": (1.0 - graze) * (radius + R), "plane": 0.0}[other.name]
     velocity = np.array([10.0, 0.0, -10.0 if other.name == "plane" else 0.0])
@@ -145,7 +146,7 @@ def flight(
 
 
 def flying_ball(distance: float, across: float, velocity: Any, unit: float, turned: Any, pace: float, spin: Any) -> Any:
-    """Return a ball that passes x = 0 half way, `across` in y, or lands there."""
+    """Return a ball that passes x = 0 at y = `across` halfway through its flight, or lands there."""
     middle = np.array([-distance, across, distance + R if velocity[2] else 0.0])
     inertia = (0.4 * M * (R / unit) ** 2,) * 3
     start = {"position": middle / unit, "velocity": velocity / unit * pace, "quaternion": turned}
@@ -166,8 +167,7 @@ def assert_touch(run: Any, time: float, tolerance: float) -> None:
     [(2.0, R, 1.0), (200.3, R, 1.0), (2000.3, R, 1e-3), (2e4, R, 1.0), (200.3, 0.002, 1.0), (20.0, 0.2, 1.0)],
 )
 def test_a_flight_from_far_away_costs_nothing(distance, radius, unit):
-    """Before the gap limited the rate of the correction: 640 steps from 2 m, 13,259 from 200 m and ten million from 2 km; 1,328
-    from 20 km while the spin that rounding gave the ball limited the steps [186 to 252]."""
+    """The run takes 186 to 252 steps at any distance."""
     run, touch = flight(distance, sphere(radius / unit), radius, unit)
     assert run.statistics.steps <= 300
     assert_touch(run, touch, 1e-9 * distance)
@@ -177,8 +177,7 @@ def test_a_flight_from_far_away_costs_nothing(distance, radius, unit):
 @pytest.mark.parametrize("pace", [1.0, 1e-3, 1e3])
 @pytest.mark.parametrize(("distance", "turned"), [(2000.3, TILTED), (2e4, TILTED), (2e4, SLANTED)])
 def test_a_flight_from_far_away_costs_nothing_in_axes_of_any_direction(distance, turned, pace):
-    """Rounding changes the length of the ball's quaternion there: 1,331 steps, and 20,000 at a thousandth of the speed, while a
-    rate in 1/s drew it back [210 to 214]."""
+    """The run takes 210 to 214 steps, although rounding changes the length of the ball's quaternion."""
     run, touch = flight(distance, sphere(R), turned=turned, pace=pace)
     assert run.statistics.steps <= 300
     assert_touch(run, touch, 1e-9 * distance / pace)
@@ -200,8 +199,7 @@ AXES = {"along": (1.0, 0.0, 0.0), "slanted": (0.48, -0.6, 0.64), "across": (-0.1
     ],
 )
 def test_a_slow_spin_costs_a_flight_nothing(distance, spin, axis, turned, pace, swapped):
-    """Up to 3,520 steps from 20 km, when rounding of p x v counted against the small spin; the ball turns by at most 4 rad
-    [205 to 246]."""
+    """The run takes 205 to 246 steps, in which the ball turns by at most 4 rad."""
     run, touch = flight(distance, sphere(R), turned=turned, pace=pace, spin=spin * np.array(AXES[axis]), swapped=swapped)
     assert run.statistics.steps <= 300
     assert_touch(run, touch, 1e-9 * distance / pace)
@@ -211,8 +209,8 @@ def test_a_slow_spin_costs_a_flight_nothing(distance, spin, axis, turned, pace, 
 @pytest.mark.parametrize(("distance", "spin"), [(2e4, 0.01), (2000.3, 0.1)])
 @pytest.mark.parametrize(("axis", "swapped"), [("slanted", False), ("across", True)])
 def test_turning_in_a_flight_costs_no_more_than_the_turns(distance, spin, axis, swapped):
-    """40 rad: the steps of the ball alone, of the passage, and a few per radian for its closest point [318 to 354, alone 177 to
-    187]; 912 to 953 as body 1, when sliding also counted eightfold in the correction very far away."""
+    """Over 40 rad, the run takes the steps of the ball alone, of the passage, and a few per radian of the closest point [318 to
+    354, alone 177 to 187]."""
     turns = spin * np.array(AXES[axis])
     run, touch = flight(distance, sphere(R), spin=turns, graze=1e-3, swapped=swapped)
     graph = Graph("alone")

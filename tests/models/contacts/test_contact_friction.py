@@ -37,7 +37,8 @@ def ball_on_a_plane(
     moved: np.ndarray | None = None,
     **law: float,
 ):
-    """Return a ball that lies on a plane in equilibrium (or drops from a height), pushed along x; the whole can be moved."""
+    """Return a ball that lies on a plane in equilibrium (or drops from a height), pushed along x; the whole scene can be
+    moved."""
     q = np.array([1.0, 0, 0, 0]) if turned is None else turned
     A, p = np.asarray(rotation(q), dtype=float), np.zeros(3) if moved is None else moved
     graph = Graph("ball on a plane")
@@ -71,11 +72,9 @@ def tangential(result) -> np.ndarray:
 
 @pytest.mark.parametrize("k", [1e4, 1e6])
 def test_a_sliding_ball_begins_to_roll(k):
-    """The ball slips from the start, rolls from t = 2 v0 / (7 mu g) with 5/7 v0, and the loss is 1/7 m v0^2.
-
-    These results are exact not only in the limit of a stiff contact: during slip the force is mu N whatever the spring does, and
-    at the end the momentum about the contact point has its initial value [1e-10].
-    """
+    """The ball slips from the start and rolls from t = 2 v0 / (7 mu g) with 5/7 v0; the loss is 1/7 m v0^2. These results are
+    exact for any stiffness: during slip the force is mu N whatever the deflection of the spring, and at the end the momentum
+    about the contact point has its initial value [1e-10]."""
     compiled = ball_on_a_plane(k, 60.0 * np.sqrt(k / 1e5))
     end = 2.0 / (7.0 * MU * G)
     result = compiled.simulate(2.0 * end, samples=end / 50, rtol=1e-10, progress=False)
@@ -92,21 +91,21 @@ def test_a_sliding_ball_begins_to_roll(k):
 
 
 def test_a_ball_with_side_spin_slips_along_a_parabola():
-    """The direction of slip is constant, u = u0 - 7/2 mu g t e, until the ball rolls straight with v0 - 2/7 u0 (Coriolis 1835):
-    exactly, if the spring is transported parallel [6e-12]. The coefficient is a parameter of the compiled model."""
+    """The direction of slip is constant, u = u0 - 7/2 mu g t e, until the ball rolls straight with v0 - 2/7 u0 (Coriolis 1835).
+    This is exact if the spring is transported in parallel [6e-12]. The coefficient is a parameter of the compiled model."""
     errors = _side_spin((1e5, 1e7), "parallel")
     assert np.all(errors < 1e-9)
 
 
 def test_a_spring_in_the_axes_of_c2_bends_the_parabola():
-    """With the paper's literal law the spring turns with the axes of C2, as the ball does; the resulting error decreases with the
-    spring's length, mu N / k."""
+    """In the paper's literal law the spring turns with the axes of C2, as the ball does; the resulting error decreases with the
+    deflection mu N / k of the spring."""
     sizes = _side_spin((1e5, 1e6, 1e7), "gauss")
     assert np.all(sizes[0] > 5.0 * sizes[1]) and np.all(sizes[1] > 5.0 * sizes[2]) and np.all(sizes[2] < 1e-7)
 
 
 def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
-    """Return the errors of the end of slip (relative) and of the place (m), by stiffness."""
+    """Return, by stiffness, the relative error of the end of slip, and the largest position error (m)."""
     spin, v0 = (-30.0, 10.0, 0.0), 0.8
     slip = np.array([v0 - R * spin[1], R * spin[0]])
     errors = []
@@ -136,7 +135,8 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [15.0, 40.0, 60.0])
 def test_ball_on_an_incline(angle):
-    """The ball rolls with 5/7 g sin where 2/7 tan < mu, otherwise slips with g (sin - mu cos) and turns with 5/2 mu g cos / r."""
+    """The ball rolls at 5/7 g sin a where 2/7 tan a < mu; otherwise it slips at g (sin a - mu cos a) and spins up at 5/2 mu g cos
+    a / r."""
     theta = np.radians(angle)
     rolls = 2.0 / 7.0 * np.tan(theta) < MU
     result = ball_on_a_plane(v0=0.0, tilt=theta).simulate(0.4, samples=0.01, rtol=1e-10, progress=False)
@@ -181,7 +181,8 @@ def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
 
 
 def test_the_cone_holds_at_every_sample():
-    """Stick: |f| <= mu N and no slip velocity; slip: |f| = mu N, along the slip; off: nothing [1e-13 of the largest]."""
+    """In stick, |f| <= mu N without slip velocity; in slip, |f| = mu N along the slip; off, there is no force [1e-13 of the
+    largest]."""
     result = bounce(samples=2e-5)
     mode, f, N = result["contact.friction.mode"], tangential(result), result["contact.normal force"]
     u, wrench = result["contact.friction slip"], result["contact.wrench"]
@@ -204,7 +205,6 @@ def test_the_cone_holds_at_every_sample():
 
 
 def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
-    """The same motion except for rounding, no slip velocity at any sample, no friction event, no loss in the slider."""
     runs = [
         ball_on_a_plane(v0=0.1, spin=(0, 5.0, 2.0), tilt=0.1, friction=mu).simulate(
             0.3, samples=0.005, rtol=1e-11, progress=False
@@ -220,7 +220,7 @@ def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
 
 
 def test_nothing_creeps_below_the_limit():
-    """The torque of its own weight loads a ball: a steady load of 0.99 mu N for a second deflects the spring, not the slider."""
+    """The ball's own weight exerts a torque: 0.99 mu N for a second deflects the spring but does not move the slider."""
     theta = np.arctan(3.5 * MU * 0.99)
     compiled = ball_on_a_plane(v0=0.0, tilt=theta, friction=MU, c=200.0)
     result = compiled.simulate(1.0, samples=0.01, rtol=1e-10, progress=False)
@@ -233,7 +233,7 @@ def test_nothing_creeps_below_the_limit():
 
 
 def test_switching_times_converge_with_the_tolerance():
-    """All events of a bouncing, sliding ball: the tolerance bounds their errors [1.4 s rtol], and their sequence is always the
+    """The tolerance bounds the errors of all events of a bouncing, sliding ball [1.4 s rtol]; their sequence is always the
     same."""
     reference = bounce(1e-12).events
     assert len(reference) > 20
@@ -244,7 +244,7 @@ def test_switching_times_converge_with_the_tolerance():
 
 
 def test_ledger_and_solvers():
-    """Residual below 1e-9 at rtol 1e-9; the Rosenbrock method finds the same motion."""
+    """The residual is below 1e-9 at rtol 1e-9; the Rosenbrock method finds the same motion."""
     result = bounce()
     assert result.failure is None and result.ledger.relative_residual < 1e-9
     other = ball_on_a_plane(**BOUNCE).simulate(0.6, samples=5e-4, rtol=1e-10, method="rodas5p", progress=False)
@@ -263,14 +263,13 @@ def test_frame_invariance():
 
 
 def test_without_friction_coefficient_it_is_frictionless():
-    """With mu = 0 it slips forever and keeps its speed."""
     result = ball_on_a_plane(friction=0.0).simulate(0.1, rtol=1e-10, progress=False)
     assert np.linalg.norm(result["ball.twist"][-1, 3:]) == pytest.approx(1.0, rel=1e-12)
     assert [event.kind for event in result.events] == ["slip"]
 
 
 def test_an_egg_slips_over_poles():
-    """Charts of body 2 change while it slips and sticks; neither force nor energy shows this."""
+    """Body 2 changes charts while it slips and sticks; neither force nor energy shows the changes."""
     graph = Graph("egg on a plane")
     floor = ground("floor", surface=plane())
     body = rigid_body(
@@ -359,7 +358,6 @@ def test_refusals(arguments, code):
 
 
 def test_frictionless_scenarios_have_no_part_in_it():
-    """A scenario without the key is the same record as before."""
     given = scenario(0.1, 0.01, fixed(PLANE), free(ball_surface(0.02), 0.1, (0, 0, 0.1)), frictionless(1e4), uniform(0, 0, -G))
     assert given.contact.friction is None and dataclasses.replace(given.contact, friction=0.3) != given.contact
 
@@ -367,7 +365,6 @@ def test_frictionless_scenarios_have_no_part_in_it():
 @pytest.mark.parametrize("damping", [0.0, 10.0])
 @pytest.mark.parametrize("turned", [None, (0.5, 0.1, -0.7, 0.5)])
 def test_a_straight_drop_has_no_slip(turned, damping):
-    """At the end of a touch N is zero, and so is the force along the floor, except for rounding."""
     q = None if turned is None else np.array(turned) / np.linalg.norm(turned)
     result = ball_on_a_plane(v0=0.0, height=0.01, turned=q, normal_damping=damping).simulate(0.2, progress=False)
     kinds = [event.kind for event in result.events]

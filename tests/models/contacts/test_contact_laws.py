@@ -1,4 +1,4 @@
-"""Laws that hold in every run of a contact graph, whatever its bodies: power, energy, momentum, passivity, reciprocity."""
+"""Laws of every run of a contact graph, whatever the bodies: power, energy, momentum, passivity, reciprocity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ def residual(name: str, rtol: float) -> float:
 
 @pytest.mark.parametrize("name", ["egg on a turntable", "both free", "central gravity, body 1 free", "through a pole, rolling"])
 def test_power_is_continuous_at_every_junction(name):
-    """Power into a junction, transformer or gyrator flows out again, at every sample, to rounding [2e-15]."""
     run = run_of(name)
     model, result = run.compiled.model, run.result
     steps, checked = len(result.t), 0
@@ -63,7 +62,7 @@ def test_ledger_residual_falls_with_the_tolerance(name):
 
 
 def momenta(given: Scenario, run: ContactRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return linear and angular momentum (k, 3) of both bodies together, about the world's origin."""
+    """Return the linear and angular momentum (k, 3) of both bodies together, about the world's origin."""
     linear, angular = 0.0, 0.0
     for index, body in enumerate((given.body1, given.body2), start=1):
         p, v, w = (run.trajectory[key] for key in (f"p{index}", f"v{index}", f"w{index}_body"))
@@ -75,7 +74,7 @@ def momenta(given: Scenario, run: ContactRun) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", ["both free", "ellipsoids that may slide but not roll", "central gravity, body 1 free"])
 def test_momentum_of_two_free_bodies(name):
-    """All internal forces cancel, tangential and torsional forces too [3e-14 of the largest terms]."""
+    """All internal forces cancel, also tangential and torsional forces [3e-14 of the largest terms]."""
     run = run_of(name)
     given = CASES[name].build()
     linear, angular = momenta(given, run)
@@ -89,7 +88,7 @@ def test_momentum_of_two_free_bodies(name):
 
 @pytest.mark.parametrize("name", PASSIVE)
 def test_energy_never_grows(name):
-    """Without a source, stored energy falls by the losses of dampers and released springs."""
+    """Without a source, the stored energy falls by the losses of dampers and released springs."""
     ledger = run_of(name).result.ledger
     assert np.diff(ledger.stored).max() < 1e-11 * ledger.in_play
     assert np.diff(ledger.dissipated).min() > -1e-11 * ledger.in_play
@@ -99,7 +98,6 @@ def test_energy_never_grows(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_quaternions_stay_unit(name):
-    """Lengths stay 1 to [5e-15], without normalisation during a run."""
     result = run_of(name).result
     for body, spec in zip(run_of(name).bodies, (1, 2), strict=True):
         pose = np.atleast_2d(result[f"{body}.pose"])
@@ -115,7 +113,7 @@ def test_the_normal_force_never_pulls(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_contact_coordinates_stay_those_of_the_poses(name):
-    """Integrated contact coordinates match the bodies' poses: points, gap and normals agree [1e-12 m]."""
+    """The integrated contact coordinates match the bodies' poses: points, gap and normals agree [1e-12 m]."""
     trajectory = run_of(name).trajectory
     frame1, frame2 = trajectory["frame1"], trajectory["frame2"]
     across = frame2[:, :3, 3] - frame1[:, :3, 3]
@@ -142,7 +140,7 @@ def _falling_ellipsoid() -> Scenario:
 
 @pytest.mark.parametrize("build", [lambda: read_scenario(DATA / "S1a.json"), _falling_ellipsoid])
 def test_reciprocity(build):
-    """Which of the two bodies is body 2 does not affect a frictionless contact [5e-11 m]."""
+    """A frictionless contact does not depend on which of the two bodies is body 2 [5e-11 m]."""
     given = build()
     one, two = run_scenario(given, progress=False), run_scenario(exchanged(given), progress=False)
     for ours, theirs in (("1", "2"), ("2", "1")):
@@ -155,7 +153,7 @@ def test_reciprocity(build):
 
 @cache
 def permuted(law: str) -> tuple[np.ndarray, ...]:
-    """Return positions of an ellipsoid on an egg, its axes named (a, b, c), (b, c, a) and (c, a, b)."""
+    """Return positions of an ellipsoid on an egg, with the ellipsoid's axes named (a, b, c), (b, c, a) and (c, a, b)."""
     soft = rolling(4e3, 3.0, 3e3, 2.0, 0.4, 4e-4)
     laws = {"frictionless": frictionless(4e3, 2.0), "rolling": soft, "literal": {**soft, "transport": "gauss"}}
     axes, q = np.array([0.03, 0.02, 0.025]), np.array([0.9, 0.2, -0.3, 0.1])
@@ -174,14 +172,14 @@ def permuted(law: str) -> tuple[np.ndarray, ...]:
 
 @pytest.mark.parametrize("law", ["frictionless", "rolling"])
 def test_charts_do_not_matter(law):
-    """Positions agree to [6e-15 m without springs, 2e-13 m with them]."""
+    """Positions agree [6e-15 m without springs, 2e-13 m with springs]."""
     first, second, third = permuted(law)
     assert max(np.abs(second - first).max(), np.abs(third - first).max()) < 1e-10
 
 
 def test_charts_matter_to_tangential_springs_of_the_literal_law():
     """With transport "gauss" the springs are integrated in C2, which turns with its polar angle: a second-order effect in the
-    deformation. It moves the ellipsoid by [5e-5 m] over a travel of 0.2 m."""
+    deformation, which moves the ellipsoid by [5e-5 m] over a travel of 0.2 m."""
     first, second, third = permuted("literal")
     moved = max(np.abs(second - first).max(), np.abs(third - first).max())
     assert 1e-9 < moved < 1e-3

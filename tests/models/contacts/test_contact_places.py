@@ -38,7 +38,7 @@ def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
 
 
 def test_places_of_a_bar_across_a_trough():
-    """Two mirrored places; the one near a given point is chosen."""
+    """The bar touches at two mirrored places, and the contact takes the place near a given point."""
     H = pose(np.eye(3), np.array([0.0, 0.0, 0.04]))
     places = all_closest_points(TROUGH, BAR, H)
     assert len(places) == 2 and np.isclose(places[0].d, places[1].d, rtol=0.0, atol=1e-12)
@@ -58,7 +58,7 @@ def test_two_contacts_hold_a_bar_across_a_trough():
 
 
 def test_an_end_that_no_contact_holds_is_said():
-    """With one contact the other end falls through the trough, and the run says where."""
+    """With one contact the other end falls through the trough, and the message gives the place."""
     with pytest.warns(UnreliableRunWarning, match="where no contact acts"):
         run = dropped(LEFT, t_end=0.08)
         notes = run.summary()["notes"]
@@ -88,7 +88,7 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_every_run_notices_a_second_place(name):
-    """With two samples, with only some names kept, and among many runs; and not before the bodies touch."""
+    """A second place is reported with two samples, with few names and in batches, but not before the bodies touch."""
     floor, skin, height, start = TWICE[name]
     compiled = resting(floor, skin, height, None, **start).compile()
     assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok
@@ -103,7 +103,7 @@ def test_every_run_notices_a_second_place(name):
 
 
 def test_the_advice_for_a_second_place():
-    """A further contact at the point in the message: both hold the bar, and the run is sound."""
+    """With a further contact at the point in the message, both contacts carry the bar, and the run is valid."""
     with pytest.warns(UnreliableRunWarning):
         run = resting(TROUGH, BAR, 0.045, LEFT).simulate(0.08, samples=[0.0, 0.08], progress=False)
     near = re.search(r"near=\((.*?)\)", run.warnings[0].cures[0])
@@ -123,8 +123,8 @@ def in_places(floor, skin, height, count=2, swapped=False, **start):
 
 
 def test_one_contact_holds_two_places_whichever_body_is_the_first():
-    """A bar falls across a trough: both ends are pressed alike, to the depth of the law, the energy account closes, and with the
-    bodies swapped the places have the same names and forces."""
+    """A bar falls across a trough. Both ends penetrate to the depth of the law, and the energy account closes; with the bodies
+    swapped, the places have the same names and forces."""
     runs = []
     for swapped in (False, True):
         compiled = in_places(TROUGH, BAR, 0.045, swapped=swapped).compile()
@@ -148,11 +148,12 @@ def test_one_contact_holds_two_places_whichever_body_is_the_first():
 
 
 GROOVE = parametric(lambda u, v: (u, v, u * u / 0.06), (-0.06, 0.06), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
-"""Groove with a radius of curvature of 30 mm at the bottom: a body above that height has a nearest point on each side."""
+"""Groove with a radius of curvature of 30 mm at the bottom; a body above the centre of curvature has a nearest point on each
+side."""
 
 
 def test_two_places_that_become_one_end_the_run():
-    """A ball falls into a groove that is rounder than itself; it then has only one place, as the reason says."""
+    """A ball falls into a groove with a larger radius; it then has only one place, as the reason states."""
     with pytest.warns(RunEndedWarning, match='"touch.place 1" and "touch.place 2" have become one place'):
         run = in_places(GROOVE, sphere(0.02), 0.05).simulate(0.2, samples=1e-3, progress=False)
     assert run.failure is not None and run.events[-1].kind == "places become one"
@@ -188,7 +189,6 @@ def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, c
 
 @pytest.mark.parametrize("name", ["bar across a trough", "ball in a valley"])
 def test_places_are_the_same_from_either_body(name):
-    """The bodies overlap, at an angle."""
     floor, skin, height, start = TWICE[name]
     turned = np.asarray(pose_from_state([*start.get("quaternion", (1.0, 0.0, 0.0, 0.0)), 0.002, 0.001, height]), dtype=float)
     H = turned - 0.006 * np.outer([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0])
@@ -200,7 +200,7 @@ def test_places_are_the_same_from_either_body(name):
 
 @pytest.mark.parametrize("law", [None, Viscoelastic(1e4, 1e4)])
 def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
-    """A groove with an edge, built bypassing the check of surfaces: the contact's coordinates jump, its spring does not."""
+    """On a groove with an edge, built without the check of surfaces, the contact's coordinates jump, but its spring does not."""
     edged = Surface(Parametric(lambda u, v: (u, v, absolute(u)), (-0.3, 0.3, False), (-0.3, 0.3, False)), {}, 0.3)
     graph, still = Graph("groove"), ground("floor", surface=edged)
     ball = rigid_body(
@@ -214,7 +214,7 @@ def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
 
 
 def test_convex_bodies_cost_no_check():
-    """Surfaces known to be smooth and convex need no search: the samples are the requested ones, and a GPU takes the runs."""
+    """Smooth convex surfaces need no search: only the requested samples are computed, and the runs can use a GPU."""
     compiled = resting(plane(), BAR, 0.0151, None).compile()
     assert watched_contacts(compiled.program) == ()
     assert batch_refusal(compiled.prepare_run(0.01).program, "cuda:0", {}, check_rank=True) is None
@@ -222,7 +222,7 @@ def test_convex_bodies_cost_no_check():
 
 
 def test_a_start_in_several_places_is_refused():
-    """E428 lists both places; each becomes a contact once it is named."""
+    """E428 lists both places; each place becomes a contact once it is named."""
     with pytest.raises(ModelError) as caught:
         dropped(None, height=0.036)
     (problem,) = caught.value.problems
@@ -231,6 +231,6 @@ def test_a_start_in_several_places_is_refused():
 
 
 def test_convex_surfaces():
-    """Two of them touch at one place: no search is needed."""
+    """Two convex surfaces touch at one place, so no search is needed."""
     assert all(map(is_convex, (BAR, sphere(0.1), egg(0.035, 0.084), plane(), cylinder(0.1))))
     assert not is_convex(TROUGH) and not is_convex(torus(0.1, 0.02))

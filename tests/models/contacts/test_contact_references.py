@@ -1,4 +1,4 @@
-"""Two scenarios against reduced copies of an independent high-accuracy trajectory (integrated at rtol 1e-12)."""
+"""Two scenarios compared with reduced copies of an independent high-accuracy trajectory (integrated at rtol 1e-12)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.inner.models_two_bodies import ContactRun, read_scenario, run_scenari
 from tests.models.cases import DATA
 
 SIZE = {"w1_body": 10.0, "w2_body": 10.0, "fn": 10.0, "force_on_2_world": 10.0, "uv1": 10.0, "uv2": 10.0, "vx": 1.0}
-"""Typical size of each compared quantity, SI; 1 for all others."""
+"""Typical size of each compared quantity, SI; 1 for all other quantities."""
 
 
 @cache
 def pair(name: str) -> tuple[ContactRun, dict[str, np.ndarray]]:
-    """Return our run at default settings, and the reference."""
+    """Return the run of the project at default settings, and the reference."""
     run = run_scenario(read_scenario(DATA / f"{name}.json"), progress=False)
     with np.load(DATA / f"{name}.npz") as stored:
         return run, dict(stored)
@@ -24,7 +24,7 @@ def pair(name: str) -> tuple[ContactRun, dict[str, np.ndarray]]:
 
 @pytest.mark.parametrize("name", ["S1a", "S2a"])
 def test_every_quantity(name):
-    """All keys of the reference to 1e-10 of their size [6e-12 of 10 N, 1e-12 elsewhere]."""
+    """All quantities agree with the reference to 1e-10 of their size [6e-12 of 10 N, 1e-12 elsewhere]."""
     run, reference = pair(name)
     trajectory = run.trajectory
     rows = np.searchsorted(trajectory["t"], reference["t"] - 1e-9)
@@ -41,7 +41,7 @@ def test_every_quantity(name):
 
 @pytest.mark.parametrize("name", ["S1a", "S2a"])
 def test_alpha_is_montanas(name):
-    """The reference measures alpha about z1; Montana's is about z2 = -z1."""
+    """The reference measures alpha about z1; Montana's alpha is about z2 = -z1."""
     run, reference = pair(name)
     rows = np.searchsorted(run.trajectory["t"], reference["t"] - 1e-9)
     ours = run.trajectory["alpha"][rows]
@@ -50,7 +50,7 @@ def test_alpha_is_montanas(name):
 
 
 def test_impact_of_two_eggs():
-    """S1a: contact on and off to 1e-9 s, peak force to 1e-6 relative, energy to 1e-11 relative."""
+    """In S1a, times of contact agree to 1e-9 s, the peak force to 1e-6 and energy to 1e-11 relative."""
     run, _ = pair("S1a")
     ((on, off),) = run.contact_intervals()
     assert abs(on - 0.0377504460285) < 1e-9 and abs(off - 0.0401415805939) < 1e-9
@@ -62,7 +62,7 @@ def test_impact_of_two_eggs():
 
 
 def test_rolling_egg():
-    """S2a: position after 2 s to 1e-9 m; ten humps of the normal force between 0.2171 and 0.2852 N."""
+    """In S2a, positions after 2 s agree to 1e-9 m; the normal force has ten peaks from 0.2171 to 0.2852 N."""
     run, reference = pair("S2a")
     assert np.abs(run.trajectory["p2"][-1] - reference["p2"][-1]).max() < 1e-9
     assert np.abs(run.trajectory["p2"][-1] - [-0.038287, 0.008301, -0.025086]).max() < 1e-6

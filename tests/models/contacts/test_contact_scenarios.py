@@ -1,6 +1,6 @@
-"""Runs of the contact graph against the independent simulator: combinations of surfaces, motions, gravities and laws.
+"""Runs of the contact graph compared with the independent simulator: combinations of surfaces, motions, gravities and laws.
 
-Both integrate to the tolerances below; figures in brackets were measured when the tests were written.
+Both programs integrate to the tolerances below; figures in brackets were measured when the tests were written.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DOWN = uniform(0.0, 0.0, -9.81)
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario, and the minimum numbers of its contact events and chart switches."""
+    """Scenario with the minimum numbers of its contact events and chart switches."""
 
     build: Callable[[], Scenario]
     events: int = 0
@@ -102,7 +102,7 @@ def _central() -> Scenario:
 
 
 def _pole(law: dict[str, Any]) -> Callable[[], Scenario]:
-    """Return an egg that turns over its pole, exactly in the plane y = 0: sin u = 0 is reached, not only approached."""
+    """Return an egg that turns over its pole exactly in the plane y = 0: sin u = 0 is reached, not only approached."""
 
     def build() -> Scenario:
         half = np.radians(140.0) / 2.0
@@ -178,10 +178,8 @@ PAIRS = [
 
 @pytest.mark.parametrize(("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS))
 def test_constrained_components(components, pair):
-    """Any components constrained, on other pairs of surfaces, starting from light contact with slip, spin and rolling [1e-11 m].
-
-    Times are short so that no chart ends: a component without its partner follows the axes of the chart in use.
-    """
+    """Any components are constrained, on other pairs of surfaces, from light contact with slip, spin and rolling [1e-11 m]. Times
+    are short so that no chart ends: a component without its partner follows the axes of the chart in use."""
     law = {"constrained": components, "k_n": 4e3, "c_n": 2.0, "k_t": 2e3, "r_t": 1.0, "k_w": 0.5, "r_w": 5e-4}
     bodies = []
     # The surface normals meet on the x axis, away from the poles of either chart.
@@ -206,8 +204,8 @@ def test_constrained_components(components, pair):
 
 def differences(run: ContactRun, course: Course) -> dict[str, tuple[float, float]]:
     """Return the largest difference of each quantity over the run, and its bound. Contact forces are compared in the world, since
-    the frame C2 of the trajectory is that of the polar chart throughout. At rtol 1e-10 and error growth up to about fifty times,
-    lengths of .1 m are off by at most 5e-10 m."""
+    the trajectory's frame C2 is always that of the polar chart. At rtol 1e-10, with errors that grow up to fiftyfold, lengths of
+    0.1 m are off by at most 5e-10 m."""
     trajectory, out = run.trajectory, {}
     for index in (1, 2):
         body = course.body(index)

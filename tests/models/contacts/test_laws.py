@@ -1,4 +1,4 @@
-"""One contact, several laws: the same ball and drop; each law against closed forms or an independent derivation."""
+"""One contact under several laws: the same ball and drop, compared with closed forms or an independent derivation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from tests.models.contacts.drops import COMPLIANT, FALL, HEIGHT, IMPACT, MASS, S
 
 
 def check_compliant(run: Result) -> None:
-    """Check that without damping an impact lasts 2 (pi - atan(v w / g)) / w, with the weight, and that the ball returns to its
-    height."""
+    """Check that an undamped impact under gravity lasts 2 (pi - atan(v w / g)) / w, and that the ball returns to its height."""
     omega = np.sqrt(COMPLIANT.normal_stiffness / MASS)
     lasts = 2.0 * (np.pi - np.arctan(SPEED * omega / G)) / omega
     on, off = times(run, "contact on"), times(run, "contact off")
@@ -36,7 +35,7 @@ def check_compliant(run: Result) -> None:
 
 
 def check_impact(run: Result) -> None:
-    """Check for bounces after FALL (1 + 2 e + 2 e^2 + ...), to rounding, and rest from the limit of these times."""
+    """Check that bounces are at FALL (1 + 2 e + 2 e^2 + ...), to rounding, and rest follows at the limit of these times."""
     e = IMPACT.restitution
     found = times(run, "impact")
     expected = FALL * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1.0, len(found))])))
@@ -50,7 +49,7 @@ def check_impact(run: Result) -> None:
 
 
 def check_viscoelastic(run: Result) -> None:
-    """Check against another integrator, with the weight: m h'' = k s + c s s' - m g, s = -h."""
+    """Compare with another integrator, under gravity: m h'' = k s + c s s' - m g, s = -h."""
     k, c = VISCOELASTIC.k, VISCOELASTIC.c
 
     def rate(_: float, y: np.ndarray) -> list[float]:
@@ -72,7 +71,7 @@ def check_viscoelastic(run: Result) -> None:
 
 
 def check_three_state(run: Result) -> None:
-    """Check against another integrator and state machine: free fall, h'' = -a1 h' - a0 h - a2 h^3, ballistic."""
+    """Compare with another integrator and state machine: free fall, h'' = -a1 h' - a0 h - a2 h^3, ballistic."""
     law = THREE_STATE
 
     def force(_: float, y: np.ndarray) -> float:
@@ -98,7 +97,7 @@ def check_three_state(run: Result) -> None:
 
 
 def check_rigid(graph: Graph) -> None:
-    """Check that the contact is only marked: a step gives it its force."""
+    """Check that only a time stepper runs the contact, without a bounce."""
     (point,) = graph.freeze().contacts
     assert point.stepped and point.normal is None and point.path == "touch"
     with pytest.raises(ModelError, match="E434") as caught:
@@ -127,7 +126,6 @@ RUNS = (
 
 @pytest.mark.parametrize(("law", "check"), RUNS, ids=lambda part: type(part).__name__)
 def test_the_same_drop_under_each_law(law: ContactLaw, check: Any) -> None:
-    """One contact is replaced by one with another law; the rest of the graph is unchanged."""
     graph = dropped(COMPLIANT, constrained=["v_z"])
     parts = graph.parts
     graph.replace("touch", contact("touch", parts["floor"], parts["ball"], constrained=["v_z"], law=law))  # type: ignore[arg-type]
@@ -167,8 +165,8 @@ ROUNDING = 1e-14
 @pytest.mark.parametrize("speed", [0.0, 0.5, -0.5])
 @pytest.mark.parametrize("law", [IMPACT, THREE_STATE, VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3)], ids=repr)
 def test_a_start_that_just_touches(law: ContactLaw, speed: float) -> None:
-    """At rest it stays, inwards it bounces immediately, outwards it flies first. A fall from rest shows once it exceeds the
-    rounding error."""
+    """At rest the ball stays, inwards it bounces immediately, outwards it flies first. A fall from rest is detected once it
+    exceeds the rounding error."""
     run = simulate(dropped(law, height=0.0, speed=speed), 0.2, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
     first = next(event for event in run.events if not event.internal)
@@ -192,7 +190,6 @@ def test_bodies_that_overlap_where_only_impacts_part_them() -> None:
 
 
 def test_a_number_of_a_law_is_a_parameter_of_the_run() -> None:
-    """Restitution, stiffness and damping change without recompilation."""
     bouncing = compile_model(dropped(Impact(0.8)))
     run = bouncing.simulate(1.5, rtol=1e-10, parameters={"touch.normal.restitution": 0.5}, progress=False)
     assert times(run, "impact")[:3] == pytest.approx(FALL * np.array([1.0, 2.0, 2.5]), abs=1e-12)

@@ -1,4 +1,4 @@
-"""The terms m, c1 ... c6 and G of Bortoff 2018 (appendix), in his angles phi: a second derivation for `kinematics.arm`."""
+"""The terms m, c1 ... c6 and G of Bortoff 2018 (appendix), in his angles phi: a second derivation of `kinematics.arm`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _moments(p: DeltaParameters) -> tuple[float, float, float]:
 
 
 def inertia(phi: Any, p: DeltaParameters) -> np.ndarray:
-    """Return the inertia matrix m (3, 3), kg m^2, including a third of the end effector. Singular where sin(phi2) = 0."""
+    """Return the inertia matrix m (3, 3), kg m^2, including a third of the end effector; m is singular where sin(phi2) = 0."""
     (s1, s2, s3), (c1, c2, c3) = (
         (np.sin(phi[0]), np.sin(phi[1]), np.sin(phi[2])),
         (np.cos(phi[0]), np.cos(phi[1]), np.cos(phi[2])),
@@ -33,7 +33,7 @@ def inertia(phi: Any, p: DeltaParameters) -> np.ndarray:
 
 
 def gravity_torque(phi: Any, p: DeltaParameters) -> np.ndarray:
-    """Return the gradient G (3,) of the potential energy of weight with respect to the angles, N m."""
+    """Return the gradient G (3,) of the gravitational potential energy with respect to the angles, N m."""
     beyond = p.g * (p.LC2 * p.M2 + p.L2 * p.M3)
     shaft = p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3))
     s2 = np.sin(phi[1])

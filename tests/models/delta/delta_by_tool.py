@@ -2,7 +2,7 @@
 
 The elbow of each arm follows from the tool by two circles; every mass point lies on a line from shaft to elbow or from elbow to
 tip. With all points x(w), the motion is sum of m J^T (x'' - g) = 0, J = dx/dw by complex steps and x'' - J w'' by a second
-difference of them. Nothing of `models` is used. It ends where an arm is stretched.
+difference of the points. Nothing of `models` is used. The method fails where an arm is stretched.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scipy.integrate import solve_ivp
 from tests.models.delta.delta_independent import TO_WORLD, _pair
 
 STEP = 1e-4
-"""Step of differences, m; the fourth-order difference has an error of about STEP^4 times a fifth derivative."""
+"""Step of the differences, m; the fourth-order difference has an error of about STEP^4 times a fifth derivative."""
 
 
 def link(p: dict[str, float], tool: Any, branch: float) -> Any:
-    """Return the directions (2, k) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3, k), in its own
-    axes. Branch -1 has the elbow out, +1 in."""
+    """Return the directions (2, k) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3, k), in the arm's
+    axes. The elbow is out for branch -1, in for +1."""
     y, z = tool[1] - (p["L0"] - p["L3"]), tool[2]
     square = y * y + z * z
     cosine = (square + p["L1"] ** 2 - p["L2"] ** 2 + tool[0] ** 2) / (2.0 * p["L1"] * np.sqrt(square))
@@ -30,8 +30,8 @@ def link(p: dict[str, float], tool: Any, branch: float) -> Any:
 
 
 def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) -> tuple[Any, Any, Any]:
-    """Return, for tools (3, k), positions of all mass points (3 n, k) in world axes and directions of links and rods (9, k) each,
-    in their arms' axes."""
+    """Return, for tools (3, k), positions of all mass points (3 n, k) in world axes, and directions of links and rods (9, k) in
+    their arms' axes."""
     points, links, rods = [], [], []
     shaft = np.array([[0.0], [p["L0"] - p["L3"]], [0.0]])
     for R, sign in zip(TO_WORLD, branch, strict=True):
@@ -53,7 +53,7 @@ def masses(p: dict[str, float]) -> np.ndarray:
 
 
 def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any, cone: float) -> np.ndarray:
-    """Return w'' (3,) without motor torques; friction of the paper's angles, its divisor at least cone^2."""
+    """Return w'' (3,) without motor torques; friction acts on the paper's angles, and its divisor is at least cone^2."""
     h = STEP / max(float(np.linalg.norm(v)), 1e-3)
     # Complex steps along the three axes at w, and along v at four points around it, all in one call.
     ahead = [w + k * h * v + 1e-30j * v for k in (-2.0, -1.0, 1.0, 2.0)]
@@ -75,7 +75,7 @@ def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any,
 def simulate(
     p: dict[str, float], w: np.ndarray, v: np.ndarray, t: np.ndarray, branch: Any = (-1.0,) * 3, cone: float = 1e-2
 ) -> np.ndarray:
-    """Return tool and its velocity (k, 6) at the times t, from w and v at t[0], with free motors."""
+    """Return the position and velocity of the tool (k, 6) at the times t, from w and v at t[0], without motor torques."""
 
     def rates(_: float, x: np.ndarray) -> np.ndarray:
         return np.concatenate([x[3:], acceleration(p, x[:3], x[3:], branch, cone)])

@@ -75,7 +75,8 @@ def _about(axis: int, angle: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Point:
-    """A mass point of one arm: mass, position, Jacobian (3, 3) by the arm's angles, acceleration at v' = 0; arm axes."""
+    """Mass point of one arm: mass, position, Jacobian (3, 3) with respect to the arm's angles, acceleration at v' = 0; arm
+    axes."""
 
     mass: float
     place: np.ndarray
@@ -84,7 +85,7 @@ class Point:
 
 
 def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float]]:
-    """Return two mass points on a rod: (mass, distance from its upper joint)."""
+    """Return two mass points on a rod, each as (mass, distance from the rod's upper joint)."""
     if mass == 0.0:
         return []
     radius = np.sqrt(inertia / mass)
@@ -92,7 +93,7 @@ def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float
 
 
 def arm_points(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> list[Point]:
-    """Return the mass points of one arm; the last is the tip, which carries a third of the end effector."""
+    """Return the mass points of one arm; the last point is the tip, which carries a third of the end effector."""
     upper = _about(0, phi[0]) @ E[1]
     turned = _about(1, phi[2]) @ E[0]
     lower = _about(1, phi[2]) @ _about(0, phi[1]) @ E[1]
@@ -133,7 +134,7 @@ def energy(p: dict[str, float], q: np.ndarray, v: np.ndarray) -> float:
 
 
 def constraint(p: dict[str, float], q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """h (6,), H (6, 9) and the part H' v (6,) of h''."""
+    """Return h (6,), H (6, 9) and the part H' v (6,) of h''."""
     H = np.zeros((6, 9), dtype=np.result_type(q, v))
     place, bias = [], []
     for a in range(3):
@@ -151,7 +152,7 @@ def constraint(p: dict[str, float], q: np.ndarray, v: np.ndarray) -> tuple[np.nd
 def acceleration(
     p: dict[str, float], q: np.ndarray, v: np.ndarray, u: np.ndarray, alpha_1: float = ALPHA_1, alpha_0: float = ALPHA_0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """v' (9,) and the multipliers (6,) at motor torques u (3,)."""
+    """Return v' (9,) and the multipliers (6,) at motor torques u (3,)."""
     kind = np.result_type(q, v, u)
     M, rest = np.zeros((9, 9), dtype=kind), np.zeros(9, dtype=kind)
     for a in range(3):
@@ -167,7 +168,7 @@ def acceleration(
 
 
 def rates(p: dict[str, float], x: np.ndarray, u: np.ndarray, **alphas: float) -> np.ndarray:
-    """x' (18,) of a state x = (q1, v1, q2, v2, q3, v3)."""
+    """Return x' (18,) of a state x = (q1, v1, q2, v2, q3, v3)."""
     qv = np.empty_like(x)
     qv[BY_ARMS] = x
     a, _ = acceleration(p, qv[:9], qv[9:], u, **alphas)
@@ -175,7 +176,8 @@ def rates(p: dict[str, float], x: np.ndarray, u: np.ndarray, **alphas: float) ->
 
 
 def assemble(p: dict[str, float], y: Any, depth: float | None = None) -> np.ndarray:
-    """Return all angles (9,) at motor angles y (3,): Gauss-Newton from a guess with the tool at `depth` below the base (m)."""
+    """Return all angles (9,) at motor angles y (3,) by Gauss-Newton iteration from a guess with the tool at `depth` below the
+    base (m)."""
     y = np.asarray(y, dtype=float)
     q = np.zeros(9)
     depth = 0.8 * p["L2"] + p["L1"] * np.sin(y).mean() if depth is None else depth
@@ -202,10 +204,8 @@ def holding_torque(p: dict[str, float], q: np.ndarray) -> np.ndarray:
 
 
 def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return A (18, 18), B (18, 3) of x = (q, v) about rest at motor angles y, held by constant torques; q (9,) and u (3,).
-
-    Complex steps make it exact to rounding.
-    """
+    """Return A (18, 18) and B (18, 3) of x = (q, v) about rest at motor angles y under constant torques, with q (9,) and u (3,).
+    Complex steps make the matrices exact to rounding."""
     q = assemble(p, y)
     u = holding_torque(p, q)
     at, size = np.concatenate([q, np.zeros(9), u]), 1e-30
@@ -222,8 +222,8 @@ def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.n
 def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return A (6, 6) and B (6, 3) of the motion that keeps the arms together, in the coordinates (dy, dy').
 
-    The tangent space of the constraint is invariant under A, so this is exact; and the poles are free of the scatter of the
-    twelve at -5.
+    The tangent space of the constraint is invariant under A, so the reduction is exact; the poles are free of the scatter of the
+    twelve poles at -5.
     """
     A, B, q, _ = linearise(p, y)
     H = constraint(p, q, np.zeros(9))[1]
@@ -246,7 +246,7 @@ def poles(p: dict[str, float], y: Any) -> np.ndarray:
 def simulate(
     p: dict[str, float], x0: np.ndarray, t: np.ndarray, torque: Any = None, rtol: float = 1e-12, **alphas: float
 ) -> np.ndarray:
-    """Return states (n, 18) by arms at times t (n,), at torques u(t); DOP853."""
+    """Return states (n, 18) by arms at times t (n,), at torques u(t), computed by DOP853."""
     drive = torque if torque is not None else lambda time: np.zeros(3)
     run = solve_ivp(lambda time, x: rates(p, x, drive(time), **alphas), (t[0], t[-1]), x0, "DOP853", t, rtol=rtol, atol=rtol)
     assert run.success, run.message
@@ -259,7 +259,7 @@ SAMPLES = np.linspace(0.0, 2.0, 9)
 
 
 def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a motion without symmetry: q at the start (9,), at rest; torques offset (3,) and amplitude (3,) in N m.
+    """Return a motion without symmetry from rest: initial q (9,), and the offset (3,) and amplitude (3,) of the torques in N m.
 
     u_j(t) = offset_j + amplitude_j sin(3 pi t + j), j = 0, 1, 2.
     """
@@ -269,7 +269,7 @@ def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def torque_of(offset: np.ndarray, amplitude: np.ndarray) -> Any:
-    """u(t) (3,) of the disturbed motion."""
+    """Return u(t) (3,) of the disturbed motion."""
     return lambda t: offset + amplitude * np.sin(3.0 * np.pi * t + np.arange(3.0))
 
 
@@ -299,7 +299,7 @@ def record(p: dict[str, float]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write delta_reference.json beside this file."""
+    """Write `delta_reference.json` beside this file."""
     import json
     import re
     from pathlib import Path

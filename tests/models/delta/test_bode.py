@@ -1,4 +1,4 @@
-"""Bode plots of loops: the marked margins match closed forms."""
+"""Bode plots of loops: the marked margins agree with closed forms."""
 
 from __future__ import annotations
 

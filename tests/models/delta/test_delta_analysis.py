@@ -1,4 +1,4 @@
-"""Linear analysis of the delta robot: poles, zeros, cancellations, order, crossing, against independent numbers."""
+"""Linear analysis of the delta robot compared with independent values: poles, zeros, cancellations, order, crossing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def recorded(name: str, at: str) -> np.ndarray:
 
 
 def apart(found: np.ndarray, expected: np.ndarray) -> float:
-    """Return the largest distance between two sets of numbers, each matched once."""
+    """Return the largest distance between two sets of numbers after one-to-one matching."""
     from scipy.optimize import linear_sum_assignment
 
     assert len(found) == len(expected)
@@ -45,7 +45,7 @@ def apart(found: np.ndarray, expected: np.ndarray) -> float:
 
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_six_poles_and_twelve_cancellations(name, at):
-    """Six poles to 1e-9 1/s [2e-13], no zeros left, and twelve pairs at -5 within 1e-5 [4e-7]."""
+    """Six poles are accurate to 1e-9 1/s [2e-13], no zeros remain, and twelve pairs are at -5 within 1e-5 [4e-7]."""
     shown = pole_zero_map(ROBOTS[name].linearise((ANGLES[at],) * 3))
     assert apart(shown.poles, recorded(name, at)) < 1e-9
     assert len(shown.zeros) == 0 and len(shown.cancelled_poles) == len(shown.cancelled_zeros) == 12
@@ -53,7 +53,7 @@ def test_six_poles_and_twelve_cancellations(name, at):
 
 
 def test_the_poles_of_the_paper():
-    """Bortoff 2018, fig. 5, as closely as the fit allows: 0.35 + 0.55j at pi/4, a quarter at 0."""
+    """The poles agree with Bortoff 2018, fig. 5, within 0.35 + 0.55j at pi/4 and 0.25 + 0.05j at 0."""
     swings = linearise_reduced(ROBOTS["fit"], (0.25 * np.pi,) * 3).poles()
     assert np.all(np.abs(swings.real + 0.5) < 0.35) and np.all(np.abs(np.abs(swings.imag) - 5.5) < 0.55)
     poles = linearise_reduced(ROBOTS["fit"], (0.0,) * 3).poles()
@@ -66,7 +66,7 @@ def test_the_poles_of_the_paper():
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_reduced_system(name, at, form):
-    """A and B of order 6 match the independent equations, to 1e-11 [4e-13]; the poles are free of scatter."""
+    """A and B of order 6 match the independent equations to 1e-11 [4e-13]; the poles are free of scatter."""
     small = linearise_reduced(DeltaRobot(SETS[name], form=form), (ANGLES[at],) * 3)
     A, B = independent.reduced(independent.SETS[name], (ANGLES[at],) * 3)
     assert np.abs(small.A - A).max() < 1e-11 * np.abs(A).max()
@@ -76,7 +76,7 @@ def test_reduced_system(name, at, form):
 
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_whole_system(name, at):
-    """A and B of order 18 match to 1e-11 [1e-14] relative; the minimal order is 6, and 4 from one input."""
+    """A and B of order 18 match to 1e-11 [1e-14] relative; the minimal order is 6, and 4 with a single input."""
     linear = ROBOTS[name].linearise((ANGLES[at],) * 3)
     A, B, _, _ = independent.linearise(independent.SETS[name], (ANGLES[at],) * 3)
     order = independent.BY_ARMS
@@ -92,7 +92,7 @@ def test_whole_system(name, at):
 
 
 def test_away_from_symmetry():
-    """Unequal motor angles: 12 cancellations, and no double poles among the six."""
+    """Unequal motor angles give 12 cancellations and six poles, none double."""
     y = (0.2, 0.5, 0.9)
     shown = pole_zero_map(ROBOTS["fit"].linearise(y))
     assert len(shown.cancelled_poles) == 12
@@ -101,7 +101,7 @@ def test_away_from_symmetry():
 
 @pytest.mark.parametrize("name", SETS)
 def test_crossing(name):
-    """The unstable root is zero at this angle, to 1e-9 degrees [2e-14]."""
+    """The unstable root is zero at the recorded angle, to 1e-9 degrees [2e-14]."""
     angle = instability_angle(ROBOTS[name])
     assert np.rad2deg(angle) == pytest.approx(REFERENCE[name]["crossing_deg"], abs=1e-9)
     around = sweep_poles(ROBOTS[name], [angle - 0.01, angle + 0.01])
@@ -118,7 +118,7 @@ def test_equilibrium(name, at):
 
 
 def test_gravity_compensation_leaves_every_pose_an_equilibrium():
-    """With u = gravity_torque(y) three eigenvalues of A + B du/dy are zero, with du/dy by central differences."""
+    """With u = gravity_torque(y), three eigenvalues of A + B du/dy are zero, where du/dy is computed by central differences."""
     robot, y = ROBOTS["fit"], np.array([0.1, 0.3, 0.5])
     small, h = linearise_reduced(robot, y), 1e-5
     slope = np.stack([(robot.gravity_torque(y + h * e) - robot.gravity_torque(y - h * e)) / (2.0 * h) for e in np.eye(3)], axis=1)
@@ -129,7 +129,7 @@ def test_gravity_compensation_leaves_every_pose_an_equilibrium():
 
 
 def test_frequency_response_is_what_a_small_sine_gives():
-    """Amplitude and phase of y1 at 4 rad/s after transients have died out, against a run, to 1e-3 [2e-4]."""
+    """The amplitude and phase of y1 at 4 rad/s, once transients have died out, agree with a run to 1e-3 [2e-4]."""
     from bondgraph import signals
 
     robot, y, omega, size = ROBOTS["fit"], (0.25 * np.pi,) * 3, 4.0, 1e-4
@@ -153,7 +153,6 @@ def test_frequency_response_is_what_a_small_sine_gives():
 
 @pytest.mark.thorough
 def test_pictures(tmp_path):
-    """All pictures are written, and the pole-zero plot distinguishes cancelled from remaining poles."""
     pytest.importorskip("matplotlib")
     from tests.inner.models_delta import bode_plot
     from tests.inner.models_delta import figures as pictures

@@ -1,4 +1,4 @@
-"""One arm's formulas against mass points moved by cross products; parameters, their files and refusals."""
+"""Formulas of one arm compared with mass points and cross products; parameters, their files and refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def states(seed: int, n: int = 60):
 
 
 def kinetic_energy(theta, v, p):
-    """T of Bortoff 2018, eq. (1), J."""
+    """Return T of Bortoff 2018, eq. (1), J."""
     m = formulas.inertia(theta, p)
     crossed = v[0] * (m[0, 1] * v[1] + m[0, 2] * v[2])
     return 0.5 * (m[0, 0] * v[0] * v[0] + m[1, 1] * v[1] * v[1] + m[2, 2] * v[2] * v[2]) + crossed
@@ -35,7 +35,7 @@ def kinetic_energy(theta, v, p):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_appendix(name):
-    """The paper's m, c1 ... c6, one by one, and G equal those of the mass points to 1e-12 [4e-15]."""
+    """The paper's m, c1 ... c6 and G each equal the terms of the mass points to 1e-12 [4e-15]."""
     p, other = ROBOTS[name], independent.SETS[name]
     assert asdict(p) == other
     for phi, _ in states(1):
@@ -54,8 +54,8 @@ def test_appendix(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_terms_in_theta_are_those_of_the_mass_points(name):
-    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi, dpsi = dpsi_phi B, to 1e-11 [1e-13] of
-    numbers that grow as phi nears its singularity; energies and the tip to 1e-13."""
+    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi and dpsi = dpsi_phi B, to 1e-11 [1e-13] of
+    values that grow as phi nears its singularity; energies and the tip agree to 1e-13."""
     p, other = ROBOTS[name], independent.SETS[name]
     for theta, v in states(1):
         phi, rate = phi_of(theta), phi_rate(theta, v)
@@ -80,7 +80,6 @@ def test_terms_in_theta_are_those_of_the_mass_points(name):
 
 
 def test_formulas_on_the_tape():
-    """Traced with parameters as inputs, the terms give the same numbers."""
     p = ROBOTS["lab"]
     tape = Tape()
     theta, v, c = tape.inputs("theta", 3), tape.inputs("v", 3), formulas.Constants(*tape.inputs("p", len(UNITS)))
@@ -154,7 +153,7 @@ def test_impossible_robots(changes, code):
 
 
 def test_extreme_rods_are_allowed():
-    """All mass at both ends gives the most inertia a rod can have; all mass in one point gives the least."""
+    """The inertia of a rod is largest with all mass at both ends, and least with all mass at one point."""
     p = ROBOTS["fit"]
     most = p.M2 * p.LC2 * (p.L2 - p.LC2)
     for inertia in (most, 0.0):

@@ -27,7 +27,7 @@ KD, KP = 24.0, 144.0
 
 
 def decay(t: np.ndarray, e0: np.ndarray, de0: np.ndarray, rate: float = 0.5 * KD) -> np.ndarray:
-    """e'' + 2 rate e' + rate^2 e = 0."""
+    """Return e for e'' + 2 rate e' + rate^2 e = 0."""
     return (e0 + np.multiply.outer(t, de0 + rate * e0)) * np.exp(-rate * t)[:, None]
 
 
@@ -51,7 +51,8 @@ def test_gravity_compensation_makes_every_pose_an_equilibrium() -> None:
 
 @pytest.mark.parametrize("output", ["tool", "motors"])
 def test_linearisation_is_exact(output: str) -> None:
-    """The error obeys its linear equation to rounding, at speed, with damping, from a start that is displaced and moving."""
+    """The error obeys its linear equation to within rounding error, in fast motion, with damping, from a displaced and moving
+    start."""
     robot = DeltaRobot(FIT)
     rates = np.array([0.4, -0.3, 0.2])
     posture = robot.forward_kinematics(robot.inverse_kinematics(HOME))
@@ -66,7 +67,8 @@ def test_linearisation_is_exact(output: str) -> None:
 
 
 def test_linearisation_is_exact_off_the_constraint() -> None:
-    """alpha depends on (q, v): where the tips are apart, the tool still obeys, because the multipliers were eliminated."""
+    """alpha depends on (q, v): even with the tips apart, the tool's error obeys its equation, because the multipliers were
+    eliminated."""
     robot = DeltaRobot(FIT)
     q = robot.kinematics.inverse(HOME)
     q[4] += 0.01
@@ -78,7 +80,7 @@ def test_linearisation_is_exact_off_the_constraint() -> None:
 
 
 def test_wrong_model_leaves_the_static_error_of_its_gravity() -> None:
-    """At rest kp e = Lambda^-1 J^-T (G - G of the model), with the model's J and Lambda."""
+    """At rest, kp e = Lambda^-1 J^-T (G - G of the model), with J and Lambda of the model."""
     control = task_control(FIT, hold(HOME, 1.0), kp=400.0, kd=40.0)
     robot = DeltaRobot(FIT)
     graph = robot.graph(robot.inverse_kinematics(HOME), signals=control.torque)
@@ -134,7 +136,7 @@ def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
 
 
 def test_sampled_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """Samples of the motor angles give the same torques, held for a millisecond each, to 1e-9 N m [1e-13]."""
+    """Samples of the motor angles give the same torques, each held for a millisecond, to 1e-9 N m [1e-13]."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_sampled import PERIOD, controller
     from benchmarks.delta_tracking import KD as OTHER_KD

@@ -1,4 +1,4 @@
-"""Kinematics of the delta robot: round trips, Newton against its Jacobian from the tape, modes, branches, refusals."""
+"""Kinematics of the delta robot: round trips, Newton steps compared with the Jacobian of the tape, modes, branches, refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tools(name: str, n: int = 20000) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_forward_of_inverse(name):
-    """The point is reproduced to 1e-12 m over the workspace, from all points in one call and one by one [1e-13, 4e-16]."""
+    """The point is reproduced to 1e-12 m over the workspace, for all points in one call and for single points [1e-13, 4e-16]."""
     w, q, margin = tools(name)
     assert len(w) > 2000
     kinematics = DeltaKinematics(ROBOTS[name])
@@ -50,7 +50,7 @@ def test_forward_of_inverse(name):
 
 
 def test_against_independent_assembly():
-    """All nine angles and the tool match the independent code, which has no closed form."""
+    """All nine angles and the tool agree with the independent code, which uses no closed form."""
     p, other = ROBOTS["fit"], independent.SETS["fit"]
     for y in ([0.3, 0.5, 0.8], [0.0, 0.0, 0.0], [1.0, 0.6, 0.7]):
         q = independent.assemble(other, y)
@@ -79,7 +79,8 @@ def test_newton_step_is_the_papers():
 
 
 def test_iterations():
-    """7 decimals: at most 2 steps from the posture at the previous sample, 3 to 4 from the home posture."""
+    """Newton's method takes at most 2 steps to 7 decimals from the posture at the previous sample, 3 to 4 from the home
+    posture."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     home = kinematics.forward([0.5, 0.5, 0.5])
     posture, seen = home, set()
@@ -96,7 +97,7 @@ def test_iterations():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_derivatives(backend):
-    """dw/dy and dq/dy against central differences [1e-9]; all back ends share one formula."""
+    """dw/dy and dq/dy agree with central differences [1e-9]; all back ends share one formula."""
     kinematics = DeltaKinematics(ROBOTS["fit"], backend)
     y, step = np.array([0.3, 0.5, 0.8]), 1e-6
     posture = kinematics.forward(y)
@@ -114,7 +115,8 @@ def test_derivatives(backend):
 
 
 def test_branches_and_modes():
-    """Eight working branches reach one point; two assembly modes have the same motor angles, mirrored by the elbows."""
+    """Eight working branches reach one point; two assembly modes, mirrored in the plane of the elbows, have the same motor
+    angles."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     w = np.array([0.05, -0.08, 0.35])
     found: list[np.ndarray] = []
@@ -156,7 +158,6 @@ def test_out_of_reach():
 
 
 def test_singular_postures():
-    """Each singularity is reported with its configuration: parallel rods, a stretched arm, a rod along its shaft."""
     p = ROBOTS["fit"]
     kinematics = DeltaKinematics(p)
     # All elbows on the axis: the tips' spheres coincide, and any point at the distance L2 closes the robot.
@@ -193,7 +194,7 @@ def test_wrong_mode_and_words():
 
 
 def test_workspace():
-    """Turned by 120 degrees or mirrored it is the same, and its values are those of single postures."""
+    """Turned by 120 degrees or mirrored, the workspace is the same, and its values equal those of single postures."""
     p = ROBOTS["fit"]
     grid = np.linspace(-0.6, 0.6, 41)
     whole = workspace(p, grid, grid, np.linspace(0.0, 0.7, 41))
@@ -233,7 +234,7 @@ def test_the_outline_of_a_cut_is_exact():
 
 
 def test_an_outline_goes_round_holes_and_the_end_of_the_grid():
-    """A plane inside the workspace is bounded only by the edge of the grid; one outside has no outline."""
+    """A plane inside the workspace is bounded only by the edge of the grid; a plane outside has no outline."""
     pytest.importorskip("matplotlib")
     p, small = ROBOTS["fit"], np.linspace(-0.05, 0.05, 5)
     (inside,) = outlines(p, workspace(p, small, small, 0.4, progress=False))
@@ -243,7 +244,6 @@ def test_an_outline_goes_round_holes_and_the_end_of_the_grid():
 
 @pytest.mark.thorough
 def test_workspace_picture(tmp_path):
-    """Both cuts are drawn: many colours, a white margin."""
     pytest.importorskip("matplotlib")
     from matplotlib.image import imread
 

@@ -38,7 +38,7 @@ FIT = DeltaParameters.fit()
 
 @pytest.fixture
 def _rough_layout() -> None:
-    """Search for cells: a test here checks the cells of a diagram."""
+    """Keep the search for cells, since a test of this file checks cells."""
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_plots(tmp_path, tracking: Tracking) -> None:
 
 
 def test_diagram_of_the_controlled_robot() -> None:
-    """Arms are boxes, the controller is blocks; friction and its automaton are one node, which carries the brick's bond."""
+    """Arms are boxes, and the controller is blocks; friction and its automaton are one node, which carries the brick's bond."""
     drawn = diagram(touch_graph(FIT).freeze(), folded="all")
     assert "arm 1" in drawn.positions and "motors" in drawn.positions
     assert sum(name == "table" for name in drawn.positions) == 1
@@ -90,7 +90,7 @@ def test_diagram_of_the_controlled_robot() -> None:
 
 
 def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
-    """Links reach from shaft to elbow, rods to the wrists at the tool; the block is carried, then rests."""
+    """Links reach from shaft to elbow, rods to the wrists at the tool; the block is carried, then comes to rest."""
     run = tracking.run
     scene = delta_scene(run, cargo=(0.0, 0.3))
     named = {name: [solid for solid in scene.solids if solid.name == name] for name in {solid.name for solid in scene.solids}}
@@ -111,7 +111,6 @@ def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
 
 @pytest.mark.thorough
 def test_page(tmp_path, tracking: Tracking) -> None:
-    """The page shows the robot, its frames and its playback controls; nothing is missing."""
     page(tracking, tmp_path / "page.html", cargo=(0.0, 0.6))
     assert (tmp_path / "page.html").stat().st_size < 8e6
     shown = contents(tracking_scene(tracking, cargo=(0.0, 0.6)), 1.0, None)

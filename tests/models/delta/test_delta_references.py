@@ -1,4 +1,4 @@
-"""Reference values for models of the delta robot, computed by independent code; and the hand-written C against that code.
+"""Reference values for models of the delta robot, computed by independent code, and the hand-written C code compared with them.
 
 `delta_reference.json` beside this file holds the numbers (`python -m tests.models.delta.delta_independent` writes them).
 """
@@ -26,7 +26,6 @@ def reference() -> dict:
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_recorded_poles(name):
-    """Six poles, holding torque and posture at pi/4 and 0, and the crossing of the unstable root, as recorded."""
     p, numbers = independent.SETS[name], reference()[name]
     for key, y in (("pi/4", np.pi / 4.0), ("0", 0.0)):
         stored = np.array(numbers[key]["poles"]) @ [1.0, 1j]
@@ -39,7 +38,8 @@ def test_recorded_poles(name):
 
 
 def test_poles_of_the_paper():
-    """`fit` has Bortoff's poles (2018, fig. 5) as closely as a real robot's parameters allow, and his crossing."""
+    """`fit` reproduces Bortoff's poles (2018, fig. 5), and the angle at which the unstable root is zero, as closely as a real
+    robot's parameters allow."""
     p = independent.SETS["fit"]
     upper = independent.poles(p, [np.pi / 4.0] * 3)
     assert np.all(np.abs(upper.real + 0.5) < 0.35) and np.all(np.abs(np.abs(upper.imag) - 5.5) < 0.6)
@@ -51,7 +51,7 @@ def test_poles_of_the_paper():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_twelve_at_minus_five(name):
-    """12 of the 18 eigenvalues are -5 within the scatter of a Jordan block [4e-7]; the other six are the poles."""
+    """Of the 18 eigenvalues, 12 are -5 within the scatter of a Jordan block [4e-7]; the other six are the poles."""
     p = independent.SETS[name]
     for y in ([np.pi / 4.0] * 3, [0.2, 0.5, 0.6]):
         roots = np.linalg.eigvals(independent.linearise(p, y)[0])
@@ -62,7 +62,7 @@ def test_twelve_at_minus_five(name):
 
 
 def test_start_off_the_constraint():
-    """h decays as h0 (1 + 5 t) e^{-5 t}, whatever the robot does [2e-13]."""
+    """h decays as h0 (1 + 5 t) e^{-5 t}, whatever the motion of the robot [2e-13]."""
     p = independent.SETS["fit"]
     q = independent.assemble(p, [0.6, 0.7, 0.9]) + 1e-3 * np.random.default_rng(2).normal(size=9)
     t = np.linspace(0.0, 0.4, 3)
@@ -77,7 +77,7 @@ def test_start_off_the_constraint():
 
 
 def test_energy_without_damping():
-    """The total energy of the undamped robot is constant [1e-12 J] while it falls."""
+    """The total energy of the undamped robot is constant [1e-12 J] while the robot falls."""
     p = {**independent.SETS["lab"], "DAMPING": 0.0}
     q = independent.assemble(p, [0.4, 0.6, 0.5])
     x = independent.simulate(p, np.concatenate([q, np.zeros(9)])[independent.BY_ARMS], np.array([0.0, 0.3]), rtol=1e-11)
@@ -90,7 +90,7 @@ def test_energy_without_damping():
 @pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_hand_written_c(name):
-    """The benchmark's C is the same function to 1e-12 of its largest component [3e-15]."""
+    """The benchmark's C code is the same function to 1e-12 of its largest component [3e-15]."""
     from benchmarks.delta_c import delta_c, random_states
 
     p = getattr(DeltaParameters, name)()
@@ -104,7 +104,7 @@ def test_hand_written_c(name):
 @pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_recorded_motion(name):
-    """The C in another integrator reproduces the recorded motion: 2 s, to 1e-10 of rad and rad/s."""
+    """The C code in another integrator reproduces 2 s of the recorded motion to 1e-10 rad and rad/s."""
     from scipy.integrate import solve_ivp
 
     from benchmarks.delta_c import delta_c

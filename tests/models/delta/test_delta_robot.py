@@ -23,7 +23,7 @@ Y = np.array([0.6, 0.8, 0.95])
 
 @pytest.mark.parametrize("name", SETS)
 def test_statics_and_inertia_against_the_independent_equations(name):
-    """Gravity torque, and the motors' inertia from accelerations at rest, to 1e-12 [3e-15] relative."""
+    """The gravity torque, and the motors' inertia found from accelerations at rest, agree to 1e-12 [3e-15] relative."""
     robot, p = ROBOTS[name], independent.SETS[name]
     q = independent.assemble(p, Y)
     holding = independent.holding_torque(p, q)
@@ -45,7 +45,6 @@ def test_kinematics_there_and_back(name):
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_torques(form):
-    """Holding torques hold; constants, and a motion that ends constant, have the stated values."""
     robot = DeltaRobot(SETS["lab"], form=form)
     held = robot.simulate(1.0, w=(0.05, -0.1, 0.8), torque="hold", rtol=1e-10)
     assert np.abs(held.w - [0.05, -0.1, 0.8]).max() < 1e-10
@@ -59,7 +58,7 @@ def test_torques(form):
 
 
 def test_a_start_with_rates():
-    """Tool velocity J y' and closed rates at the start, in both forms."""
+    """The tool velocity is J y' and the motors have the given rates at the start, in both forms."""
     rates = np.array([1.0, -1.0, 0.5])
     for form in ("lagrangian", "hamiltonian"):
         run = DeltaRobot(SETS["fit"], form=form).simulate(0.01, y=Y, rates=rates, samples=0.001)
@@ -69,7 +68,8 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Angles 0.4 mm apart are projected with a note, motor angles kept; 50 mm are refused; so are rates that part the tips."""
+    """Tips 0.4 mm apart are projected with a note, motor angles kept; tips 50 mm apart are refused, as are rates that separate
+    them."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])
@@ -127,8 +127,8 @@ def test_singular_configurations_are_reported_where_they_are():
 
 
 def test_near_misses_of_the_singularity_of_the_papers_angles():
-    """Undamped, arm 1 swings past the axis of phi2 and phi3 at 3e-4 rad and 1e-3 rad, phi3 turning at thousands of rad/s: energy
-    is constant to 1e-8 J [3e-12], and the loops close to 1e-9 m [3e-13]."""
+    """Undamped, arm 1 swings past the axis of phi2 and phi3 at 3e-4 rad and 1e-3 rad, while phi3 turns at thousands of rad/s:
+    energy is constant to 1e-8 J [3e-12], and the loops are closed to 1e-9 m [3e-13]."""
     p = replace(SETS["fit"], DAMPING=0.0)
     robot = DeltaRobot(p)
     y = robot.inverse_kinematics((0.0, p.L0 - p.L3 + p.L1 * np.cos(0.9) - p.L2, p.L1 * np.sin(0.9) + 0.06))
@@ -180,7 +180,7 @@ def test_linearise_command_with_pictures(tmp_path: Path, capsys) -> None:
 
 
 def test_workspace_command(tmp_path: Path, capsys) -> None:
-    """The volume of a 41^3 grid, to 2 % of a finer one; the most dexterous point is on the axis."""
+    """The volume of a 41^3 grid agrees with a finer grid to 2 %; the most dexterous point is on the axis."""
     given = ["delta", "workspace", "--params", "fit", "--no-render", "--points"]
     volumes = []
     for points in ("41", "81"):

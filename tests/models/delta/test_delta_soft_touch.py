@@ -1,4 +1,4 @@
-"""Soft touch of Bortoff 2020, fig. 13: forces, times, the brick at rest; and the failures without its two ideas."""
+"""Soft touch of Bortoff 2020, fig. 13: forces, times and the brick at rest, and the failures without the paper's two ideas."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def test_soft_touch_of_the_paper(touch: SoftTouchRun) -> None:
 
 
 def test_forces_follow_from_the_task_inertia(touch: SoftTouchRun) -> None:
-    """Peak = Lambda_xx alpha1 v and hold = Lambda_xx kd v; just before the contact kd balances the joints' damping."""
+    """The peak force is Lambda_xx alpha1 v, and the holding force Lambda_xx kd v; just before contact, kd balances the joints'
+    damping."""
     designed, gains = touch.design, touch.design.gains
     assert gains.kp0 == 0.25 * gains.kd**2 and gains.alpha0 == 0.25 * gains.alpha1**2
     assert 235.0 < gains.kd < 237.0 and 534.0 < gains.alpha1 < 536.0

@@ -1,4 +1,4 @@
-"""The delta robot of rigid bodies against an independent simulation of the robot with thin rods."""
+"""The delta robot of rigid bodies compared with an independent simulation of the robot with thin rods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def robot():
 
 
 def moved(axial, rtol):
-    """Return a run with the rods' axial inertia changed, at the same velocities."""
+    """Return a run in which the rods' axial inertia is changed, at the same velocities."""
     p, compiled = DeltaParameters.fit(), robot()
     start, _ = compiled.initial()
     states = compiled.system.states
@@ -63,7 +63,7 @@ def reference():
 
 
 def test_thin_rods_move_as_the_arms_of_the_paper():
-    """All nine angles over a second of driven, damped motion; joints are closed, in velocity too, at the start."""
+    """All nine angles agree over a second of driven, damped motion; joints are closed, also in velocity, at the start."""
     result, phi = moved(AXIAL, 1e-7)
     assert np.ptp(phi[:, 0]) > 0.3
     assert np.abs(phi - reference()).max() < 5e-9

@@ -1,4 +1,4 @@
-"""Invalid or malicious FMUs: each is refused by a code, writes nothing elsewhere, and leaves no temporary folder."""
+"""Invalid or malicious FMUs: each is refused with a code, writes nothing elsewhere, and leaves no temporary folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Yield a folder for FMUs; a second one holds temporary files, and must be empty in the end."""
+    """Yield a folder for FMUs; a second folder holds temporary files and must be empty at the end."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -113,7 +113,7 @@ def test_links_and_large_contents_are_refused(library, folder):
 
 
 def test_a_bomb_is_refused_by_what_it_says_and_never_unpacked(library, folder):
-    """The directory of the archive states the size; an entry that understates it ends with an error of the archive."""
+    """The directory of the archive states the size; an entry that understates its size ends with an error of the archive."""
     path = archive(folder, library)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr("resources/zeros", b"\0" * SIZE)

@@ -1,4 +1,4 @@
-"""FMUs as blocks: FMUs with a library against the same laws in the graph."""
+"""FMUs as blocks: FMUs with a library compared with the same laws in the graph."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def living(model) -> int:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
-    """Through a step of the reference at a tick, twice, and with another gain; each run frees its instance."""
+    """A reference step at a tick, a second run and another gain give bitwise equal results; each run frees its instance."""
     own = compile_model(plant(twin(1e-3, 0.4), "pid.y"))
     gc.disable()
     try:
@@ -67,8 +67,8 @@ def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_outputs_belong_to_their_tick(version, paths):
-    """A feedthrough gives the input of the tick, of each type; a staircase the value after its event; results of steps are
-    late."""
+    """A feedthrough of each type returns the input at the tick, a staircase the value after its event; results of steps are a
+    tick late."""
     graph, tick = still("through"), 2e-3
     graph.add(Block("ramp", [("y", lambda t: 100.0 * t + 0.3, ["t"])], inputs={"t": "time"}))
     graph.add(signals.step("flag", start=0.0151, after=1.0))
@@ -100,7 +100,6 @@ def test_a_value_that_a_type_does_not_have_is_refused(value, version, text, path
 
 
 def test_two_blocks_have_a_library_each(paths):
-    """Two blocks have a library each, even if the blocks are equal."""
     graph = still("two")
     graph.add(Block("u", [("y", lambda t: 1.0 + t, ["t"])], inputs={"t": "time"}))
     for name, path in (("a", paths[3]), ("b", paths[3]), ("c2", paths[2])):

@@ -1,4 +1,4 @@
-"""Our own FMUs for tests, from `unit.c`, and a plant that they control."""
+"""The project's own FMUs for tests, from `unit.c`, and a plant that they control."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def description(version: int, **changes: str) -> str:
 
 
 def built(folder: Path) -> dict[int, bytes]:
-    """Build the libraries of both versions."""
+    """Build the libraries of both FMI versions."""
     for version in (2, 3):
         command = ["cc", "-O1", "-fPIC", "-shared", f"-DVERSION={version}", str(HERE / "unit.c"), "-o", f"{version}.so", "-lm"]
         subprocess.run(command, cwd=folder, check=True)
@@ -60,7 +60,6 @@ def built(folder: Path) -> dict[int, bytes]:
 
 
 def archive(folder: Path, library: bytes, version: int = 3, entries=(), **changes: str) -> Path:
-    """Pack an FMU with a library."""
     path = folder / f"pid{version}.fmu"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("modelDescription.xml", description(version, **changes).encode(changes.get("coding", "utf-8")))
@@ -102,7 +101,7 @@ def still(name: str) -> Graph:
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """Return our PID as an FMU; it samples its input, as a library does."""
+    """Return the project's PID controller as an FMU; it samples its input, as a library does."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

@@ -2,31 +2,31 @@
 
 The formulas run on NumPy floats, and for speed on the tape: a run integrates them as one signal block.
 
-Conventions that the words leave open, and that decide the digits:
+Conventions that the description leaves open and that affect the last digits:
 
 Fingers
-    Each moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical position of a point in this
-    plane (from joint 1) the kinetic energy is that of Lagrange, sum m (rho'^2 + h'^2 + rho^2 q1'^2) / 2
-    + It (s'^2 + q1'^2 sin^2 s) / 2 + Ia q1'^2 cos^2 s / 2, s the pitch of a link: joint 1 is not coupled to the others.
+    Each finger moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical position of a point in
+    this plane (from joint 1) the kinetic energy is that of Lagrange, sum m (rho'^2 + h'^2 + rho^2 q1'^2) / 2
+    + It (s'^2 + q1'^2 sin^2 s) / 2 + Ia q1'^2 cos^2 s / 2, s the pitch of a link: joint 1 is not coupled to joints 2 to 4.
     Links are solid cylinders: Ia = m r^2 / 2, It = m (3 r^2 + L^2) / 12. The tip ball turns with the last link.
 Contact
     Tip = body 1, object = body 2. n from the tip's centre to the ball's, gap d = |b - c| - r1 - r2, p2 = b - r2 n.
     The relative twist of the ball is taken at p2 for both bodies; equal and opposite wrenches act at p2.
     Axes of C2: x = e_u, y = e_v of polar coordinates about the ball's own z axis, z = -n (outward from the ball).
-    Spring states are integrals of the components omega_z, v_x, v_y along these axes ("polar" below); the normal one is -d.
+    Spring states are integrals of the components omega_z, v_x, v_y along these axes ("polar" below); the normal state is -d.
     "parallel": the tangential spring is a vector that does not turn about n as n moves (no coordinates at all).
 Controller
-    The pole is c - r1 e_r at the home posture, fixed to the last link. Springs of rest length zero from it to the point
-    (object radius - grip) e_r of the virtual object. Moment of the reference spring: kappa times the rotation vector of
+    The pole is c - r1 e_r at the home posture, fixed to the last link. Springs of rest length zero reach from the pole to the
+    point (object radius - grip) e_r of the virtual object. Moment of the reference spring: kappa times the rotation vector of
     R_ref R_virtual^T, in world axes, which is the gradient of kappa angle^2 / 2.
 Reference
     Quintic smooth steps 10 x^3 - 15 x^4 + 6 x^5. `rotate`: R_ref = R_x(b) R_z(a), the second turn about the world's x axis.
 
 Digits reached (equal to 1e-14 m from rtol 1e-7): `main` ends with the ball at (.009487665, 0, .135843805) and the virtual
 object at (.010431877, 0, .139803823) m, normal forces 2.9190 to 3.1529 N, tangential/normal at most .27501 (finger 0,
-8.34 s; it passes .2 at 5.454 s). "parallel" moves the ball by 6e-7 m, contact stiffness x 1/2 and x 2 by 1.05e-4 and 5.4e-5 m.
-`far`: ball (.007128846, 0, .138373145). `rotate`: ball turned by (.09571, -.03091, .25575), and by .2538 about z at 2.5 s;
-with R_z(a) R_x(b) it would be (.10108, .00868, .25573).
+8.34 s; the ratio passes .2 at 5.454 s). "parallel" moves the ball by 6e-7 m, contact stiffness x 1/2 and x 2 by 1.05e-4 and
+5.4e-5 m. `far`: ball (.007128846, 0, .138373145). `rotate`: ball turned by (.09571, -.03091, .25575), and by .2538 about z at
+2.5 s; with R_z(a) R_x(b) it would be (.10108, .00868, .25573).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Z = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class Numbers:
-    """All numbers of the hand, SI."""
+    """Parameters of the hand, SI."""
 
     fingers: int = 3
     base: float = 0.08
@@ -101,18 +101,17 @@ MOTIONS: dict[str, tuple[Callable[[float], tuple[np.ndarray, np.ndarray]], float
     "far": (far_motion, 12.0),
     "rotate": (rotate_motion, 6.0),
 }
-"""Name -> reference and end time, s."""
+"""Name of a motion -> reference and end time, s."""
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the cross product along the last axis."""
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
 def turned(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of (w, x, y, z), of any norm."""
+    """Return the rotation matrix of a quaternion (w, x, y, z) of any norm."""
     w, x, y, z = quaternion / sqrt(quaternion @ quaternion)
     return array(
         [
@@ -124,13 +123,13 @@ def turned(quaternion: np.ndarray) -> np.ndarray:
 
 
 def quaternion_rate(quaternion: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the rate for an angular velocity in world axes."""
+    """Return the rate of a quaternion for an angular velocity in world axes."""
     w, v = quaternion[0], quaternion[1:]
     return 0.5 * array([-(omega @ v), *(w * omega + cross(omega, v))])
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Return axis times angle of a rotation by less than pi."""
+    """Return the rotation vector of a rotation by less than pi."""
     axial = 0.5 * array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     square = axial @ axial
     small = less(square, 1e-10)
@@ -149,7 +148,7 @@ def solved(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FingerState:
-    """Positions and velocities of all tips (fingers, 3), world axes, and the maps of forces back to the joints."""
+    """Positions and velocities of all tips (fingers, 3), world axes, and the maps of forces to the joints."""
 
     e_r: np.ndarray
     a: np.ndarray
@@ -162,9 +161,9 @@ class FingerState:
 
 
 class Hand:
-    """Right-hand side of the hand. State: q, q' (fingers, 4), springs (fingers, 3), ball 13, virtual object 13.
+    """Right-hand side of the hand, with the states q, q' (fingers, 4), springs (fingers, 3), ball (13,), virtual object (13,).
 
-    A body's 13: quaternion (w, x, y, z), position, angular velocity, velocity of the centre, world axes.
+    The 13 states of a body are quaternion (w, x, y, z), position, angular velocity, velocity of the centre, world axes.
     """
 
     def __init__(self, numbers: Numbers | None = None):
@@ -185,7 +184,7 @@ class Hand:
         self.pole = (-n.tip_radius * np.cos(pitch), n.tip_radius * np.sin(pitch))
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """q, q', springs, ball, virtual object."""
+        """Return q, q', springs, ball and virtual object."""
         k = self.n.fingers
         return (
             x[: 4 * k].reshape(k, 4),
@@ -196,13 +195,12 @@ class Hand:
         )
 
     def start(self) -> np.ndarray:
-        """Return the home posture at rest."""
         n, k = self.n, self.n.fingers
         body = np.array([1.0, 0, 0, 0, *n.start, 0, 0, 0, 0, 0, 0])
         return np.concatenate([np.tile(n.home, k), np.zeros(4 * k), np.zeros(3 * k), body, body])
 
     def tips(self, q: np.ndarray, w: np.ndarray) -> FingerState:
-        """Return the kinematics of the tips' centres."""
+        """Return the kinematics of the centres of the tips."""
         turn = self.angles + q[:, 0]
         cs, sn, zero = cos(turn), sin(turn), np.zeros(self.n.fingers)
         e_r, e_t = np.stack([cs, sn, zero], axis=1), np.stack([-sn, cs, zero], axis=1)
@@ -223,7 +221,7 @@ class Hand:
         return FingerState(e_r, a, u, c, v, omega, J_v, J_w)
 
     def finger_terms(self, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the inertia of joint 1 (fingers,), mass matrices of joints 2..4 (fingers, 3, 3), bias forces (fingers, 4)."""
+        """Return inertias of joint 1 (fingers,), mass matrices of joints 2..4 (fingers, 3, 3), and bias forces (fingers, 4)."""
         s, rate = np.cumsum(q[:, 1:], axis=1), np.cumsum(w[:, 1:], axis=1)
         sn, cs = sin(s), cos(s)
         m, G = self.m[1:], self.G
@@ -243,7 +241,7 @@ class Hand:
         return M11, A.T @ M_s @ A, np.concatenate([bias1[:, None], b_s @ A], axis=1)
 
     def contacts(self, f: FingerState, springs: np.ndarray, ball: np.ndarray) -> dict[str, np.ndarray]:
-        """Return wrenches on the ball at p2, spring rates, gaps."""
+        """Return wrenches on the ball at p2, spring rates and gaps."""
         n = self.n
         R, b, omega, v = turned(ball[:4]), ball[4:7], ball[7:10], ball[10:13]
         apart = b - f.c
@@ -300,7 +298,7 @@ class Hand:
         return pole, points, self.n.finger_stiffness * (points - pole)
 
     def rates(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """x' = f(t, x)."""
+        """Return x' = f(t, x)."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)
@@ -336,7 +334,7 @@ class Hand:
         )
 
     def energy(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> float:
-        """Return kinetic energy plus that of all springs, J."""
+        """Return the kinetic energy plus the energy of all springs, J."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)

@@ -1,4 +1,5 @@
-"""A second motion of a hand's reference: smooth steps summed and multiplied one by one, without piecewise polynomials."""
+"""A second computation of the motion of a hand's reference: smooth steps summed and multiplied one by one, without piecewise
+polynomials."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from screws.rotations import quaternion_product, rotation
 
 
 def smooth_step(t: float, begin: float, end: float) -> tuple[float, float]:
-    """Return a quintic step from 0 to 1 whose velocity and acceleration are zero at its ends, and its rate, 1/s."""
+    """Return a quintic step from 0 to 1 whose velocity and acceleration are zero at its ends, and the rate of the step, 1/s."""
     x = min(max((t - begin) / (end - begin), 0.0), 1.0)
     rest = 1.0 - x
     return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x), 30.0 * x * x * rest * rest / (end - begin)

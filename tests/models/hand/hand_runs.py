@@ -1,4 +1,4 @@
-"""Runs of the hand that several test files share; each is made once."""
+"""Runs of the hand that several test files share; each is computed once."""
 
 from __future__ import annotations
 

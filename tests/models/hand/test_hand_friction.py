@@ -1,4 +1,5 @@
-"""Friction in the hand: no slip inside the cones, slip where the ratio without a limit would exceed mu, and the consequences."""
+"""Friction in the hand: no slip inside the cones, slip where the force ratio without a limit would exceed mu, and the
+consequences."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def test_ledger_counts_the_loss_of_the_sliders(slippery: HandRun) -> None:
 
 
 def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None:
-    """Contacts slip meanwhile: the object is pushed and spun in the half second before the reference moves."""
+    """Contacts slip while the object is pushed and spun in the half second before the reference moves."""
     start = {"object.inertia.p": np.array([2e-5, 3e-5, -4e-5, 0.02, 0.01, 0.03])}
     result = slippery.compiled.simulate(0.5, samples=1e-3, initial=start, progress=False)
     kinds = {event.kind for event in result.events if not event.internal}
@@ -80,7 +81,7 @@ def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None
 
 
 def lasting(run: HandRun) -> list[float]:
-    """Return times of events, without those of a tip that sticks only momentarily before it slips, which depends on rounding
+    """Return times of events, without those of a tip that sticks only momentarily before it slips: these depend on rounding
     errors."""
     events = [e for e in run.events() if not e["internal"]]
     sticks = [k for k, e in enumerate(events[:-1]) if e["kind"] == "stick" and events[k + 1]["kind"] == "slip"]
@@ -97,6 +98,6 @@ def test_switching_times_converge_with_the_tolerance(slippery: HandRun) -> None:
 
 
 def test_sticks_again_when_the_reference_pauses(slippery: HandRun) -> None:
-    """With little friction the contacts slip while the object moves to the side, and stick when it slows down."""
+    """With little friction the contacts slip while the object moves to the side, and stick when the object slows down."""
     kinds = [kind for kind, _ in told(again(slippery, friction=0.03))]
     assert "stick" in kinds and "object lost" in kinds and kinds.index("slip") < kinds.index("stick")

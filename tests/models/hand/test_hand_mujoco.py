@@ -1,4 +1,4 @@
-"""MuJoCo's model of the hand ends where ours does, to within the creep of its contacts."""
+"""MuJoCo's model of the hand ends in the pose of the graph, to within the creep of MuJoCo's contacts."""
 
 from __future__ import annotations
 

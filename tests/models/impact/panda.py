@@ -1,4 +1,4 @@
-"""The Panda arm of the package `example-robot-data`, where installed, read here without the product's own reader."""
+"""The Panda arm of the package `example-robot-data`, where installed, read here without the project's own reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLANGE = np.array([0.0, 0.0, 0.107])
 
 
 def urdf() -> Path | None:
-    """Return the file, or None."""
+    """Return the path of the file, or None."""
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:
@@ -46,7 +46,7 @@ def pose_of(origin: ElementTree.Element | None) -> np.ndarray:
 
 @cache
 def panda() -> Chain:
-    """Return links 1 to 7 without the hand; skip where the package is not installed."""
+    """Return links 1 to 7 without the hand; skip the test where the package is not installed."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: the Panda's numbers; pip install example-robot-data")

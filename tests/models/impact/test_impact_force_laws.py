@@ -69,7 +69,7 @@ def test_only_the_viscoelastic_restitution_depends_on_the_speed() -> None:
 
 
 def test_peaks_in_and_out_of_phase() -> None:
-    """Force and compression of the spring peak together; in the other two laws the force peaks first."""
+    """The force and compression of the spring peak together; in the other two laws the force peaks first."""
     for law, impact in equivalent_laws(0.2, 0.5, 8e-3, 0.3).items():
         course = impact.history(4000)
         ahead = course.t[np.argmax(course.compression)] - course.t[np.argmax(course.force)]

@@ -1,4 +1,4 @@
-"""Inverse inertia matrices: printed figures, second derivations, graph variants, and the paper's claims about their order."""
+"""Inverse inertia matrices: published values, second derivations, graph variants, and the paper's claims about their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def own() -> tuple[Any, ...]:
 
 
 def arm(name: str) -> tuple[Any, ...]:
-    """Return chain, q, point and normal."""
+    """Return the chain, q, the point and the normal."""
     return own() if name == "own" else (panda(), Q, FLANGE, Z)
 
 
@@ -34,7 +34,6 @@ def arm(name: str) -> tuple[Any, ...]:
     ("kind", "mass"), [("projection", 4.316), ("composite", 8.696), ("momentum", 2.966), ("flexibility", 2.994)]
 )
 def test_the_panda(kind: str, mass: float) -> None:
-    """An independent computation from the same URDF."""
     assert effective_mass(panda(), Q, FLANGE, Z, kind=kind) == pytest.approx(mass, abs=5e-4)
 
 
@@ -42,7 +41,7 @@ def test_the_panda(kind: str, mass: float) -> None:
 
 
 def point_velocity_map(chain: Chain, q: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Return (6, n) by central differences of the pose: twist of the tip at the point, in its axes."""
+    """Return the Jacobian (6, n) of the tip's twist at the point, in the tip's axes, by central differences of the pose."""
     columns, h = [], 1e-6
     for k in range(chain.freedoms):
         step = h * np.eye(chain.freedoms)[k]
@@ -79,7 +78,7 @@ def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndar
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_locked_joints_by_spatial_inertias(name: str) -> None:
-    """The composite's own (6, 6) inertia about the point, inverted, without its centre of mass."""
+    """The inverse is that of the composite's (6, 6) inertia about the point, without its centre of mass."""
     chain, q, point, _ = arm(name)
     seen = striking_point(chain, q, point).frame
     W = np.linalg.inv(sum(link_inertias(chain, q, seen)))[3:, 3:]
@@ -88,7 +87,8 @@ def test_locked_joints_by_spatial_inertias(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_flexibility_by_the_momenta_of_the_links(name: str) -> None:
-    """(12) by the motion of each link after unit impulses, in the point's frame instead of the centroidal one."""
+    """Equation (12) is computed from the motion of each link after unit impulses, in the point's frame instead of the centroidal
+    frame."""
     chain, q, point, _ = arm(name)
     where = striking_point(chain, q, point)
     inertias = link_inertias(chain, q, where.frame)
@@ -152,7 +152,7 @@ def in_small_units(link: Link) -> Link:
 
 
 def test_the_ratio_of_table_1() -> None:
-    """A single floating body moves as itself; the ratio of an arm follows from the momenta of its links."""
+    """The ratio of a single floating body is 1; the ratio of an arm follows from the momenta of its links."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     assert locked_ratio(striking_point(body, np.zeros(6), (0.1, 0.0, 0.2)), Z) == pytest.approx(1.0, rel=1e-12)
     where = striking_point(*own()[:3])
@@ -188,7 +188,7 @@ def test_the_compiled_graph_measures_the_mass_of_the_formula(name: str, kind: st
 
 @pytest.mark.parametrize("kind", ["momentum", "projection"])
 def test_the_impulse_of_the_graph_as_a_vector(kind: str) -> None:
-    """Held in six components, the wall also gives moments and tangential forces: (J M^-1 J^T)^-1 times the jump."""
+    """If six components are constrained, the wall also exerts moments and tangential forces: (J M^-1 J^T)^-1 times the jump."""
     found, where = blow("own", kind, 0.5), striking_point(*own()[:3])
     n = -np.array(own()[3])
     if kind == "projection":
@@ -249,7 +249,7 @@ def test_arguments_that_do_not_fit() -> None:
 
 
 def test_directions_in_which_the_arm_cannot_move_are_named() -> None:
-    """Stretched, the tip cannot move up or down along the arm, and turns freely."""
+    """The tip of an arm stretched upwards cannot move along the arm; the refusal names this direction."""
     straight = [0.0] * 7
     refused("E542", "along the normal (0, 0, 1)", q=straight, kind="momentum")
     refused("E542", "all six directions", "omega_x, v_y, v_z", q=straight, kind="projection")

@@ -51,7 +51,7 @@ def slow(law: str, name: str = "own") -> ImpactRun:
 
 @pytest.mark.parametrize(("law", "name"), [*((law, "own") for law in LAWS), ("viscoelastic", "panda")])
 def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
-    """The arm moves by 20 um meanwhile: relative to its size, deviations from a single mass are of that order."""
+    """The arm moves by 20 um during the impact; relative to the arm's size, deviations from a single mass are of this order."""
     found = slow(law, name)
     assert found.result.ok and found.result.ledger.relative_residual < 1e-8
     assert found.speed_before == pytest.approx(0.01, rel=1e-4)
@@ -140,7 +140,7 @@ def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
 
 
 def test_the_scene_of_a_strike() -> None:
-    """The rods end at the point, where the wall is, and the force acts there."""
+    """The rods end at the contact point, where the wall is, and the force acts there."""
     found = slow("viscoelastic", "own")
     scene = strike_scene(default_striker(), found)
     where = default_striker().striking_point
@@ -155,7 +155,7 @@ def test_the_scene_of_a_strike() -> None:
 
 
 def test_an_arm_with_skins_is_drawn_with_them() -> None:
-    """Each skin is at its link; a ball about the contact point marks it."""
+    """Each visual is at its link; a ball about the contact point marks it."""
     lid = Mesh(
         np.array([[0.0, 0.0, 0.3], [0.1, 0.0, 0.3], [0.0, 0.1, 0.3]]), np.tile([0.0, 0.0, 1.0], (3, 1)), np.array([[0, 1, 2]])
     )
@@ -204,7 +204,7 @@ def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
-    """The product's own reader reads the Panda up to the last flange; its numbers match those of the tests' reader."""
+    """The project's own reader reads the Panda up to the last flange; its values match those of the tests' reader."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")

@@ -1,4 +1,4 @@
-"""The viscoelastic impact against high precision, against integration, and the laws that it must obey."""
+"""The viscoelastic impact compared with high-precision values and integration, and the laws that it must obey."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ KEPT = {"k": 1.0, "c": 1.0, "m": 1.0, "v0": 1.0}
 
 
 def released(w0: float) -> mpmath.mpf:
-    """Return e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, y = e w0, with 60 digits: no Lambert function.
-
-    y = 1 - exp(-z) keeps the digits of values near 1.
-    """
+    """Return e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, y = e w0, with 60 digits and without Lambert's function. y = 1 -
+    exp(-z) keeps the digits of values near 1."""
     with mpmath.workdps(60):
         w = mpmath.mpf(w0)
         level = w - mpmath.log1p(w)
@@ -53,7 +51,7 @@ def test_restitution_takes_many_speeds_and_knows_no_units() -> None:
 
 
 def integrated(impact: ViscoelasticImpact) -> tuple[float, np.ndarray, object]:
-    """Return the time and state (s, s', dissipated energy) at release, by SciPy."""
+    """Return the time and state (s, s', dissipated energy) at release, computed by SciPy."""
 
     def rates(_: float, x: np.ndarray) -> list[float]:
         s, u, _ = x
@@ -108,7 +106,7 @@ def test_peak_force_comes_before_the_largest_compression(w0: float) -> None:
 
 
 def test_the_invariant_line_is_never_reached() -> None:
-    """s' = -k/c: no impact rebounds that fast, however fast the approach."""
+    """The line is s' = -k/c: no impact rebounds that fast, however fast the approach."""
     for speed in (0.1, 1.0, 10.0, 30.0):
         impact = ViscoelasticImpact(1.0, 1.0, 1.0, speed)
         assert impact.history().rate.min() > -impact.invariant_speed
@@ -121,7 +119,7 @@ def test_small_damping_is_a_half_sine() -> None:
 
 
 def test_the_paper_is_identified() -> None:
-    """Impulse .6662 N s in 10.4 ms at .1754 m/s leave one parameter free."""
+    """An impulse of 0.6662 N s in 10.4 ms at 0.1754 m/s leaves one parameter free."""
     k, c, m = identify(0.1754, 0.6662, 10.4e-3, 0.1)
     assert (k, c, m) == pytest.approx((8.07e5, 4.60e7, 3.453), rel=5e-4)
     t, x, _ = integrated(ViscoelasticImpact(k, c, m, 0.1754))
@@ -158,7 +156,7 @@ def test_restitutions_of_no_viscoelastic_impact_are_refused(value: object) -> No
 
 @pytest.mark.parametrize(("k", "c", "v0"), [(1e-200, 1e200, 1.0), (1e200, 1e-200, 1.0), (1.0, 1e-170, 1.0), (1.0, 1.0, 1e160)])
 def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) -> None:
-    """The squares of these numbers are infinite or zero, and so would forces and compressions be."""
+    """The squares of these values are infinite or zero, and so would forces and compressions be."""
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
         ViscoelasticImpact(k, c, 1.0, v0)
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
@@ -167,7 +165,7 @@ def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) ->
 
 @pytest.mark.parametrize("w0", [1e-149, 1e149])
 def test_the_last_numbers_within_have_their_limits(w0: float) -> None:
-    """An undamped spring, and a mass stopped by the damper alone, s = sqrt(2 m v0 / c), from w - ln(1 + w)."""
+    """The limits are an undamped spring, and a mass stopped by the damper alone at s = sqrt(2 m v0 / c)."""
     impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
     if w0 < 1.0:
         assert (impact.peak_force, impact.largest_compression, impact.duration) == pytest.approx((1.0, 1.0, np.pi), rel=1e-9)

@@ -60,7 +60,7 @@ def closed_pose(joint, q):
 
 
 def pair(kind, turn=None, off=True, gravity=G):
-    """Return two bodies in free fall at any speeds, with a joint between them that is displaced, all seen from another frame."""
+    """Return two bodies in free fall at any speeds, with a displaced joint between them, all seen from another frame."""
     rng = np.random.default_rng(3)
     joint = joint_of(kind)
     frame_a, frame_b = (np.asarray(poses.exp(0.4 * rng.normal(size=6)), dtype=float) for _ in range(2))
@@ -87,7 +87,7 @@ def pair(kind, turn=None, off=True, gravity=G):
 
 
 def hinge(theta=0.0, length=0.3, mass=0.7, gravity=G):
-    """Return a pendulum about the y axis of the world; theta from hanging."""
+    """Return a pendulum about the y axis of the world; theta is zero when it hangs."""
     graph, floor = Graph("pendulum"), ground("floor")
     half = -0.5 * theta
     bob = rigid_body(

@@ -1,4 +1,4 @@
-"""Dry friction in a loop of hinges with redundant constraints: its motion, and the advice where it is refused."""
+"""Dry friction in a loop of hinges with redundant constraints: the motion, and the advice where friction is refused."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_friction_brings_a_loop_of_hinges_to_rest_where_one_coordinate_comes_to_
 
 @pytest.mark.thorough
 def test_friction_by_a_normal_force_in_a_loop_of_hinges_advises_other_joints():
-    """Redundant constraints share the pressing force in any proportion: the normal force is not determined."""
+    """Redundant constraints share the pressing force in any proportion, so the normal force is not determined."""
     with pytest.raises(ModelError, match="E212") as refused:
         four_bar("rrrr", Friction("brake", 0.3, scale=lambda w: w[0], signals=["m.multiplier"])).compile(progress=False)
     text = str(refused.value)

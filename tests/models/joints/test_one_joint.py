@@ -19,8 +19,8 @@ RNG = np.random.default_rng(5)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(kind):
-    """h = 0 along products of exponentials; dh/dt = W T off the joint too, to the error of central differences; F is dual to the
-    motions and W has no power on them."""
+    """h = 0 along products of exponentials; dh/dt = W T also off the joint, to within the error of central differences; F is dual
+    to the motions, on which W does no work."""
     joint, own = joint_of(kind), numbers(kind)
     q = RNG.uniform(-0.9, 0.9, size=joint.freedoms)
     H = closed_pose(joint, q)
@@ -194,8 +194,8 @@ def test_top_on_a_spherical_joint_against_eulers_equations_about_the_fixed_point
 
 
 def test_a_point_on_a_line_or_in_a_plane_slides_down_and_a_rod_is_a_conical_pendulum():
-    """A body held at its centre of mass moves like a point mass, with g along the line or plane, w^2 = g / (L cos) on a rod, and
-    turns as if free; the joint carries the rest of its weight and no torque."""
+    """A body held at its centre of mass moves like a point mass, with g along the line or plane and w^2 = g / (L cos) on a rod,
+    and turns as if free; the joint carries the rest of its weight and no torque."""
     slope, graph, floor, spin = np.array([0.6, 0.0, -0.8]), Graph("points"), ground("floor"), np.array([0.0, 0.0, 3.0])
     length, tilt = 0.5, 0.7
     rate = np.sqrt(9.81 / (length * np.cos(tilt)))

@@ -1,4 +1,4 @@
-"""Impossible joints, starts too far from them, and poses of frames that are parameters."""
+"""Impossible joints, starts too far from a joint, and poses of frames that are parameters."""
 
 from __future__ import annotations
 

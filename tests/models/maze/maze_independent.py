@@ -1,4 +1,4 @@
-"""The ball maze by hand: NumPy and SciPy alone, solving for the constraints' accelerations in every evaluation.
+"""A ball maze written by hand with NumPy and SciPy alone; every evaluation solves for the accelerations of the constraints.
 
 M q'' + G = H^T lambda + B u with q = (maze, right, up, spin), and h'' + a1 h' + a0 h = 0 for h1 and h2 on a ring: two linear
 equations for lambda. The compensators are (s + z)/(s + p) = 1 + (z - p)/(s + p), in just this realisation.
@@ -22,7 +22,7 @@ M = np.diag([MAZE_J, MASS, MASS, BALL_J])
 
 @dataclass(frozen=True)
 class Leg:
-    """A phase between two events: state 0 to 2 n of the course, and q at the last landing."""
+    """Phase between two events: states 0 to 2 n of the course, and q at the last landing."""
 
     state: int
     q0: np.ndarray
@@ -43,7 +43,7 @@ def torque(t: float, y: np.ndarray, state: int) -> float:
 
 
 def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
-    """Return y' in a leg."""
+    """Return y' in a phase."""
     q, v = y[:4], y[4:8]
     goal = 0.0 if t < BEGIN or leg.state == 0 else GATES[min((leg.state - 1) // 2, 3)]
     force = np.array([torque(t, y, leg.state), 0.0, -MASS * G, 0.0])
@@ -67,7 +67,7 @@ def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
 
 
 def gaps(q: np.ndarray, leg: Leg) -> np.ndarray:
-    """(h1, h2)."""
+    """Return (h1, h2)."""
     r, q0 = RADII[leg.ring], leg.q0
     turned = np.arctan2(q[1], q[2]) - np.arctan2(q0[1], q0[2])
     h2 = BALL * (q[3] - q0[3]) + r * (q[0] - q0[0]) + (r + BALL) * turned
@@ -75,7 +75,7 @@ def gaps(q: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def multipliers(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
-    """lambda (2,) on a ring."""
+    """Return lambda (2,) on a ring."""
     q, v = y[:4], y[4:8]
     H, drift = jacobian(q, leg)
     free = np.array([torque(t, y, leg.state), 0.0, -MASS * G, 0.0]) / np.diag(M)
@@ -84,7 +84,7 @@ def multipliers(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def guard(y: np.ndarray, leg: Leg) -> float:
-    """Return a guard that rises through zero where the leg ends."""
+    """Return a guard that rises through zero where the phase ends."""
     if leg.state % 2 == 0:
         return -float(gaps(y[:4], leg)[0])
     i = leg.state // 2
@@ -94,7 +94,7 @@ def guard(y: np.ndarray, leg: Leg) -> float:
 
 @dataclass(frozen=True)
 class Course:
-    """A leg from `start` to `end`, s, and its solution in between, a function of time -> y (10,)."""
+    """Phase from `start` to `end`, s, and its solution, a function of time -> y (10,)."""
 
     leg: Leg
     start: float
@@ -103,7 +103,7 @@ class Course:
 
 
 def courses(rtol: float = 1e-12) -> list[Course]:
-    """Return every leg until the ball has fallen through the last gate."""
+    """Return every phase until the ball has fallen through the last gate."""
     y, t, found = np.zeros(10), 0.0, []
     y[2] = START
     leg = Leg(0, y[:4].copy())
@@ -135,7 +135,7 @@ def _until_the_guard(start: float, y: np.ndarray, leg: Leg, rtol: float) -> Cour
 
 
 def linear(i: int) -> tuple[float, float]:
-    """Return pole and zero, 1/s, of ring i = 0, 1 ... by Lagrange's equations in the angles of maze and ball.
+    """Return the pole and the zero, 1/s, of ring i = 0, 1 ... by Lagrange's equations in the angles of maze and ball.
 
     With R = r + b and b spin' = -(r maze' + R theta'), 2 T = Jm maze'^2 + m R^2 theta'^2 + Jb spin'^2 and V = m g R cos(theta).
     """

@@ -1,4 +1,5 @@
-"""The ball maze against an independent simulation and Lagrange's equations, in other units, with other rings; its early ends."""
+"""The ball maze compared with an independent simulation and Lagrange's equations, in other units and with other rings; runs that
+end early."""
 
 from __future__ import annotations
 
@@ -40,14 +41,12 @@ def legs():
 
 
 def ended(maze=None, **settings):
-    """Return a run that may end early."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         return run_maze(maze, **settings)
 
 
 def at_the_end(done, name):
-    """Return a quantity at the event that ends a run."""
     return done.result.at_event(done.result.events[-1], name)[0]
 
 
@@ -80,7 +79,8 @@ def test_what_moves_between_the_events_is_that_of_an_independent_simulation():
 
 
 def test_after_a_landing_both_constraints_decay_as_they_must():
-    """h = h'0 t exp(-5 t), from h = 0 with the rate at which the surfaces meet: for (9a) the fall, for (9b) the slip."""
+    """h = h'0 t exp(-5 t), from h = 0 with the rate at which the surfaces meet: that of the fall for (9a), of the slip for
+    (9b)."""
     done, rows = run(), run().trajectory
     landings = done.events[::2]
     gates = [*(event.time for event in done.events[1::2])]
@@ -131,7 +131,7 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 
 @pytest.mark.parametrize("i", MAZE.rings)
 def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
-    """1 = k1 C1 P1 + k2 C2 P2 in the reduced coordinates: two angles determine spin and position of the ball."""
+    """The polynomial is that of 1 = k1 C1 P1 + k2 C2 P2 in two angles, which determine spin and position of the ball."""
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
     m = np.array([
@@ -176,7 +176,8 @@ def test_margins_are_where_poles_cross(i):
 
 
 def test_phase_margin_of_a_loop_that_is_known():
-    """L = -4 / (s (s + 2)) with positive feedback: |L| = 1 at w^2 = 2 (5^1/2 - 1), 90 degrees less atan(w / 2)."""
+    """For L = -4 / (s (s + 2)) with positive feedback, |L| = 1 at w^2 = 2 (5^1/2 - 1), and the margin is 90 degrees less atan(w /
+    2)."""
     found = margins(TransferFunction("u", "y", np.zeros(0), np.array([0.0, -2.0]), -4.0))
     w = math.sqrt(2.0 * (math.sqrt(5.0) - 1.0))
     assert found.crossings == pytest.approx((w,)) and found.phase == pytest.approx(0.5 * math.pi - math.atan(0.5 * w))
@@ -210,7 +211,7 @@ def test_map_of_gains_agrees_with_runs_and_poles():
 
 
 def in_units(metre, kilogram):
-    """Return the same maze with another metre and kilogram; the second is unchanged."""
+    """Return the same maze in other units of length and mass."""
     length, mass = metre, kilogram
     torque = mass * length**2
     return MazeParameters(
@@ -250,7 +251,6 @@ def test_any_count_of_rings(radii, gates):
 
 
 def test_a_maze_in_the_mirror_goes_the_other_way():
-    """With gates on the other side all lateral quantities change sign, and times are unchanged."""
     other = run_maze(MazeParameters(gates=tuple(-gate for gate in MAZE.gates)), samples=0.5)
     assert [event.time for event in other.events] == pytest.approx([event.time for event in run().events], abs=1e-9)
     assert np.allclose(other["q.maze"], -run_maze(samples=0.5)["q.maze"], atol=1e-8)
@@ -273,7 +273,7 @@ def test_a_ball_that_rolls_off_ends_the_run_and_is_told():
 
 
 def test_without_a_motor_the_ball_leaves_where_energy_says():
-    """A ball that rolls on a fixed ring leaves it at cos(theta) = 2 / (3 + J / (m b^2)), from rest on top."""
+    """A ball that rolls on a fixed ring, from rest at the top, leaves the ring at cos(theta) = 2 / (3 + J / (m b^2))."""
     still = MazeParameters(maze_inertia=1e6, aside=1e-3, ball_inertia=0.4e-5, height=1e-9, k1=0.0, k2=0.0)
     lost = ended(still, t_end=30.0, rtol=1e-11)
     x, y = at_the_end(lost, "q.ball")
@@ -282,7 +282,7 @@ def test_without_a_motor_the_ball_leaves_where_energy_says():
 
 
 def test_a_gate_may_come_from_either_side():
-    """A maze first turns the other way, since its zero is unstable: a gate that is nearly a turn away comes from behind."""
+    """The maze first turns the wrong way, since it is non-minimum-phase: it reaches a gate almost one turn ahead from behind."""
     back = ended(MazeParameters(radii=(4.0, 3.0), gates=(6.2, 5.8)), t_end=60.0)
     first = back.event_table()[1]
     x, y = first["ball"]
@@ -291,7 +291,7 @@ def test_a_gate_may_come_from_either_side():
 
 
 def test_a_gate_that_has_passed_while_the_ball_fell_comes_again():
-    """In the air the first loop swings the maze round; at the landing the gate has passed, and the ball is beside it."""
+    """In the air the first loop turns the maze fast; at the landing the gate has passed, and the ball is beside it."""
     fast = ended(MazeParameters(aside=2.9), t_end=2.0)
     (landing,) = fast.event_table()
     x, y = landing["ball"]
@@ -361,7 +361,7 @@ def test_parameters_come_back_from_their_file(tmp_path):
 
 
 def test_the_graph_is_that_of_the_paper():
-    """Eight states of bodies as in the paper, two of compensators, and five that only landings change."""
+    """There are eight states of bodies as in the paper, two of compensators, and five that change only at landings."""
     compiled = compile_model(maze_graph())
     states = {state.name: int(np.size(state.initial)) for state in compiled.system.states}
     held = {state.name for state in compiled.system.states if state.held}

@@ -153,7 +153,6 @@ def test_figures(tmp_path):
 
 
 def test_figures_of_other_mazes(tmp_path):
-    """Figures of a maze with one ring, and of a run that ends before any event."""
     if missing_package("matplotlib"):
         pytest.skip("no plots")
     small = MazeParameters(radii=(2.0,), gates=(0.4,))

@@ -158,7 +158,7 @@ I1 0 a PULSE(0 5m 0.2m 10u 10u 0.1m 1)
         {"a": -1.35537650509},
     ),
 }
-"""Netlist to run with UIC, end of the run in s, and node voltages there."""
+"""Netlist to run with UIC, end of the run in s, and node voltages at this end."""
 
 RESTING: dict[str, tuple[str, float, dict[str, tuple[float, float]]]] = {
     "biased rectifier": (

@@ -29,9 +29,9 @@ VG g 0 PULSE(0 5 0 1n 1n 5u 10u)
 .end
 """
 DOUBLED = 7.726472324
-"""Voltage of the doubler after 4 ms, V, of Radau at a relative tolerance of 1e-11."""
+"""Voltage of the doubler after 4 ms, V, computed by Radau at a relative tolerance of 1e-11."""
 REACHED = 42.5059004802837
-"""Voltage of the boost converter after 0.5 ms, V, of ngspice."""
+"""Voltage of the boost converter after 0.5 ms, V, computed by ngspice."""
 CLAMP = """clamp
 V1 in 0 PULSE(0 5 DELAY 10n 10n 1m 2m)
 C1 in b 1u
@@ -75,7 +75,7 @@ def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("delay", ["1u", "10u", "30u"])
 def test_nor_does_a_pulse_soon_after_the_start(circuit, delay, method):
-    """The capacitor is charged to 4.38 V minus the load's drop, however soon the pulse comes."""
+    """The capacitor is charged to 4.38 V minus the voltage drop of the load, however soon the pulse comes."""
     text = CLAMP.replace("DELAY", delay)
     result = circuit(text).simulate(0.01, samples=1e-3, rtol=1e-8, method=method)
     assert result.ok and -4.3790 < result["node b.effort"][-1] < -4.3767

@@ -32,7 +32,7 @@ DRIVES = {
     "chemical": (1000.0, 1000.0, 300.0),
     "chemical electrical": (0.1, 10.0, 300.0),
 }
-"""Amplitude and resistance of a source, and its angular frequency: by domain, by shelf and domain, or by part."""
+"""Amplitude and resistance of a source, and its angular frequency, by domain, by group of parts and domain, or by part."""
 GIVEN = {"nullor": {"error": 1e-3}}
 """Parameters of parts that have no solution on the bench with their defaults: an ideal nullor needs feedback."""
 Test = TypeVar("Test", bound=Callable[..., None])
@@ -49,14 +49,12 @@ def checks(*names: str) -> Callable[[Test], Test]:
 
 
 def final(graph: Graph, *signals: str, t_end: float = 1.0, rtol: float = 1e-9) -> list[float]:
-    """Return the last values of signals."""
     run = compile_model(graph, progress=False).simulate(t_end, rtol=rtol, progress=False)
     assert run.ok
     return [float(run[name][-1]) for name in signals]
 
 
 def ports_of(made: Element | Graph) -> Iterator[tuple[str, Element | PortRef]]:
-    """Yield the ports of a part by name."""
     if isinstance(made, Graph):
         yield from ((name, made.port(name)) for name in made.ports)
     elif len(made.ports) == 1:
@@ -66,7 +64,6 @@ def ports_of(made: Element | Graph) -> Iterator[tuple[str, Element | PortRef]]:
 
 
 def domain_at(made: Element | Graph, port: str, default: str) -> str:
-    """Return the domain at a port."""
     element, name = behind(made, port)
     own = element.domain or next((each.domain for each in element.ports if each.name == name), None)
     return default if own is None else own.name
@@ -81,7 +78,7 @@ def behind(made: Element | Graph, port: str) -> PortRef:
 
 
 def bench(part: Part, name: str = "part", turned: bool = False, **given: object) -> Graph:
-    """Return a graph in which a source with a resistance drives every port of a part, each at its own phase.
+    """Return a graph in which a source with a resistance drives every port of a part, each port at its own phase.
 
     If `turned`, half arrows point out of the part, except at 1-junctions, where they give the positive direction.
     """
@@ -105,7 +102,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
 
 
 def gives_work_alone(part: Part) -> bool:
-    """Return True if no port of a part is thermal, since heat may become work."""
+    """Return True if no port of a part is thermal, since a thermal port may turn heat into work."""
     made = part.make("p")
     return not {domain_at(made, port, _usual_domain(part)) for port, _ in ports_of(made)} & {"thermal", "heat"}
 
@@ -115,7 +112,7 @@ def _usual_domain(part: Part) -> str:
 
 
 def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
-    """Return a node with a body at a temperature, or one connected to it by a heat transfer."""
+    """Return a node with a body at a temperature, or a node connected to such a body by a heat transfer."""
     node = J0(name if direct else f"{name} body", domain="thermal")
     graph.connect(node, parts.thermal.heat_capacity(f"body {name}", T0=temperature))
     if direct:
@@ -126,5 +123,4 @@ def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
 
 
 def driven(graph: Graph, rtol: float = 1e-8) -> Result:
-    """Run a bench."""
     return compile_model(graph, progress=False).simulate(0.05, rtol=rtol, progress=False)

@@ -1,4 +1,4 @@
-"""Transistors of both kinds and amplifiers against closed forms."""
+"""Transistors of both kinds and amplifiers compared with closed forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = pytest.mark.parametrize("sense", [1.0, -1.0])
 
 
 def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
-    """Return a transistor with one pin at ground, and the others at sources with resistances."""
+    """Return a transistor with one pin at ground, and the other pins at sources with resistances."""
     graph = Graph("stage").connect(Se("ground", 0.0), transistor.port(end))
     for pin, (voltage, resistance) in feeds.items():
         graph.between(None, node := J0(pin), Se(f"source {pin}", voltage), R(f"r {pin}", resistance))
@@ -28,7 +28,8 @@ def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
 @KINDS
 @pytest.mark.parametrize("T", [300.0, 350.0])
 def test_a_bjt_amplifies_and_saturates(sense, T) -> None:
-    """Active: i_c = B i_b, v_be = V_T ln(i_c / I_s(T)). Saturated: v_ce of Ebers and Moll, 1954, by i_c / i_b."""
+    """In the active region i_c = B i_b and v_be = V_T ln(i_c / I_s(T)); in saturation v_ce is a function of i_c / i_b (Ebers and
+    Moll, 1954)."""
     V_T, Is = KT * T, 1e-16 * (T / 300) ** 3 * np.exp((T / 300 - 1) * 1.11 / (KT * T))
     for load, saturated in ((100.0, False), (1e4, True)):
         transistor = t.bjt("q", polarity=sense, Bf=50.0, Br=2.0, T=T)
@@ -48,7 +49,7 @@ def test_a_bjt_amplifies_and_saturates(sense, T) -> None:
 @KINDS
 @pytest.mark.parametrize(("gate", "end"), [(3.0, "source"), (8.0, "source"), (8.0, "drain"), (0.5, "source")])
 def test_a_mosfet_is_open_saturated_or_ohmic(sense, gate, end) -> None:
-    """Shichman and Hodges 1968, equations of the three regions; the same with drain and source swapped."""
+    """The equations of the three regions are those of Shichman and Hodges, 1968, also with drain and source swapped."""
     other = "source" if end == "drain" else "drain"
     transistor = t.mosfet("m", polarity=sense, Gds=0.0)
     graph = stage(transistor, end, {"gate": (gate * sense, 1.0), other: (10.0 * sense, 1e3)})
@@ -69,7 +70,7 @@ def inverting(make, voltage: float) -> Graph:
 @checks("electronics.op_amp")
 @pytest.mark.parametrize("voltage", [0.2, 2.0, -2.0])
 def test_op_amps_amplify(voltage) -> None:
-    """The gain is -20 / (1 + 21 / A), up to their limits."""
+    """The gain is -20 / (1 + 21 / A), up to the limits of the amplifier."""
     expected = -20 * voltage / (1 + 21 / 1e5)
     assert final(inverting(t.op_amp, voltage), "out.effort") == pytest.approx([expected])
     assert final(inverting(t.limited_op_amp, voltage), "out.effort") == pytest.approx([np.clip(expected, -15.0, 15.0)])
@@ -78,7 +79,7 @@ def test_op_amps_amplify(voltage) -> None:
 @checks("electronics.nullor")
 @pytest.mark.parametrize(("error", "expected"), [(0.0, -40.0), (-1e-5, -40.0 / (1 + 21e-5))])
 def test_a_nullor_is_an_amplifier_without_limit_of_its_gain(error, expected) -> None:
-    """An error makes the gain finite. The account closes: the output supplies what the resistors take beyond the source."""
+    """With an `error` the gain is finite; the input draws no current."""
     graph, n, out, nullor = Graph("g"), J0("n"), J0("out"), t.nullor("N", error)
     graph.between(None, n, Se("u", 2.0), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, nullor.port("in"))
     assert final(graph.connect(nullor.port("out"), out), "out.effort", "N.input.flow") == pytest.approx(

@@ -1,4 +1,4 @@
-"""Hydraulic parts against closed forms."""
+"""Hydraulic parts compared with closed forms."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ h = parts.hydraulic
 
 
 def flow(part, pressure: float) -> float:
-    """Return the volume flow into a part at a pressure."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     return final(graph.connect(Se("p", pressure), node).between(node, None, part), "p.flow", t_end=1e-3)[0]
 
 
 def pressure(part, volume_flow: float) -> float:
-    """Return the pressure of a part at a volume flow into it."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     return final(graph.connect(Sf("Q", volume_flow), node).between(node, None, part), "Q.effort", t_end=1e-3)[0]
 
@@ -28,7 +26,7 @@ def pressure(part, volume_flow: float) -> float:
 @checks("hydraulic.orifice")
 @pytest.mark.parametrize("p", [-5e6, 2e6])
 def test_orifice(p) -> None:
-    """The root law, except for (p0 / p)^2 / 4; no flow when shut."""
+    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4, and zero through a shut orifice."""
     assert flow(h.orifice("o", K=2e-7, opening=0.5), p) == pytest.approx(1e-7 * np.sign(p) * np.sqrt(abs(p)), rel=1e-6)
     assert flow(h.orifice("o", opening=0.0), p) == 0.0
 
@@ -51,7 +49,7 @@ def test_valves_open_at_their_pressures() -> None:
 @checks("hydraulic.spool_valve", "hydraulic.cylinder")
 @pytest.mark.parametrize("opening", [0.5, -0.2])
 def test_valve_and_cylinder(opening) -> None:
-    """Without a load, the pressures of a symmetric cylinder are half the supply's, and v = K x sqrt(ps / 2) / A."""
+    """Without a load, the pressures of a symmetric cylinder are half the supply pressure, and v = K x sqrt(ps / 2) / A."""
     graph, valve, cylinder = Graph("servo"), h.spool_valve("v", opening=opening), h.cylinder("c", A1=1e-3, A2=1e-3)
     graph.connect(Se("supply", 2e7), valve.port("P")).connect(valve.port("T"), Se("reservoir", 0.0))
     for port, side in (("A", "head"), ("B", "rod")):
@@ -63,7 +61,7 @@ def test_valve_and_cylinder(opening) -> None:
 
 
 def test_a_differential_cylinder_pushes_by_its_rod() -> None:
-    """With both sides at the same pressure, the force is that on the area of the rod."""
+    """With both sides at the same pressure, the force is the pressure times the area of the rod."""
     graph, cylinder, supply = Graph("g"), h.cylinder("c", A1=3e-3, A2=1e-3), J0("supply", domain="hydraulic")
     graph.connect(Se("p", 1e6), supply).connect(supply, cylinder.port("head")).connect(supply, cylinder.port("rod"))
     force, volume_flow = final(graph.connect(cylinder.port("piston"), R("load", damping=1e4)), "load.effort", "p.flow")
@@ -83,7 +81,7 @@ def test_pipes(Q) -> None:
 
 @checks("hydraulic.line")
 def test_line_takes_its_time() -> None:
-    """L di/dt + R i = p; the time constant is rho length / (area R)."""
+    """L di/dt + R i = p, with the time constant rho length / (area R)."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     graph.connect(Se("p", 1e5), node).between(node, None, h.line("l", length=2.0, resistance=1e8))
     time = 850 * 2 / 1e-4 / 1e8
@@ -92,7 +90,7 @@ def test_line_takes_its_time() -> None:
 
 @checks("hydraulic.tank")
 def test_tank_runs_out_by_torricelli() -> None:
-    """The root of the level falls linearly: A dh/dt = -a sqrt(2 g h)."""
+    """The square root of the level falls linearly: A dh/dt = -a sqrt(2 g h)."""
     graph, node, a = Graph("g"), J0("node", domain="hydraulic"), 1e-3
     graph.between(node, None, h.tank("t", initial=2.0)).between(node, None, h.orifice("o", K=a * np.sqrt(2 / 1000), p0=1e-3))
     fallen = (np.sqrt(2.0) - a * np.sqrt(2 * 9.81) / 2 * 200.0) ** 2
@@ -101,7 +99,6 @@ def test_tank_runs_out_by_torricelli() -> None:
 
 @checks("hydraulic.chamber", "hydraulic.accumulator")
 def test_vessels() -> None:
-    """Pressure and energy are checked after a volume was pressed in."""
     for part, law, volume in (
         (h.chamber("c"), lambda V: 1.6e9 * V / 1e-4, 1e-6),
         (h.accumulator("c", n=1.2), lambda V: 5e6 * (1e-3 / (1e-3 - V)) ** 1.2, 4e-4),
@@ -114,7 +111,7 @@ def test_vessels() -> None:
 
 @checks("hydraulic.pump")
 def test_pump() -> None:
-    """Against a pressure it delivers D w minus its leak; as a motor it turns with D p."""
+    """Against a pressure the pump delivers D w minus its leakage; the torque on its shaft is D p plus friction."""
     graph, pump = Graph("g"), h.pump("p", leak=1e-12, b=0.01)
     graph.connect(Sf("drive", 100.0), pump.port("shaft")).connect(Se("reservoir", 0.0), pump.port("inlet"))
     torque, delivered = final(graph.connect(pump.port("outlet"), Se("load", 1e7)), "drive.effort", "load.flow")
@@ -124,7 +121,7 @@ def test_pump() -> None:
 @checks("hydraulic.hydraulic_motor")
 @pytest.mark.parametrize("cf", [0.0, 0.1])
 def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
-    """The motor drives D p (1 - cf) - b w, and is at rest under a larger load; without cf it equals the pump."""
+    """The torque is D p (1 - cf) - b w, and a larger load stops the motor; with cf = 0 it equals that of the pump."""
     for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
         graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
         graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))
@@ -134,7 +131,7 @@ def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
 
 @checks("hydraulic.pump_by_curve")
 def test_pump_by_curve() -> None:
-    """At speed 1 it follows its curve, linear between points; at half that speed, the affinity laws."""
+    """At speed 1 the pump follows its curve, linear between points; at half that speed it obeys the affinity laws."""
     for speed, volume, rise in ((1.0, 1.5e-3, 2.4e5), (0.5, 0.75e-3, 0.6e5), (0.0, 1e-3, 0.0)):
         graph, pump = Graph("g"), h.pump_by_curve("p", speed=speed)
         graph.connect(Sf("Q", volume), pump.port("inlet")).connect(pump.port("outlet"), Se("load", 5e5))
@@ -143,7 +140,7 @@ def test_pump_by_curve() -> None:
 
 @checks("hydraulic.gas_chamber", "hydraulic.choked_orifice")
 def test_a_gas_vessel_empties_through_a_choked_orifice() -> None:
-    """While choked, its pressure falls as exp(-K p0 t / V), down to the ratio b; later it is at rest with the ambient."""
+    """While the orifice is choked, the pressure falls as exp(-K p0 t / V), down to the ratio b; in the end it is ambient."""
     graph, orifice, node = Graph("g"), h.choked_orifice("o", K=1e-8, b=0.3), J0("vessel", domain="hydraulic")
     graph.connect(node, h.gas_chamber("gas", V=1e-2, initial=9e-2)).connect(node, orifice.port("1"))
     graph.connect(orifice.port("2"), Se("ambient", 0.0))

@@ -1,4 +1,4 @@
-"""Electric machines against their characteristics and equivalent circuits."""
+"""Electric machines compared with their characteristics and equivalent circuits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ machines = parts.machines
 
 @checks("machines.dc_motor")
 def test_dc_motor() -> None:
-    """No-load speed, and current at standstill."""
     graph = Graph("g").connect(Se("u", 12.0), (motor := machines.dc_motor("m", b=1e-3)).port("armature"))
     assert final(graph, "m.rotor.flow") == pytest.approx([12 * 0.05 / (0.05**2 + 1e-3)])
     held = Graph("g").connect(Se("u", 12.0), (motor := machines.dc_motor("m")).port("armature"))
@@ -24,7 +23,7 @@ def test_dc_motor() -> None:
 
 @checks("machines.series_motor")
 def test_series_motor() -> None:
-    """Speed against a constant torque: i = sqrt(T / L_af), and v = (R + L_af w) i."""
+    """The speed against a constant torque follows from i = sqrt(T / L_af) and v = (R + L_af w) i."""
     graph, motor = Graph("g"), machines.series_motor("m", b=0.0)
     graph.connect(Se("u", 24.0), motor.port("armature")).connect(motor.port("shaft"), Se("load", 4.0))
     assert final(graph, "m.R.flow", "m.rotor.flow", t_end=5.0) == pytest.approx([20.0, (24.0 / 20.0 - 0.1) / 1e-2])
@@ -32,7 +31,7 @@ def test_series_motor() -> None:
 
 @checks("machines.excited_motor")
 def test_shunt_motor() -> None:
-    """Both windings at 100 V: i_f = v / R_f, torque L_af i_f i_a, and v = R_a i_a + L_af i_f w."""
+    """With both windings at 100 V, i_f = v / R_f, the torque is L_af i_f i_a, and v = R_a i_a + L_af i_f w."""
     graph, motor, node = Graph("g"), machines.excited_motor("m", b=0.0), J0("node")
     graph.connect(Se("u", 100.0), node).connect(node, motor.port("armature")).connect(node, motor.port("field"))
     graph.connect(motor.port("shaft"), Se("load", 20.0))
@@ -48,8 +47,8 @@ def on_the_mains(motor, amplitude: float, frequency: float) -> Graph:
 
 @checks("machines.synchronous_motor")
 def test_synchronous_motor_keeps_step() -> None:
-    """The motor turns at the frequency over the pole pairs; driven without current, its phases have sqrt(2/3) p psi times the
-    speed."""
+    """The motor turns at the supply frequency divided by the pole pairs; without current, its phase voltages are sqrt(2/3) p psi
+    times the speed."""
     graph = on_the_mains(machines.synchronous_motor("m", b=0.01), 20.0, Parameter(1.0, "Hz"))
     assert final(graph, "m.rotor.flow", t_end=8.0) == pytest.approx([np.pi], rel=1e-6)
     free = machines.synchronous_motor("m")
@@ -62,7 +61,7 @@ def test_synchronous_motor_keeps_step() -> None:
 
 @checks("machines.induction_motor")
 def test_induction_motor_is_its_equivalent_circuit() -> None:
-    """Torque at a slip of 5 %: 3 |I_r|^2 R_r / s over the synchronous speed."""
+    """The torque at a slip of 5 % is 3 |I_r|^2 R_r / s divided by the synchronous speed."""
     slip, w = 0.05, 2 * np.pi * 50
     motor = machines.induction_motor("m", b=0.0)
     graph = on_the_mains(motor, 325.0, 50.0).connect(motor.port("shaft"), Sf("load", (1 - slip) * w / 2))
@@ -75,7 +74,7 @@ def test_induction_motor_is_its_equivalent_circuit() -> None:
 
 @checks("machines.stepper_motor")
 def test_stepper_motor_steps() -> None:
-    """The motor turns from one winding to the next: a quarter of a tooth."""
+    """From one winding to the next the motor turns by a quarter of a tooth."""
     for a, rest in ((1.0, 0.0), (0.0, np.pi / 2 / 50)):
         graph, motor = Graph("g"), machines.stepper_motor("m")
         graph.connect(Se("a", a), motor.port("a")).connect(Se("b", 1.0 - a), motor.port("b"))

@@ -1,4 +1,4 @@
-"""Magnetic parts against closed forms."""
+"""Magnetic parts compared with closed forms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MU0 = 4e-7 * np.pi
 
 @checks("magnetic.coil", "magnetic.reluctance")
 def test_a_coil_on_a_core_is_an_inductor() -> None:
-    """L = N^2 mu A / l."""
+    """The inductance is L = N^2 mu A / l."""
     inductance = 200**2 * MU0 * 1000 * 1e-4 / 0.1
     graph, coil = Graph("g"), m.coil("coil", turns=200.0, resistance=3.0)
     graph.connect(Se("u", 6.0), coil.port("winding")).connect(coil.port("core"), m.reluctance("core"))
@@ -49,7 +49,7 @@ def test_air_gap_pulls() -> None:
 
 @checks("magnetic.magnet")
 def test_magnet_in_a_ring_with_a_gap() -> None:
-    """The magnet's flux is Hc l over the sum of the reluctances."""
+    """The magnet's flux is Hc l divided by the sum of the reluctances."""
     graph, magnet = Graph("g"), m.magnet("m")
     ring = J1("ring", domain="magnetic")
     graph.connect(magnet.port("1"), ring).connect(ring, m.reluctance("gap", length=1e-3, mu_r=1.0))
@@ -80,7 +80,7 @@ def hysteresis(t_end: float, **parameters: float) -> Result:
 
 @checks("magnetic.hysteretic_core")
 def test_hysteretic_core() -> None:
-    """The equations of Jiles and Atherton by SciPy; each cycle dissipates the area of its loop, which is positive."""
+    """SciPy solves the equations of Jiles and Atherton; each cycle dissipates the area of its loop, which is positive."""
 
     def slopes(t, y):
         field, wall = y
@@ -102,7 +102,7 @@ def test_hysteretic_core() -> None:
 
 
 def test_a_core_without_pinning_has_no_loss() -> None:
-    """At small k it follows M_s tanh(H_e / a), and returns all energy."""
+    """At small k the core follows M_s tanh(H_e / a) and returns all energy."""
     run = hysteresis(2 * np.pi, k=0.5)
     M = run["iron.iron.he"]
     assert run["iron.iron.mi"] == pytest.approx(1.4e6 * np.tanh(M / 500), abs=3e-3 * 1.4e6)

@@ -1,4 +1,4 @@
-"""Laws of all parts, over their records: completeness, power, passivity, invariance under units, names and arrows."""
+"""Laws of all parts, tested over their records: completeness, power, passivity, invariance under units, names and arrows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thermal parts against closed forms."""
+"""Thermal parts compared with closed forms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, f
 @checks("thermal.heat_capacity", "thermal.conductance", "thermal.convection")
 @pytest.mark.parametrize("make", [lambda: t.conductance("c", 2.0), lambda: t.convection("c", h=4.0, A=0.5)])
 def test_two_bodies_level_out(make) -> None:
-    """The difference decays at 2 G / C, and the entropy of both bodies is c ln(T / T0)."""
+    """The temperature difference decays at 2 G / C, and the entropy of each body is c ln(T / T0)."""
     hot, cold, made = between_bodies(make(), 400.0, 300.0, 25.0)
     left = 100.0 * np.exp(-1.0)
     assert (hot, cold) == pytest.approx((350 + left / 2, 350 - left / 2))
@@ -50,7 +50,6 @@ def test_radiation() -> None:
     ("k", "C1", "C2"), [(100.0, 100.0, 200.0), (100.0, 200.0, 100.0), (150.0, 100.0, 100.0), (1e4, 100.0, 200.0)]
 )
 def test_exchanger(k, C1, C2) -> None:
-    """Effectiveness for unlike streams, for equal streams, and near the maximum of the weaker stream."""
     ratio, units = min(C1, C2) / max(C1, C2), k / min(C1, C2)
     gone = np.exp(-units * (1 - ratio))
     part = (1 - gone) / (1 - ratio * gone) if ratio < 1 else units / (1 + units)
@@ -62,7 +61,7 @@ def test_exchanger(k, C1, C2) -> None:
 
 @checks("thermal.peltier")
 def test_peltier_element_cools() -> None:
-    """In steady state alpha i Tc = R i^2 / 2 + K (Th - Tc), and the power is that of pumped heat and Joule heat."""
+    """In steady state alpha i Tc = R i^2 / 2 + K (Th - Tc), and the voltage is alpha (Th - Tc) + R i."""
     graph, part, cold, hot = Graph("g"), t.peltier("p"), J0("cold", domain="thermal"), J0("hot", domain="thermal")
     graph.connect(Sf("i", 3.0), part.port("current")).connect(part.port("cold"), cold).connect(part.port("hot"), hot)
     graph.connect(Se("sink", 300.0), hot).connect(cold, t.heat_capacity("body", c=10.0, T0=300.0))
@@ -74,7 +73,7 @@ def test_peltier_element_cools() -> None:
 
 @checks("thermal.phase_change")
 def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
-    """10 K at 2 J/K, 100 J of melting, then 4 J/K: at 5 W the plateau lasts from 4 s to 24 s."""
+    """The block takes 10 K at 2 J/K, 100 J, then 4 J/K: at 5 W the plateau lasts from 4 s to 24 s."""
     block = t.phase_change("ice", cs=2.0, cl=4.0, L=100.0)
     graph = Graph("g").connect(Sf("heater", 5.0, domain="heat"), block)
     run = compile_model(graph, progress=False).simulate(40.0, samples=[2.0, 4.0, 14.0, 24.0, 40.0], progress=False)
@@ -83,7 +82,7 @@ def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
 
 
 def test_a_resistor_warms_a_body() -> None:
-    """20 J/s into 100 J/K: a fifth of a kelvin per second, and nothing counts twice."""
+    """At 20 J/s a body of 100 J/K warms by a fifth of a kelvin per second; no heat is counted twice."""
     graph, heater = Graph("kettle"), R("heater", 5.0, heat=True)
     graph.series(Se("u", 10.0), heater)
     graph.connect(heater.port("heat"), t.heat_capacity("water", T0=300.0))

@@ -87,4 +87,4 @@ SHOWN: dict[str, tuple[Callable[[], Result | Scene], str]] = {
     "heap": (heap, "box 0.twist"),
     "gripper": (gripper, "y spring.effort"),
 }
-"""Name -> function that makes it, and a quantity that changes."""
+"""Name of a model -> function that returns its run, and a quantity that changes."""

@@ -43,7 +43,7 @@ def arm() -> tuple[Chain, Graph]:
 
 
 def test_an_arm_that_touches_a_table() -> None:
-    """Links are where the product of exponentials puts them, the tip's contact has its frames and force, and down is down."""
+    """Links are where the product of exponentials puts them, the tip's contact has its frames and force, and z points up."""
     chain, graph = arm()
     result = compile_model(graph).simulate(0.6, samples=0.02, progress=False)
     scene = scene_of(result)
@@ -74,7 +74,7 @@ def pendulum() -> Graph:
 
 
 def test_a_pendulum_of_bodies_and_joints() -> None:
-    """Joints on the bodies that they join, their axes along y; a box with the inertia, a visual at its place, and a floor
+    """Joints with axes along y are on the bodies that they join; bodies are boxes of equal inertia or their visuals; a floor is
     under the lowest point ever reached."""
     result = compile_model(pendulum()).simulate(1.0, samples=0.02, progress=False)
     solids = {solid.name: solid for solid in scene_of(result).solids}
@@ -123,7 +123,7 @@ def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
 
 
 def test_the_box_of_an_inertia() -> None:
-    """Edges a, b, c of a uniform box: I = m / 12 (b^2 + c^2, ...), about rotated axes."""
+    """A uniform box has edges a, b, c with I = m / 12 (b^2 + c^2, ...), about rotated axes."""
     edges, turn = (
         np.array([0.1, 0.2, 0.4]),
         pose(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), (0, 0, 0))[:3, :3],
@@ -157,7 +157,7 @@ def test_a_pose_of_the_users_own_is_a_frame() -> None:
 
 
 def test_a_result_from_another_process_shows_what_it_took_along() -> None:
-    """The pickled result leaves its model behind, since surfaces are formulas: only poses remain, as frames."""
+    """The pickled result loses its model, since surfaces are formulas: only poses remain, as frames."""
     result = compile_model(pendulum()).simulate(0.1, samples=0.02, progress=False)
     scene = scene_of(pickle.loads(pickle.dumps(result)))  # noqa: S301 - our own
     assert scene.solids == () and {"upper.pose", "lower.pose"} <= {frame.label[0] for frame in scene.frames}

@@ -1,4 +1,4 @@
-"""Pages are legible: letters of 9 px on a desktop and on a phone, no overlapping labels, well-used panes; small values.
+"""Legibility of pages on a desktop and on a phone: letters of 9 px, no overlapping labels, well-used panes, small values.
 
 The page's own projection and canvas give the positions of bodies and labels.
 """
@@ -30,7 +30,7 @@ OVERLAPS = """(() => { const boxes = [...drawing.querySelectorAll('text')].filte
     const x = Math.min(p.right, q.right) - Math.max(p.left, q.left), y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
     if (x > 2 && y > .35 * Math.min(p.height, q.height)) found.push([a, b]); }));
   return found})()"""
-"""Pairs of overlapping texts in the drawing."""
+"""Pairs of overlapping labels in the drawing."""
 SHARE = """(() => { const pane = drawing.getBoundingClientRect(), seen = b => b.right > pane.left && b.left < pane.right
     && b.bottom > pane.top && b.top < pane.bottom;
   const boxes = [...drawing.querySelectorAll('text, path.line')].map(n => n.getBoundingClientRect()).filter(seen);
@@ -101,14 +101,14 @@ def test_a_wide_graph_opens_above_the_plots_and_a_nested_one_folded(window: Brow
 
 
 WHOLE_WORDS = "$('bond').scrollHeight <= $('bond').clientHeight + 1"
-"""Whether the line below the graph is not cut."""
+"""True if the line below the graph is not cut off."""
 TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
   canvases.fillText = function (text, x, y) {
     const size = parseFloat(this.font.match(/[\\d.]+px/)[0]);
     if (text && this.canvas.id === "labels") found.push([text, x, y, this.measureText(text).width, size]);
     write.apply(this, arguments); };
   render(); canvases.fillText = write; return found; })()"""
-"""Texts on the scene: left ends and middles, widths and sizes, px."""
+"""Labels of the scene: left ends and middles, widths and sizes, px."""
 BODIES = """(() => { const now = at(t), pixel = projector(look(), canvas.clientWidth, canvas.clientHeight);
   const points = name => Array.from({ length: A[name].length / 3 }, (_, i) => A[name].slice(3 * i, 3 * i + 3));
   return M.solids.map((o, k) => points(o.mesh).map(p => pixel(move(now.solids[k], p)))); })()"""
@@ -118,7 +118,7 @@ SMALL_PRINT = """Math.min(...['legend', 'help', 'now', 'bond'].map($).filter(nod
 
 
 def crowd(count: int) -> Scene:
-    """Return bodies with names that fly apart inside a hall, above a much larger floor."""
+    """Return named bodies that fly apart inside a hall, above a much larger floor."""
     draw, t = np.random.default_rng(count), np.linspace(0.0, 1.0, 21)
     solids, frames = [], []
     for k in range(count):
@@ -137,7 +137,6 @@ def crowd(count: int) -> Scene:
 @needs_chromium
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> None:
-    """At the start, in the middle and at the end: letter size, labels clear of each other and of other bodies, use of space."""
     path = page(crowd(count)).write(tmp_path / "page.html")
     for width, height in SIZES.items():
         window.open(path, width, height)
@@ -168,7 +167,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
 
 
 def told_where_the_pointer_is(window: Browser, few: bool) -> None:
-    """Check that labels without space appear beside the pointer; among forty on a phone, some have none."""
+    """Check that labels without free space appear beside the pointer; unless `few`, there must be such labels."""
     left = window.run("pointed.left.map(label => [label.text, ...label.at])")
     assert left or few
     for name, x, y in left[:6]:
@@ -234,7 +233,7 @@ def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser
 
 
 def flung(way: float) -> Scene:
-    """Return a ball of 10 cm that goes some metres."""
+    """Return a ball of 10 cm that travels several metres."""
     t = np.linspace(0.0, 1.0, 41)
     ball = Solid("ball", unrotated_poses(np.outer(t, [0.6 * way, 0.0, -0.8 * way])), sphere(0.05), look=Look.OPAQUE)
     return Scene("flung", t, (ball,))
@@ -243,7 +242,7 @@ def flung(way: float) -> Scene:
 @pytest.mark.thorough
 @needs_chromium
 def test_what_goes_far_is_followed(window: Browser, tmp_path: Path) -> None:
-    """At all times large in the middle; without following the whole way is in view."""
+    """The ball stays large and in the middle of the pane; without following, its whole path is in view."""
     far, near = (page(flung(way)).write(tmp_path / f"{way}.html") for way in (40.0, 0.4))
     size = "(points => { const [a, b, c, d] = boxAbout(points); return [.5 * (a + c), .5 * (b + d), c - a]; })"
     place = f"{size}({BODIES}[0])"
@@ -268,7 +267,7 @@ def crossing(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def test_sections_of_a_ladder_are_drawn_alike() -> None:
-    """In rows, each section as wide and as high as the others in its row; the drawing is wider than high."""
+    """The sections are drawn in rows and look alike; the drawing is wider than high."""
     drawn = diagram(ladder(15))
     at = {name: np.array(place) for name, place in drawn.positions.items()}
     assert 1.0 < drawn.width / drawn.height < 3.0
@@ -280,7 +279,6 @@ def test_sections_of_a_ladder_are_drawn_alike() -> None:
 
 
 def test_small_values_are_drawn_as_they_are() -> None:
-    """A current of 1 nA is drawn beside one of 1 kA."""
     graph = Graph("motor and sensor")
     for name, voltage, resistance in (("motor", 1e3, 1.0), ("sensor", 1e-6, 1e3)):
         loop = J1(f"{name} loop")
@@ -300,7 +298,7 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
-    """A gap of a ball of 10 cm is zero at 1e-13 m, but not at 1 nm; the axis is in m then."""
+    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, a gap of 1 nm is not; the axis of a zero curve is in m."""
     t = np.linspace(0.0, 1.0, 3)
     still = unrotated_poses(np.zeros((3, 3)))
     ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())

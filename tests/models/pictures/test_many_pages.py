@@ -24,7 +24,7 @@ from tests.models.pictures.test_pages import TITLES, curve_of, data_of, quiet, t
 
 SIZES = {1300: 850, 390: 844}
 TOLD = "panels.map(panel => panel.outputs.map(o => o.textContent))"
-"""Every number beside the plots of a page."""
+"""Every value beside the plots of a page."""
 
 BEYOND = """[...document.querySelectorAll('body *')].filter(n => n.checkVisibility() && !n.closest('svg')
     && n.getBoundingClientRect().right > innerWidth + 1).map(n => n.outerHTML.slice(0, 90))"""
@@ -58,7 +58,7 @@ def page_of(kind: str) -> Page:
 
 
 def written(kind: str, folder: Path) -> Path:
-    """Write the file of a page that is made once."""
+    """Return the file of a page, which is written once."""
     return page_of(kind).write(folder / "page.html")
 
 
@@ -69,19 +69,18 @@ def result_of(shown: Result | Scene) -> Result:
 
 
 def number(text: str) -> float:
-    """Parse a number as a page writes it."""
     return float(text.replace("−", "-"))
 
 
 def near(text: str, value: float, course: np.ndarray) -> bool:
-    """Return True if a page shows the value: to four digits, or a hundredth of the range, in steps of its curve."""
+    """Return True if a page shows the value to a thousandth, or to a hundredth of the curve's range."""
     return abs(number(text) - value) <= 1e-3 * abs(value) + 6e-3 * float(np.ptp(course)) + 1e-12
 
 
 @needs_chromium
 @pytest.mark.parametrize("kind", SHOWN)
 def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None:
-    """Half of them open on a phone, which becomes a wide window; the other half in the reverse order."""
+    """Half of the pages open at the size of a phone and are then widened, the other half in the reverse order."""
     path = written(kind, tmp_path)
     assert path.stat().st_size < 4.5e6
     first, second = sorted(SIZES, reverse=bool(list(SHOWN).index(kind) % 2))
@@ -150,7 +149,7 @@ def _click_a_bond(result: Result, window: Browser) -> None:
 
 @needs_chromium
 def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
-    """Space plays and pauses, arrows step, Home and End work; space selects the focused bond; a wide graph."""
+    """Space plays and pauses or selects the focused bond, arrows step, Home and End work, also with a wide graph."""
     path = written("arm on a table", tmp_path)
     window.open(path)
     end = window.run("END")
@@ -190,7 +189,7 @@ def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_fingers_and_the_mouse(window: Browser, tmp_path: Path) -> None:
-    """Two fingers zoom bodies and graph, one turns or moves; pointing at a plot sets the time."""
+    """Two fingers zoom bodies and graph, one finger turns or moves them; pointing at a plot sets the time."""
     path = written("arm on a table", tmp_path)
     window.open(path, 390, 844)
     middle = """(n => { n.scrollIntoView({ block: 'center' });
@@ -262,7 +261,7 @@ def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
-    """1e5 samples of a bouncing ball: both sides of each bounce that the eye can distinguish."""
+    """A page of 1e5 samples of a bouncing ball keeps both sides of each bounce that the eye can distinguish."""
     result = simulate(with_restitution(), 3.0, samples=3e-5, progress=False)
     assert len(result.t) > 100_000
     text = page(result)
@@ -277,7 +276,7 @@ def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
 
 
 def test_fast_switching_keeps_its_band() -> None:
-    """A converter with four events in each of 600 periods: its current ripples by V D / (f L) in every period."""
+    """A converter has four events in each of 600 periods: its current ripples by V D / (f L) in every period."""
     result = result_of(made("boost converter"))
     made_page = page_of("boost converter")
     data = data_of(made_page)
@@ -293,7 +292,7 @@ def test_fast_switching_keeps_its_band() -> None:
 
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
-    """At rest at first: a value of 0 reads 0, whatever the steps of the curves; rounding errors beside a value are 0 too."""
+    """At rest, a value of 0 appears as 0, whatever the steps of the curves; rounding errors beside a value are 0 too."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
         result = result_of(made(kind))
@@ -308,7 +307,7 @@ def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_a_page_in_a_frame(window: Browser, tmp_path: Path) -> None:
-    """As in notebooks: the whole page is an attribute of a frame."""
+    """The whole page is an attribute of a frame, as in notebooks."""
     path = tmp_path / "notebook.html"
     inside = page_of("eggs")._repr_html_()
     path.write_text(f"<!DOCTYPE html><meta charset='utf-8'><body style='margin: 0'>{inside}</body>", encoding="utf-8")
@@ -373,7 +372,6 @@ def test_numbers_keep_their_powers_of_ten(window: Browser, tmp_path: Path) -> No
 
 @needs_chromium
 def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
-    """A preference for dark mode gives a dark page, with the bodies in their colours."""
     path = written("eggs", tmp_path)
     window.prefer(dark=True)
     window.open(path)
@@ -385,13 +383,12 @@ def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
 
 
 def _brightness(window: Browser) -> float:
-    """Return the brightness of a page as displayed, 0 to 255."""
     return float(np.mean(np.asarray(Image.open(io.BytesIO(window.picture())).convert("L"))))
 
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """A nanosecond, a month, a second after eleven days, two samples: all of them show power and energy of a charge."""
+    """Runs of a nanosecond, of a month, of a second after eleven days and of two samples show power and energy of a charge."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

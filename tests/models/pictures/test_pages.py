@@ -45,7 +45,6 @@ from tests.inner.run import Result
 
 
 def motor() -> Graph:
-    """Return a DC motor with a bearing."""
     graph, armature, shaft = Graph("DC motor"), J1("armature", domain="electrical"), J1("shaft", domain="rotation")
     machine = GY("motor", ratio=0.3)
     graph.connect(Se("battery", 12.0), armature).connect(armature, I("coil", inertia=0.02))
@@ -111,7 +110,7 @@ def test_a_page_of_a_model_without_poses_has_no_scene(driven: Result) -> None:
 
 
 def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
-    """A pickled result leaves its model behind: it has no bond graph, but every curve."""
+    """A pickled result leaves its model behind: its page has no bond graph, but every curve."""
     made = page(pickle.loads(pickle.dumps(driven)))  # noqa: S301 its own
     data = data_of(made)
     assert '<body class="">' in made.text and not data["bonds"] and data["quantities"]
@@ -168,7 +167,7 @@ def test_what_draws_bodies_is_small() -> None:
 
 @pytest.fixture(scope="module")
 def paths(driven: Result, eggs: Scene, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Write pages that several tests open: a motor, two eggs, a ball that bounces until it rests."""
+    """Write pages that several tests open: a motor, two eggs, and a ball that bounces until it comes to rest."""
     folder = tmp_path_factory.mktemp("pages")
     bouncing = simulate(with_restitution(), 6.0, samples=5e-3, progress=False)
     shown: dict[str, Result | Scene] = {"motor": driven, "eggs": eggs, "ball": bouncing}
@@ -186,7 +185,7 @@ TITLES = "panels.map(panel => panel.plot.title)"
 
 
 def quiet(window: Browser, path: Path) -> None:
-    """Assert that the console has no complaint and that nothing beyond the file is requested."""
+    """Assert that the console shows no error and that nothing beyond the file is requested."""
     assert window.complaints == []
     assert set(window.asked) <= {path.resolve().as_uri(), "about:blank"}
 
@@ -313,8 +312,8 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
 
 
 def everything() -> Graph:
-    """Return everything that a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a
-    joint, a force, frames, a floor."""
+    """Return all that a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a joint, a force,
+    frames, a floor."""
     at = {
         place: np.asarray(pose(np.eye(3), place), dtype=float) for place in ((0.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.4, 0.0, 0.0))
     }

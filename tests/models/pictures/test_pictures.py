@@ -61,11 +61,11 @@ PACKED = (
     ("forces", "at", ("",)),
     ("forces", "newtons", ("",)),
 )
-"""Kind of object on a page, its key that names arrays, and their suffixes."""
+"""For each kind of object on a page, the key that names arrays, and the arrays' suffixes."""
 
 
 def rolling_ball(samples=41, hop=False, surface=None, told=True):
-    """Return a ball that rolls 0.12 m along x on a plane in 1 s, pressed by 2 N; a hop lifts it from 0.4 to 0.8 s."""
+    """Return a ball that rolls 0.12 m along x on a plane in 1 s, pressed by 2 N; a hop lifts the ball from 0.4 to 0.8 s."""
     t = np.linspace(0.0, 1.0, samples)
     x, angle = 0.12 * t, 0.12 * t / RADIUS
     height = np.where(hop & (t > 0.4) & (t < 0.8), 0.3 * (t - 0.4) * (0.8 - t), 0.0)
@@ -104,7 +104,6 @@ def rolling_ball(samples=41, hop=False, surface=None, told=True):
 
 
 def touching_in(scene, *spans):
-    """Return the scene with other times of contact."""
     return replace(scene, contacts=tuple(replace(touch, intervals=spans) for touch in scene.contacts))
 
 
@@ -144,7 +143,7 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
-    """Twice round a circle of 1 m, spacings of a tenth of it: ten positions, whatever the number of ghosts allowed."""
+    """On two turns of a circle, ghosts a tenth of the circumference apart have ten positions, although 18 are allowed."""
     angle = np.linspace(0.0, 4.0 * np.pi, 4001)
     poses = np.tile(np.eye(4), (len(angle), 1, 1))
     poses[:, 0, 3], poses[:, 1, 3] = np.cos(angle), np.sin(angle)
@@ -176,7 +175,7 @@ def test_show_times_stretch_short_contacts_only():
 
 
 def test_a_knock_is_no_time_worth_a_picture():
-    """For a ball that lands and then rolls, the picture shows it rolling, once it has moved far enough for ghosts."""
+    """For a ball that lands and then rolls, the picture shows the rolling, once the ball has moved far enough for ghosts."""
     scene = rolling_ball(101)
     (touch,) = scene.contacts
     knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
@@ -226,7 +225,7 @@ HOSE = parametric(
     ],
 )
 def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
-    """A bowl is visible from above and from below: the page draws an open surface twice, a closed one once."""
+    """A bowl is visible from above and from below: the page draws an open surface twice, and a closed surface once."""
     scene = rolling_ball()
     table, ball = scene.solids
     shown = contents(replace(scene, solids=(replace(table, shape=surface), ball)), 10.0, None)
@@ -352,7 +351,7 @@ def test_a_long_title_stays_in_the_picture(tmp_path):
 
 
 def near(image, colour, tolerance=60):
-    """Return the number of pixels of about a colour's hue: the same ratios of red, green and blue, in any light."""
+    """Return the number of pixels whose hue is close to a colour's: the same ratios of red, green and blue, in any light."""
     pixels = np.asarray(image)[..., :3].reshape(-1, 3).astype(float)
     wanted = np.array(rgb(colour), dtype=float)
     saturated = np.ptp(pixels, axis=1) > 0.5 * np.ptp(wanted)

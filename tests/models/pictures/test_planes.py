@@ -1,4 +1,4 @@
-"""Scenes of planar bodies: plates where the result puts them, contacts with the forces that move them, and grounds."""
+"""Scenes of planar bodies: plates where the result puts them, contacts with the forces that move the bodies, and grounds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def tipped():
 
 
 def planar(place: np.ndarray) -> np.ndarray:
-    """Return the pose (4, 4) of x, y and an angle."""
+    """Return the pose (4, 4) for x, y and an angle."""
     (x, y), a = place[:2], (place[2] if len(place) > 2 else 0.0)
     return np.array([[np.cos(a), -np.sin(a), 0, x], [np.sin(a), np.cos(a), 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
 
 
 def fits(scene: Scene, tolerance: float = 1e-9) -> None:
-    """Assert that contacts lie the gap apart, on their solids' faces; normals oppose each other, forces push along them."""
+    """Assert that contact points are the gap apart, on their solids' faces, with opposite normals along which forces push."""
     for touch in scene.contacts:
         c1, c2 = touch.frames
         for H in (c1, c2):
@@ -63,7 +63,7 @@ def test_plates_are_where_the_result_says(tipped) -> None:
 
 
 def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
-    """Newton: in every step the change of momentum is due to the forces of the arrows, with the weight."""
+    """In every step the change of momentum is due to the forces of the arrows and the weight."""
     scene = scene_of(tipped)
     places = tipped["box.position.y"][:, :2]
     v = np.diff(places, axis=0) / 0.01
@@ -78,7 +78,7 @@ def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
 
 
 def test_a_box_that_is_pushed() -> None:
-    """In slow motion contact forces on the box balance its weight, and those on the finger the servo."""
+    """In slow motion, contact forces balance the weight of the box and the servo of the finger."""
     result = stepper(pushing.in_a_plane()).simulate(0.4, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -89,7 +89,7 @@ def test_a_box_that_is_pushed() -> None:
 
 
 def test_a_mechanism_in_coordinates_of_its_own() -> None:
-    """The gripper's positions are five numbers: marks say what they belong to, and where it touches."""
+    """The gripper's positions are five coordinates: marks show the body of each coordinate, and where the gripper touches."""
     result = stepper(parallel_gripper.gripper()).simulate(0.2, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -105,7 +105,7 @@ def test_a_mechanism_in_coordinates_of_its_own() -> None:
 
 
 def two_units(unit: float) -> Graph:
-    """Return a body without an outline and one with, in a part of a graph, in metres over `unit`."""
+    """Return two bodies, without and with an outline, in a nested graph; `unit` is the number of units of length in a metre."""
     graph, inner = Graph("plane"), Graph("cell")
     cart = planar_body("cart", mass=1.0, place=(0.0, 0.1 * unit), gravity=9.81 * unit)
     wheel = planar_body("wheel", mass=1.0, inertia=1.0, place=(unit, 0.3 * unit, 0.5), gravity=9.81 * unit, outline=0.3 * unit)
@@ -116,7 +116,8 @@ def two_units(unit: float) -> Graph:
 
 
 def test_a_part_of_a_graph_in_other_units() -> None:
-    """Bodies have their full paths, one ground for one face; millimetres give the same picture a thousand times as large."""
+    """Bodies have their full paths, and one ground stands for one face; millimetres give the same picture a thousand times as
+    large."""
     metres, millimetres = (scene_of(stepper(two_units(unit)).simulate(0.02, step=0.01)) for unit in (1.0, 1000.0))
     assert [solid.name for solid in metres.solids] == ["cell.cart", "cell.wheel", "ground"]
     for small, large in zip(metres.solids, millimetres.solids, strict=True):
@@ -147,7 +148,7 @@ def test_outlines_that_are_none(outline) -> None:
 
 
 def test_a_star_is_no_outline() -> None:
-    """Every corner of a pentagram turns the same way, twice round."""
+    """Every corner of a pentagram turns the same way, but twice round."""
     angles = 4.0 * np.pi * np.arange(5) / 5.0
     with pytest.raises(ModelError, match="E575"):
         planar_body("star", mass=0.1, outline=np.column_stack([np.cos(angles), np.sin(angles)]))

@@ -1,4 +1,4 @@
-"""Which rows of a run a page keeps: every peak, both sides of every event, and no instants that never existed."""
+"""Rows of a run that a page keeps: every peak, both sides of every event, and no instants that never existed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.inner.models_pictures import STEPS, STRAIGHTNESS, Downsampling, Event
 
 
 def test_what_is_short_is_kept() -> None:
-    """Data: a peak and a trough of one sample among 1e5, and a line elsewhere."""
+    """The data have a peak and a trough of one sample among 1e5, and a line elsewhere."""
     t = np.linspace(0.0, 2.0, 100_001)
     values = 3.0 * t
     values[70_003], values[20_002] = 50.0, -40.0

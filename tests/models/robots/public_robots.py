@@ -1,4 +1,4 @@
-"""URDF files of the package example-robot-data, where installed, and references for what is read from them."""
+"""URDF files of the package example-robot-data, where installed, and reference values for their contents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pinocchio() -> Any:
 
 
 class Judge:
-    """Pinocchio's model of a file, with joints in our order."""
+    """Pinocchio's model of a file, with joints in the project's order."""
 
     def __init__(self, text: str, joints: list[str]):
         self.pin = pinocchio()
@@ -41,7 +41,7 @@ class Judge:
         assert self.model.nv == len(joints)
 
     def _coordinates(self, q: np.ndarray) -> np.ndarray:
-        """Convert coordinates: continuous joints have cosine and sine there."""
+        """Convert coordinates to Pinocchio's, in which continuous joints have cosine and sine."""
         out = self.pin.neutral(self.model)
         for joint, x in zip(self.joints, q, strict=True):
             out[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]

@@ -1,4 +1,4 @@
-"""Robots from URDF: numbers against hand-made matrices, which elements are kept or ignored, and the robot in a graph."""
+"""Robots from URDF: values compared with hand-made matrices, elements that are kept or ignored, and the robot in a graph."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def two_links() -> Robot:
 
 
 def poses_by_hand(q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the poses of the links of two_links.urdf, with its numbers typed again."""
+    """Return the poses of the links of two_links.urdf; the file's values are repeated here."""
     upper = placed((0, 0, 0.05), (0.3, -0.2, 0.5)) @ spun((0, 1, 0), q[0])
     fore = upper @ placed((0, 0, 0.5), (-0.4, 0.1, 0)) @ spun((1, 1, 0), q[1])
     return {"stand": np.eye(4), "upper": upper, "fore": fore, "tool": fore @ placed((0, 0.1, 0.3), (0, 0, 1.2))}
 
 
 def masses_by_hand(q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """Return (mass, centre in the world, rotational inertia in the world) of each link that has one."""
+    """Return (mass, centre in the world, rotational inertia in the world) of each link that has a mass."""
     H = poses_by_hand(q)
     upper = H["upper"] @ placed((0.01, 0.02, 0.25), (0.1, 0.2, 0.3))
     fore, tool = H["fore"] @ placed((0, 0, 0.15)), H["tool"] @ placed((0.02, 0, 0))
@@ -85,7 +85,7 @@ def test_poses_of_all_links_agree_with_products_of_matrices_by_hand() -> None:
 
 
 def test_mass_matrix_and_weight_agree_with_energies_by_hand() -> None:
-    """M follows from kinetic energies of points by differences, the weight from the height of the masses."""
+    """M follows from kinetic energies of points by finite differences, and the gravity forces from the heights of the masses."""
     chain, step = two_links().tree, 1e-5
     for q in np.random.default_rng(2).uniform(-3.0, 3.0, (3, 2)):
         M, g = np.zeros((2, 2)), np.zeros(2)
@@ -164,8 +164,7 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """A robot is a chain also with fixed frames beside the joint that continues; the finger in the middle of a gripper is such a
-    frame."""
+    """A robot with fixed frames beside its next joint is still a chain; the finger in the middle of a gripper is such a frame."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
@@ -187,7 +186,7 @@ def test_prismatic_and_planar_joints() -> None:
 
 
 def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
-    """Names with dots would give no port, since a dot separates a part from its contents."""
+    """Names with dots would make no port, since a dot separates a part from its contents."""
     text = (DATA / "two_links.urdf").read_text().replace('"fore"', '"fore.1"').replace(' name="two links"', "")
     path = tmp_path / "arm.v2.urdf"
     path.write_text(text)
@@ -218,7 +217,8 @@ def test_a_tree_with_a_joint_that_follows_another() -> None:
 
 
 def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
-    """The right finger's frame is turned by pi, so its slide goes the other way; the wrist mimics it in turn."""
+    """The right finger's frame is turned by pi, so its slide moves in the opposite direction; the wrist mimics this finger in
+    turn."""
     text = (DATA / "gripper.urdf").read_text()
     text = text.replace('<mimic joint="left slide"/>', '<mimic joint="left slide" multiplier="-2" offset="0.01"/>')
     text = text.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="right slide" multiplier="10" offset="0.2"/>')
@@ -272,7 +272,6 @@ def test_a_floating_joint_has_six_coordinates(tmp_path: Path) -> None:
 
 
 def test_all_kinds_of_urdf_are_in_the_table() -> None:
-    """The six kinds of the specification."""
     assert set(JOINTS) == {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"}
 
 
@@ -300,7 +299,6 @@ def test_import_of_models_stays_light() -> None:
 
 
 def test_a_robot_has_the_limits_of_its_file() -> None:
-    """A robot has the limits of its coordinates; a mimic joint has none."""
     robot = read_urdf(DATA / "gripper.urdf", meshes=False)
     given = {joint.name: joint for joint in robot.joints}
     for name, indices in robot.coordinates.items():

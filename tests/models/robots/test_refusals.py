@@ -1,4 +1,4 @@
-"""Bad URDF files: each is refused with its code, its line and advice, and the advice works; no file is half-read."""
+"""Bad URDF files: each file is refused with its code, line and advice, and the advice works; no file is half-read."""
 
 from __future__ import annotations
 
@@ -210,7 +210,6 @@ def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_long_chain_of_fixed_links_is_no_trouble(tmp_path: Path) -> None:
-    """Nothing is recursive: 2000 links end to end are read."""
     more = "".join(
         f'<link name="x{k}"/><joint name="j{k}" type="fixed"><parent link="{f"x{k - 1}" if k else "tool"}"/>'
         f'<child link="x{k}"/></joint>'
@@ -248,7 +247,8 @@ def test_a_robot_without_links_or_motion(tmp_path: Path) -> None:
 
 
 def test_massless_bodies(tmp_path: Path) -> None:
-    """A massless body that carries others forms a universal joint; a massless body at the end of the chain moves nothing."""
+    """A massless body that carries other bodies forms a universal joint; a massless body at the end of the chain moves no
+    mass."""
     gone = re.sub(r'(<link name="upper">\s*)<inertial>.*?</inertial>', r"\1", GOOD, count=1, flags=re.DOTALL)
     (tmp_path / "universal.urdf").write_text(gone)
     upper = read_urdf(tmp_path / "universal.urdf").tree.links[1]
@@ -344,7 +344,7 @@ def test_meshes_that_are_none(tmp_path: Path, name: str, content: bytes | None, 
 
 
 def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
-    """Wherever the change is: an error with lines and advice, or a robot with finite numbers."""
+    """Wherever a file is changed, it gives an error with lines and advice, or a robot with finite values."""
     rng = np.random.default_rng(2)
     odd = (
         "nan",

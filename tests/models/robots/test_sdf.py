@@ -1,4 +1,4 @@
-"""Robots from SDF: random models with frames of all kinds against trees built by hand, and what is refused."""
+"""Robots from SDF: random models with frames of all kinds compared with trees built by hand, and refused files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
 
 
 def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
-    """Return a model of links on the world, with poses in random frames, and the same tree in world coordinates."""
+    """Return a model of links attached to the world, with poses in random frames, and the same tree in world coordinates."""
     P, spare = some_pose(rng), some_pose(rng)
     at, links, text = (
         {"__model__": P, "spare": P @ spare},

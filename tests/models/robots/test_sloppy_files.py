@@ -1,6 +1,7 @@
 """URDF files as people publish them: each is read as its author intended, and ignored elements are listed.
 
-The arm has two joints about z at 0 and 0.4 m, and a body of 2 kg with its centre at 0.2 m on each; poses and M(q) by hand.
+The arm has two joints about z at 0 and 0.4 m, and a body of 2 kg with its centre at 0.2 m on each; poses and
+M(q) are computed by hand.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def test_a_sloppy_file_is_read_and_what_is_ignored_is_listed(tmp_path: Path, nam
 
 
 def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> None:
-    """All mistakes together change no number; their order in the file differs from that in the list."""
+    """All mistakes together change no value; their order in the file differs from the order in the list."""
     text = ARM
     for name, (there, put, _, _) in SLOPPY.items():
         if name not in ("limits of 0", "no declared world", "a line before the declaration", "a few femtograms"):
@@ -182,7 +183,7 @@ UNREAL = {
 
 @pytest.mark.parametrize("name", UNREAL)
 def test_an_inertia_that_no_body_has_is_kept_and_listed(tmp_path: Path, name: str) -> None:
-    """M(q) has the file's numbers as long as no motion has negative energy."""
+    """M(q) has the file's values as long as no motion has negative energy."""
     mass, izz, words, usable = UNREAL[name]
     body = BODY.replace('<mass value="2"', f'<mass value="{mass}"').replace('izz="0.03"', f'izz="{izz}"')
     robot = read(tmp_path, ARM.replace(FORE, f'<link name="fore">{body}'))

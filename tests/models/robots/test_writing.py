@@ -1,4 +1,4 @@
-"""Trees written as URDF: read again they have the same motions and dynamics."""
+"""Trees written as URDF and read again have the same motions and dynamics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 
 def branched() -> Tree:
-    """Return joints with frames on their axes and beside them, a follower, a frame without mass, on a turned base."""
+    """Return a tree on a turned base: joints with frames on and beside their axes, a mimic joint, and a frame without mass."""
     slanted = (0, 1, 1) / np.sqrt(2)
     return Tree("branched", (
         link("a", joints.revolute((0, 0, 1)), 0.0, damping=0.3),

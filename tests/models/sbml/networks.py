@@ -13,7 +13,7 @@ Sides = tuple[Mapping[str, int], Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Network:
-    """Species with concentrations at the start, parameters, and reactions: sides, law in MathML words, the law in Python."""
+    """Species with initial concentrations, parameters, and reactions: both sides, the law as MathML, and the law in Python."""
 
     species: Mapping[str, float]
     parameters: Mapping[str, float]
@@ -52,7 +52,7 @@ class Network:
         return libsbml.writeSBMLToString(document)
 
     def concentrations(self, end: float) -> dict[str, float]:
-        """Return concentrations at a time by SciPy."""
+        """Return the concentrations that SciPy computes at a time."""
         names = list(self.species)
 
         def rates(_: float, y: np.ndarray) -> np.ndarray:

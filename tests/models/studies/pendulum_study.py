@@ -31,7 +31,7 @@ MEDIA = {"vacuum": 0.0, "oil": 1.0}
 
 @dataclass(frozen=True)
 class Pendulum:
-    """A ball on a spring, from rest at `start`; the spring is fixed at the origin and acts along its own line."""
+    """Ball on a spring, from rest at `start`; the spring is fixed at the origin and acts along its own line."""
 
     mass: float = number("kg", "of the ball", above=0.0)
     stiffness: float = number("N/m", "of the spring", above=0.0)
@@ -82,7 +82,7 @@ def run(given: Pendulum, options: Namespace) -> tasks.Outcome:
 
 
 def arguments(parser: Any) -> None:
-    """Arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("file", type=Path, metavar="FILE.json")
     tasks.add_solver(parser, 1e-9)
 

@@ -1,4 +1,4 @@
-"""A study in one file outside the package: registered in the table, it has everything that other studies have."""
+"""A study in one file outside the package: once registered in the table, it has all that other studies have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA = {"trajectory.npz", "swing.csv", "graph.svg", "equations.tex", "summary.js
 
 
 def command(folder: Path, values: object, *more: str) -> tuple[int, Path]:
-    """Run the command on a file with these values; returns exit status and output folder."""
+    """Run the command on a file with these values, and return the exit status and output folder."""
     path, out = folder / "ball.json", folder / "out"
     path.write_text(json.dumps(values, indent=1))
     return main(["pendulum", str(path), "--out", str(out), *more], TABLE), out
@@ -65,7 +65,7 @@ def test_it_has_a_picture(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ends_early_is_written_and_says_so(tmp_path: Path, capsys) -> None:
-    """x'' = 4 x^3 from x = 1 is infinite at 0.93 s."""
+    """The solution of x'' = 4 x^3 from x = 1 is infinite at 0.93 s."""
     runaway, velocity = Graph("runaway"), J1("velocity", domain="translation")
     runaway.connect(velocity, I("mass", 1.0)).connect(velocity, C("hill", energy=lambda x: -x * x * x * x, initial=1.0))
     result = simulate(runaway, 2.0)

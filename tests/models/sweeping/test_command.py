@@ -1,4 +1,4 @@
-"""`screwbond sweep`: files in, a store and a table out; an error is one line, and finished runs are kept."""
+"""The command `screwbond sweep` writes a store and a table from files; an error is one line, and finished runs are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The hand-written C of two eggs computes the same function as the contact, so that the ratio of their times is meaningful."""
+"""The hand-written C code of two eggs computes the same function as the contact, so that the ratio of their times is
+meaningful."""
 
 from __future__ import annotations
 

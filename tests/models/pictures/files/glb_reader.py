@@ -1,4 +1,5 @@
-"""Reader of binary glTF files, written from the specification: it checks structure and returns arrays, poses and node courses."""
+"""Reader of binary glTF files, written from the specification: it checks structure and returns arrays, poses and node
+trajectories."""
 
 from __future__ import annotations
 
@@ -47,7 +48,6 @@ class Glb:
         return [node["name"] for node in self.document["nodes"]]
 
     def node(self, name: str) -> dict[str, Any]:
-        """Return the first node of a name."""
         return dict(self.document["nodes"][self.names.index(name)])
 
     def times(self) -> np.ndarray:
@@ -56,7 +56,7 @@ class Glb:
         return self.array(number)
 
     def course(self, name: str, path: str) -> np.ndarray:
-        """Return translation, rotation or scale of a node over time (k, 3 or 4), or its constant value (1, 3 or 4)."""
+        """Return a node's translation, rotation or scale over time (k, 3 or 4), or its constant value (1, 3 or 4)."""
         for animation in self.document.get("animations", []):
             for channel in animation["channels"]:
                 if channel["target"] == {"node": self.names.index(name), "path": path}:
@@ -65,7 +65,7 @@ class Glb:
         return np.array([self.node(name).get(path, default)])
 
     def placed(self, name: str, points: Any) -> np.ndarray:
-        """Return points (j, 3) of a node in the axes of its parent over time, (k, j, 3)."""
+        """Return points (j, 3) of a node in the parent's axes over time, (k, j, 3)."""
         p, q, s = (self.course(name, path) for path in ("translation", "rotation", "scale"))
         count = max(len(p), len(q), len(s))
         turn = Rotation.from_quat(q.astype(float)).as_matrix()
@@ -73,7 +73,6 @@ class Glb:
         return np.einsum("kij,kmj->kmi", turn, np.asarray(points) * s[:, None]) + p[:, None]
 
     def primitives(self, name: str) -> list[dict[str, Any]]:
-        """Return the primitives of the mesh of a node."""
         return list(self.document["meshes"][self.node(name)["mesh"]]["primitives"])
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs as logs: the contents that the formats' own readers find, against the result."""
+"""Runs as logs: the contents, as read by the readers of the formats, agree with the result."""
 
 from __future__ import annotations
 
