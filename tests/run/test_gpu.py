@@ -1,4 +1,4 @@
-"""Many runs on a GPU, tested without one: the host's part, on a simulated GPU that fails on demand."""
+"""The host's part of many runs on a GPU, tested on a simulated GPU that fails on demand."""
 
 import sys
 from itertools import pairwise
@@ -34,7 +34,7 @@ def prepared(oscillator):
 
 @pytest.fixture
 def plug(monkeypatch):
-    """Plug in simulated GPUs, with strings instead of kernels."""
+    """Install simulated GPUs, with substitutes for kernels."""
 
     def plugged(*gpus, **of_text):
         def maker(number):
@@ -101,7 +101,7 @@ def test_no_runs_touch_no_gpu(prepared, plug):
 
 
 def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
-    """Here a step takes 1 ms of the GPU's clock: the budget settles at launches of 0.2 s."""
+    """A step takes 1 ms of the GPU's clock, so the budget converges to launches of 0.2 s."""
     gpu = plug(StandIn())
     clock = SimpleNamespace(perf_counter=lambda: 1e-3 * sum(call["budget"] for call in gpu.launched))
     monkeypatch.setattr(gpu_launches, "time", clock)

@@ -1,6 +1,6 @@
-"""The only consistent mode is taken, as enumeration of all modes shows, whatever the order of a model.
+"""The only consistent mode is taken, as enumeration of all modes shows, whatever the order of the elements in the model.
 
-Random networks of ideal diodes, and of dry friction between masses at rest: several automata switch at one instant.
+Several automata switch at one instant in random networks of ideal diodes, and of dry friction between masses at rest.
 """
 
 from __future__ import annotations

@@ -299,7 +299,7 @@ def test_a_run_that_is_stored_twice_is_noticed():
 
 
 def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference, tmp_path, monkeypatch):
-    """While one process sweeps, another stores all the rest; the same call in either then finds nothing to do."""
+    """While one process sweeps, another stores all other runs; the same call in either process then finds nothing to do."""
     add, path, met = Store.add, tmp_path / "runs.db", []
 
     def overtaken(self, *given):
@@ -330,7 +330,7 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
 
 
 def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
-    """From its tenth chunk on, the file cannot grow."""
+    """The file cannot grow from its tenth chunk on."""
     add, calls, path = Store.add, [], tmp_path / "runs.db"
 
     def full(self, *given):
@@ -381,7 +381,7 @@ def older(folder: Path, change: str = "") -> Path:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_store_is_read_and_resumed(compiled, tmp_path, version):
-    """A store of version 1 has no checksums. Every way of reading gives the numbers of its rows."""
+    """A store of version 1 has no checksums. Every way of reading gives the values of its rows."""
     without = "DROP TABLE checksums; ALTER TABLE meta DROP COLUMN checksum; UPDATE meta SET value=1 WHERE key='version'"
     path = older(tmp_path, without if version == 1 else "")
     connection = sqlite3.connect(path)

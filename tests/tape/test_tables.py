@@ -35,7 +35,7 @@ def around(points: np.ndarray) -> np.ndarray:
 
 
 def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
-    """Interpolate between values that are numbers or inputs."""
+    """Return a routine that interpolates between constants or inputs."""
     tape = Tape()
     values = tape.inputs("p", len(points)) if of_inputs else np.cos(points)
     u = tape.inputs("x", 1)[0]
@@ -170,7 +170,7 @@ def measured(count: int) -> Graph:
 
 
 def test_a_measured_input_costs_no_more_steps_for_more_points():
-    """The rates have as many steps for 200 points as for 2,000, and every point is a break in time."""
+    """The rates have as many steps for 200 points as for 2,000, and every point is a discontinuity in time."""
     lengths = set()
     for count in (200, 2000):
         compiled = compile_model(measured(count))

@@ -20,7 +20,7 @@ from tests.inner.run import accuracy_balancing as rules
 def fastest(couplings: JacobianCouplings) -> np.ndarray:
     """Return the fastest rate at which each state is coupled, 1/s (n,).
 
-    A state without a rate of its own takes that of the states that drive it, or 0 if nothing drives it.
+    A state without a rate of its own takes the rate of the states that drive it, or 0 if nothing drives it.
     """
     structure, values = couplings.structure, couplings.values
     inner = structure.inner
@@ -68,7 +68,7 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
 
 
 def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.ndarray) -> None:
-    """Set initial scales of strong components: one ear after the other, with equally fast couplings along each ear."""
+    """Set initial scales of strong components: one ear after another, with equally fast couplings along each ear."""
     for start, begin, end in zip(structure.ear_from, structure.ear_at, structure.ear_at[1:], strict=False):
         couplings, states = values[structure.ear_couplings[begin:end]], structure.ear_states[begin:end]
         total = scales[start] / scales[states[-1]]

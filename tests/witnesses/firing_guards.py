@@ -1,4 +1,4 @@
-"""Witness of event detection, in whole arrays: which guards are positive, or about to be, beyond their rounding errors."""
+"""Independent event detection, in whole arrays: which guards are positive, or about to be, beyond their rounding errors."""
 
 from __future__ import annotations
 

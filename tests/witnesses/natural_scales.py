@@ -48,8 +48,8 @@ def column_scales(
 
 
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """Return the largest rate of each state now and soon: a fraction of its own time 1 / speed later, when its source may have
-    begun to act. Over longer times the other states cannot be held fixed."""
+    """Return the largest rate of each state now and a fraction of its own time 1 / speed later, when its source may have begun to
+    act. Over longer times the other states cannot be held fixed."""
     largest = np.abs(bound.rates(t, x, m))
     ahead = rules.DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
