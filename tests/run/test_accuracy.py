@@ -31,7 +31,6 @@ def test_exponential(method):
 
 @pytest.mark.parametrize("damping", [0.0, 0.02, 0.28])
 def test_ledger_of_a_contact_spring_keeps_the_promise_at_rtol_1e_9(damping):
-    """The contact has the stiffness of the two eggs, and the run lasts 2 s (184 periods)."""
     made = sized(oscillator(), [1e-3, 1e-3 * OMEGA])
     result = simulate(made, [1e-3, 0.0], [OMEGA**2, damping * OMEGA], [], 2.0, rtol=1e-9)
     assert result.statistics.method == "dop853"
@@ -127,8 +126,7 @@ def test_kinds_of_algebra_agree():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_far_from_its_source_is_as_small_as_numbers_are(method):
-    """Each cell has a thousandth of its predecessor's value, down to 1e-312; the reciprocal of such an error tolerance
-    overflows."""
+    """Each cell has a thousandth of its predecessor's value, down to 1e-312; the reciprocal of its error tolerance overflows."""
     made = program(lambda t, x, p, m: [1.0 - x[0], *(p[0] * x[i - 1] - x[i] for i in range(1, 105))], (105, 1, 0))
     result = simulate(made, np.zeros(105), [1e-3], [], 400.0, method=method, rtol=1e-6, samples=[400.0])
     assert result.ok

@@ -45,8 +45,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pulse_is_seen_however_it_is_written(form):
-    """The pulse lies at any time within 100 s (1 s for `floor`, whose discontinuities are as dense as the pulse is short), and
-    only parameters move it."""
+    """The pulse lies anywhere in 100 s, or in 1 s for `floor`, whose discontinuities are dense; only parameters move it."""
     compiled = compile_model(pushed(force=FORMS[form], paths=("time", "k.a", "k.w"), a=AT, w=WIDTH))
     end = 1.0 if form == "floor" else 100.0
     for at, width in ((AT / 100.0 * end, WIDTH), (0.999 * end, 1e-4), (1e-5, 1e-5)):
@@ -103,7 +102,6 @@ def test_a_chain_of_many_parts_sees_a_pulse():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_square_and_sawtooth_by_their_means(options):
-    """Over whole periods, the integral of each wave is its mean times the duration."""
     graph = pushed(signals.square("p", period=0.3, start=0.05, duty=0.1, high=2.0))
     graph.add(signals.sawtooth("s", period=0.3, start=0.05, low=-1.0, high=2.0), signals.integrator("area", "s.y"))
     run = compile_model(graph).simulate(3.05, samples=np.arange(0.05, 3.06, 0.3), **options)

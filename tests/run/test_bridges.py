@@ -157,8 +157,7 @@ def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
 
 
 def test_a_floating_source_takes_over_from_diode_to_diode() -> None:
-    """Diodes connect ground to both ends of a source; the diode at the lower end fixes its potential, though neither carries
-    current.
+    """Ground is connected through diodes to both ends of a source; the diode at the lower end fixes its potential.
 
     Both diodes together would short the source, so the reverse-biased diode opens; nothing dissipates, and couplings are skew.
     """

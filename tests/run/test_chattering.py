@@ -1,5 +1,5 @@
-"""Laws that jump, with both sides leading back to the jump (sliding modes): the run ends soon, its message gives the cause, and
-following its advice helps."""
+"""Sliding modes, in which both sides of a jump lead back to it: the run ends soon, its message gives the cause, and its advice
+helps."""
 
 import numpy as np
 import pytest

@@ -68,8 +68,7 @@ def of_numbers(lever):
 
 
 def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
-    """Check that friction dissipates force times path length, that events lose no energy, and that direction changes are
-    counted."""
+    """Check that friction dissipates force times path length, events lose no energy, and direction changes are counted."""
     assert run.ok, run.failure
     before, after = energy(run, *(of_numbers(lever) for lever in levers), mass=mass)
     first, last = run["angle.phi"][[0, -1]]
@@ -140,8 +139,8 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """The crank sticks in mid-stroke once friction has used up its energy; it stays there under a load that friction can hold,
-    and leaves under a larger load."""
+    """The crank sticks in mid-stroke once friction has used up its energy; a load larger than friction can hold moves it
+    again."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]
@@ -264,7 +263,6 @@ def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
 
 
 def test_units_names_and_arrows_do_not_matter():
-    """Forces are in MN and paths in um, forty times slower, or the slider is named first with its bonds reversed."""
     plain = machine(crank).simulate(2.0, progress=False)
     size, slower = 1e-6, 40.0
     graph, turn, slide = Graph("other"), J1("z", domain="rotation"), J1("a", domain="translation")

@@ -46,8 +46,7 @@ def beside(graph: Graph, big: str) -> Graph:
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 @pytest.mark.parametrize("big", BIG)
 def test_a_verdict_does_not_depend_on_other_islands(big, growing):
-    """Single runs, runs that keep little, and batches find an error of millijoules beside an island of kilojoules, in either
-    order."""
+    """In all kinds of runs, an error of millijoules is found beside an island of kilojoules, in either order."""
     alone = compile_model(oscillator(Graph("alone"), growing)).simulate(3.0)
     assert alone.ok == (growing == 0.0) and alone.ledger.islands == ()
     graph, last = Graph("both"), list(BIG).index(big) % 2
@@ -76,7 +75,6 @@ def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
 
 
 def test_a_verdict_does_not_depend_on_units():
-    """The verdict and the relative residual are equal in units of energy that differ by 2^60."""
     verdicts = []
     for size in (1.0, 2.0**-60):
         run = compile_model(beside(oscillator(Graph("g"), 1e-3, size), "thermal, 43 kJ")).simulate(3.0)
@@ -134,7 +132,8 @@ def test_a_large_graph_without_gaps_is_one_island():
 
 
 def test_the_account_by_domain():
-    """A motor with a brake: the circuit loses what the shaft receives; the remaining terms have closed forms at the end."""
+    """In a motor with a brake, the circuit loses the energy that the shaft receives; the remaining terms have closed forms at the
+    end."""
     graph, coil, shaft, motor = Graph("motor"), J1("coil", domain="electrical"), J1("shaft", domain="rotation"), GY("motor", 0.5)
     graph.connect(Se("u", 6.0), coil).connect(coil, R("wire", 2.0)).connect(coil, motor).connect(motor, shaft)
     graph.connect(shaft, I("rotor", 0.01, initial=0.02)).connect(shaft, R("brake", 0.1))

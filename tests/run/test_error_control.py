@@ -1,4 +1,4 @@
-"""Error control in machine code agrees with its Python reference to the last bit."""
+"""Error control in machine code agrees with its Python reference bit for bit."""
 
 from __future__ import annotations
 

@@ -155,8 +155,7 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
 
 
 def test_the_guards_that_fire_are_those_of_the_witness():
-    """Guards are zero up to rounding, or slightly or far from zero, with rising and falling slopes, in all modes, even
-    contradictory modes."""
+    """Guards are zero up to rounding, or slightly or far from zero, rising or falling, in all modes, even contradictory modes."""
     random, found = np.random.default_rng(8), set()
     made = hopper()
     for k in range(100):
@@ -180,7 +179,6 @@ def test_the_guards_that_fire_are_those_of_the_witness():
 
 
 def test_times_are_remembered_in_a_ring():
-    """The ring keeps the latest times of a transition, however many there are."""
     handler = at_an_event(0)
     table, arrays = handler.table.view(), handler.table.arrays
     times, recorded = np.cumsum(1e9 * (1.0 + np.arange(2 * HISTORY + 57) % 7)), arrays["times"].reshape(-1, HISTORY)

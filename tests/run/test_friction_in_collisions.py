@@ -73,8 +73,7 @@ def test_a_ball_with_spin_bounces(spin, e):
 @pytest.mark.parametrize("turn", [0.0, 0.7, 2.0])
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_ball_with_spin_bounces_until_it_rolls(turn, unit):
-    """The final velocity is 5/7 of the centre's velocity plus 2/7 of the rolling velocity of the spin, with rotated axes, in m
-    and kg or in mm and g."""
+    """The ball ends at 5/7 of its velocity plus 2/7 of the rolling velocity of its spin, whatever the axes and units."""
     v, w = np.array([0.5, -0.2]), np.array([3.0, -30.0])
     flow = v + RADIUS * np.array([w[1], -w[0]])
     mass, length = (1.0, 1.0) if unit == 1.0 else (1e3, 1e3)
@@ -240,7 +239,6 @@ def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
 
 
 def test_the_energy_of_a_rod_that_strikes_askew_never_grows():
-    """In a run, too, the energy does not grow, and the energy account balances."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     angle, half = 0.92, 1.0

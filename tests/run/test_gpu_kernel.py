@@ -49,7 +49,7 @@ def example():
 @needed
 def test_threads_have_the_bits_of_the_processor(example, tmp_path):
     """Threads may pause after every step or two and take the next run; a run with a large angle, whose sine needs a C library, is
-    handed back to the processor."""
+    handed back."""
     prepared, blocks, kept, outputs, kernel = example
     expected = on_processor(prepared, blocks, kept, outputs)
     assert (expected.status == Status.STOP).all() and len(set(expected.step_counts)) > 2

@@ -107,8 +107,8 @@ def test_crossings_in_one_step_come_in_their_order(options):
 
 
 def test_watching_costs_little_where_nothing_comes_near():
-    """Guards stay far below zero, and each has its own crests; a step evaluates the guards six times, plus twice for all crests
-    together."""
+    """Guards stay far below zero, each with its own crests; a step evaluates all guards six times, and twice more for all
+    crests."""
     graph = Graph("far")
     for k in range(8):
         v = J1(f"v{k}")

@@ -41,7 +41,7 @@ class Network:
 
 
 def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -> None:
-    """Of 512 modes, L di/dt + R i = max(sin t, 0) follows: only the last diode is in series with the coil."""
+    """Among 512 modes, only the last diode is in series with the coil, so L di/dt + R i = max(sin t, 0)."""
     network, load, inductance = Network(), 0.5, 0.8
     network.arm("", "u", Se("source", lambda t: -sin(t), signals="time"))
     network.chain("u", "a", "abc")

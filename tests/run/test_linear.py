@@ -112,7 +112,6 @@ def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("part", [0.2, 1.0])
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 6, 7, 8, 9, 13, 30])
 def test_blocks_of_columns_change_no_bit(n, part):
-    """This holds for full matrices and for matrices with zeros."""
     rng = np.random.default_rng(n)
     full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0) + np.diag(0.5 + rng.random(n))
     full = np.eye(n) - (np.eye(n) - full)  # round as the system does, which receives J

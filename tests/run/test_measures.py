@@ -30,7 +30,7 @@ def made(word, of):
 
 
 def of_all(layout, quantities, events=()):
-    """Return all measures of quantities and events, by name; for vectors, only those defined for vectors."""
+    """Return all measures of quantities and events, by name; for vectors, only measures defined for vectors."""
     keep = {f"{word} {of}": made(word, of) for word in OF_EVENTS for of in ("", *events)}
     for of in quantities:
         scalar = not layout[of].shape
@@ -73,8 +73,7 @@ EVENTS = {"bounces": ("bounces", "contact"), "friction": ("f",)}
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_ways_give_the_same_number(name, alone):
-    """Models have events, clocks, modes, loops or discontinuities in time; values are equal on one thread and on two, in sweeps,
-    and by definition."""
+    """Models have events, clocks, modes, loops or discontinuities in time."""
     _, t_end, parameters, initial, quantities = CASES[name]
     compiled, settings = compiled_case(name), {"samples": t_end / 40.0, "progress": False}
     words = {word for edge in compiled.program.transitions for word in (edge.name, edge.kind) if not edge.internal}
@@ -148,8 +147,7 @@ def height(t, e=0.8):
 
 @pytest.mark.parametrize("count", [2, 11, 12, 101])
 def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
-    """The trapezoidal rule is exact with values on both sides of every bounce, because velocity is linear in between; without
-    them, 11 samples give -0.389."""
+    """The trapezoidal rule is exact with values on both sides of every bounce, because velocity is linear in between."""
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}
     run = compiled.prepare_run(2.0, **settings)
@@ -167,7 +165,6 @@ def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
 
 
 def test_units_of_the_states_change_no_measure_but_by_their_factor():
-    """The ball falls through the same height in another unit of length."""
 
     def ended(scale):
         made_of = program(

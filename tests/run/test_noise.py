@@ -72,8 +72,7 @@ def flying(inertia, speed):
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 @pytest.mark.parametrize("inertia", [1e-5, 1e-7])
 def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
-    """A longer flight takes no more steps, because the noise of the spin does not bound them; the magnitude of the momentum is
-    conserved."""
+    """A longer flight takes no more steps, because the noise of the spin does not bound them."""
     made, start = flying(inertia / unit**2, 10.0 / unit)
     for t_end in (4.0, 400.0, 4e3):
         run = simulate(made, start, [0.07], [], t_end, samples=[0.0, t_end], rtol=1e-9, max_steps=1000)
@@ -242,7 +241,6 @@ def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
 
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.05, 0.1, 0.4, 1.0])
 def test_machine_code_finds_the_structures_of_the_reference(density):
-    """Components, their order and ear decompositions agree for random graphs, from no edge to all edges."""
     rng, ears = np.random.default_rng(4), 0
     for n in (0, 1, 2, 3, 7, 30, 60):
         for _ in range(5):

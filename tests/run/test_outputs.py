@@ -1,4 +1,4 @@
-"""Values requested separately equal those computed together, and nothing else is computed for them."""
+"""Values requested separately equal values computed together, and nothing else is computed for them."""
 
 from __future__ import annotations
 

@@ -367,7 +367,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
-    """Settings are compared by content: a changed array is another setting, and only plain settings match."""
+    """Settings are compared by content: a changed array is another setting."""
     compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):

@@ -31,7 +31,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def drawn(terminal: Terminal, words: str, within: float = 240.0) -> bool:
-    """Return True once a thread has written the words, False if it does not."""
+    """Return True once a thread has written the words, False if it never does."""
     until = time.perf_counter() + within
     while words not in terminal.getvalue() and time.perf_counter() < until:
         time.sleep(0.001)

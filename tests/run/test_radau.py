@@ -108,7 +108,7 @@ def two_oscillators(fast: float) -> Any:
 
 
 def test_undamped_fast_modes_far_below_the_tolerance_do_not_bind_its_steps():
-    """The steps are those without the fast mode, and few need another Jacobian."""
+    """The steps are the same as without the fast mode, and few need a new Jacobian."""
     counts = []
     for fast in (2.0, 1e6):
         made, start, p = two_oscillators(fast)

@@ -1,4 +1,5 @@
-"""Runs with events, clocks, loops and breaks: single, prepared, and many in one call of machine code agree bit for bit."""
+"""Runs with events, clocks, loops and discontinuities: single, prepared, and many in one call of machine code agree bit for
+bit."""
 
 from __future__ import annotations
 
@@ -216,7 +217,6 @@ def test_clocks_that_cannot_run_are_refused_by_run(alone):
 
 
 def test_a_log_that_is_full_goes_on(monkeypatch, alone):
-    """A run has more events than the log has rows: the results are the same, for one run and for many."""
     expected = compiled_case("a converter").simulate(4e-3, samples=1e-4, progress=False)
     monkeypatch.setattr("bondgraph.run.events.handler.BUFFER_BYTES", 0)
     run = compiled_case("a converter").prepare_run(4e-3, samples=1e-4, progress=False)
@@ -276,7 +276,6 @@ def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
 
 @pytest.mark.parametrize("gain", [0.9, 1.3])
 def test_python_goes_on_where_machine_code_stops(gain):
-    """Machine code handles the bounces and Python the end at the ceiling; the result equals the reference run."""
     with compared() as told:
         result = prepare(falls(), 3.0, samples=0.1, progress=False).judged([1.0, 0.0], [9.81, gain], [0.0])
     assert told["runs"] == 1 and (result.failure is None) == (gain < 1.0)

@@ -170,8 +170,8 @@ def test_robertson_against_published_values():
 
 @pytest.mark.parametrize("scales", [[2.0**40, 2.0**-10, 2.0**3], [2.0**-60, 2.0**60, 1.0]])
 def test_units_do_not_matter(scales):
-    """A model with amounts in other units takes the same steps; the formula of the Jacobian changes, so results differ by its
-    rounding error."""
+    """In other units of amount, steps are the same; the formula of the Jacobian changes, so results differ by its rounding
+    error."""
     plain = run(robertson(), [1.0, 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     other = run(robertson(scales), [scales[0], 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     np.testing.assert_allclose(other.x / scales, plain.x, rtol=1e-9, atol=1e-30)
@@ -223,8 +223,8 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
 
 
 def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_numbers():
-    """An initially cold rod of 500 cells: explicit steps leave subnormal numbers ahead of the front, which slow a processor a
-    hundredfold; a stiff step clears them, and leaves none."""
+    """In an initially cold rod of 500 cells, explicit steps leave subnormal numbers ahead of the front, which slow a processor a
+    hundredfold; stiff steps leave none."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
     assert np.any((start != 0.0) & (np.abs(start) < smallest))
@@ -260,7 +260,7 @@ def test_free_top_keeps_energy_and_momentum():
 
 
 def test_ball_bounces_where_it_must():
-    """An impact with the rebound speed v_k is followed by the next after 2 v_k / g."""
+    """After a rebound at speed v_k, the next impact follows after 2 v_k / g."""
     found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
     first = np.sqrt(2.0 / 9.81)
     times = first + np.concatenate([[0.0], np.cumsum(2.0 * first * 0.8 ** np.arange(1, len(found.events)))])

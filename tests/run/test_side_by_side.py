@@ -121,7 +121,7 @@ def test_runs_whose_states_are_coupled_in_other_ways(lanes):
 
 
 def test_runs_whose_strong_cycles_are_balanced_first():
-    """Each run is balanced separately; the rates equal the rates of single runs even if only some of four runs need balancing."""
+    """The rates equal the rates of single runs, even if only some of four runs need balancing."""
     graph = Graph("beam")
     turn = ("turn", lambda t, x: s.array(beam_rates(t, list(x), 3e3, 100.0)), ["t", "x"])
     graph.add(Block("bar", [turn], inputs={"t": "time"}, states={"x": [0.0] * 24}, rates={"x": "turn"}))
@@ -136,7 +136,6 @@ def test_runs_whose_strong_cycles_are_balanced_first():
 
 @pytest.mark.parametrize("runs", [3, 5, 8, 9, 17])
 def test_few_runs_leave_lanes_idle(runs):
-    """There are as many runs as lanes, fewer, and more."""
     random = np.random.default_rng(7)
     x, p = random.normal(size=(runs, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (runs, 2))
     prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)

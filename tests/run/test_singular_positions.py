@@ -1,4 +1,4 @@
-"""Singular positions that a run passes on its branch with `singular="keep"`, against motions in minimal coordinates."""
+"""Singular positions that a run passes on its branch with `singular="keep"`, compared with motions in minimal coordinates."""
 
 from __future__ import annotations
 
@@ -84,8 +84,7 @@ def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
 
 
 def test_the_energy_of_parts_that_are_driven_goes_on_being_booked():
-    """A source drives a separate mass, x'' = t - 40 x + ...; the energy account and the motion of this mass are independent of
-    the dead centres."""
+    """The energy account and the motion of a separate driven mass, x'' = t - 40 x + ..., are independent of the dead centres."""
     result = crank(extra=True).simulate(5.0, singular="keep", progress=False)
     assert result.ok
     w = np.sqrt(40.0)

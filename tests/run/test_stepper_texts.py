@@ -142,7 +142,6 @@ CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down":
 
 @pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "rodas5p", "radau5"])
 def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_code) -> None:
-    """Each function gives the same result and leaves the same table."""
     random, kinds = np.random.default_rng(8), {"d": ctypes.c_double, "i": ctypes.c_int64}
     functions = [*(step_control.proposed, step_control.judged, step_control.after_acceptance), *method.exported]
     for _ in range(300):

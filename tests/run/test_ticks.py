@@ -156,7 +156,6 @@ def test_vectors_and_outputs():
 
 
 def test_a_tick_inside_an_algebraic_loop():
-    """A nonlinear loop of resistors is solved at every tick."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["control.y"]), v)
     graph.connect(v, R("cubic", effort=lambda f: f * f * f)).connect(v, R("linear", resistance=1.0))
@@ -194,7 +193,7 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_integration_stops_where_a_step_or_ramp_begins(options):
-    """Without a break, an integration step across the jump would be rejected repeatedly."""
+    """A step across the jump would be rejected repeatedly."""
     start = 0.3
     graph = pushed(
         signals.step("jump", start),

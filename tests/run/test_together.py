@@ -60,7 +60,7 @@ def enumerated(G, q):
 
 
 def after(M, J, v, e, touching):
-    """Return velocities after all touching bodies have collided, repeatedly while any still approach."""
+    """Return velocities after all touching bodies have collided, repeatedly while any bodies still approach."""
     v = v.copy()
     for _ in range(100):
         g = J @ v
@@ -158,7 +158,6 @@ def test_cradles(count, how, expected, gap):
 
 
 def test_the_order_of_writing_decides_nothing():
-    """A row of unequal balls collides simultaneously or in sequence, with the contacts in several orders."""
     M, v, J = np.array([1.0, 2.0, 0.7, 1.3]), np.array([1.0, 0.0, 0.0, -0.5]), chain(4)
     found = {}
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):

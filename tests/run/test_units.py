@@ -138,7 +138,7 @@ CURVES = {
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_loops_do_not_know_units(curve):
-    """A capacitor and a resistor with curves u f(x / u) without an inverse, u from femto to tera: results scale with u."""
+    """Results of a capacitor and a resistor with curves u f(x / u) without an inverse scale with u, from femto to tera."""
     output, energy = CURVES[curve]
 
     def run(u):

@@ -22,8 +22,7 @@ def long_beam() -> Program:
 
 @pytest.mark.parametrize(("method", "most"), [("dop853", 1600), ("rodas5p", 3500)])
 def test_what_the_wave_has_not_reached_costs_few_steps(method, most):
-    """The angles ahead of the wave are tiny compared with the angles behind it; ear decompositions that ignored coupling values
-    once cost 1e6 steps."""
+    """The angles ahead of the wave are tiny compared with the angles behind it."""
     run = simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 1.0, method=method, rtol=1e-8)
     assert run.ok and run.statistics.steps <= most
 
@@ -104,7 +103,6 @@ def strongest_mean(flows):
 
 
 def test_no_coupling_is_much_faster_than_the_strongest_cycle_through_all_states():
-    """In strongly connected graphs, these scales leave no coupling much larger than the largest mean, whatever the couplings."""
     random = np.random.default_rng(5)
     for _ in range(20):
         n = int(random.integers(2, 9))

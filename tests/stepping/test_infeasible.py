@@ -80,7 +80,6 @@ def test_a_contact_that_moves_farther_than_it_is_known_ends_the_run() -> None:
 
 
 def test_a_body_in_space_that_nothing_holds() -> None:
-    """A ball lies on a frictionless slope."""
     graph = Graph("slope")
     tilt = 0.3
     body = rigid_body(

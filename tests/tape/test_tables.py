@@ -71,7 +71,6 @@ def test_a_search_counts_points_exactly(points):
 
 
 def test_many_rows_of_values_are_read_at_once():
-    """Each sample has its own values."""
     routine, u = read(LONG, of_inputs=True), around(LONG)
     values = np.random.default_rng(3).normal(size=(len(u), len(LONG)))
     for kernel in KERNELS:
@@ -199,7 +198,7 @@ def test_a_table_of_matlab_is_one_row():
 
 
 def test_a_large_model_reads_a_measured_input_where_it_lies():
-    """Many masses follow one table: loops over their statements give the result of a single mass."""
+    """Many masses follow one table, and loops over their statements give the result of a single mass."""
     graph, count = measured(100), 500
     for k in range(count):
         v = J1(f"v{k}")

@@ -121,7 +121,6 @@ class Weights:
         return float(self.squares[state])
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Refresh the natural scales."""
         n, hint = self._n, self._bound.program.nominal
         scales = natural_scales(self._bound, t, x, m, self.size[:n], self._longest)
         self.scale[:] = np.fmax(scales, hint)
