@@ -59,6 +59,5 @@ def library() -> str:
 @pytest.mark.release
 @pytest.mark.skipif(not library(), reason="gcc's sanitizer is not installed: undefined behaviour is not checked")
 def test_sanitizers_find_nothing(native):
-    """All runs are bit-identical under the address and undefined-behaviour sanitizers."""
     found = by(SANITIZED, LD_PRELOAD=library(), ASAN_OPTIONS="detect_leaks=0")
     assert found["digests"] == native

@@ -77,7 +77,7 @@ def test_runs_have_the_bits_of_the_cpu_whatever_the_chunks(prepared, plug):
     assert set(there.device) == {"cuda:0"}
     assert not gpu.held, "memory is released"
     chunks = {call["runs"] for call in gpu.launched}
-    assert len(chunks) == 2, "the first launch samples the costs of all runs; the rest follow"
+    assert len(chunks) == 2, "the first launch samples the costs of all runs; all other runs follow"
     for memory in (72_000, 76_000):
         small = plug(StandIn(memory=memory))
         with pytest.warns(DeviceWarning, match='E291 chunks of runs on "cuda:0" become smaller') as said:
@@ -332,7 +332,7 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     numbers = np.hstack([random.uniform(0.0, 4.0, (3300, 1)), np.ones((3300, 1)), random.normal(size=(3300, 1))])
     costs = np.round(100.0 * 10.0 ** (0.5 * numbers[:, 0])).astype(np.int64)
     guess, some, others = CostGuess(numbers), np.arange(100), np.arange(100, 3300)
-    assert guess.order(others) is others, "nothing is known"
+    assert guess.order(others) is others, "no cost is known"
     guess.learn(some, costs[:100])
     order = guess.order(others)
 

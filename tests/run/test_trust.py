@@ -80,7 +80,6 @@ def test_strict_raises(leaking, oscillator):
 
 
 def test_what_is_no_error_is_no_doubt(leaking):
-    """At a looser tolerance, the same run has a residual that rtol permits."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert leaking(rtol=1e-4).ok

@@ -283,7 +283,7 @@ def test_a_changed_entry_is_noticed_in_a_file_that_is_already_open(compiled, sto
     for reading in (lambda: opened["q"] if loss != "a failure" else opened.failures, lambda: drawn(compiled, store=path)):
         with pytest.raises(FileError, match=r"(?s)E364.*runs\.db is damaged.*does not match its checksum.*an older copy"):
             reading()
-    assert len(drawn(compiled, store=tmp_path / "other.db")) == 40  # the advice
+    assert len(drawn(compiled, store=tmp_path / "other.db")) == 40  # the advised cure
 
 
 def test_a_run_that_is_stored_twice_is_noticed():
@@ -325,7 +325,7 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
     with pytest.raises(FileError, match=r"(?s)E553.*another program is writing to .*runs\.db.*try: the same call"):
         drawn(compiled, store=path)
     holder.execute("ROLLBACK")
-    assert len(drawn(compiled, store=path)) == 40  # the advice
+    assert len(drawn(compiled, store=path)) == 40  # the advised cure
     holder.close()
 
 
