@@ -52,7 +52,7 @@ def test_else_it_remains(x: float, recent: float, longest: float) -> None:
 
 
 def test_a_state_that_does_not_decay_keeps_its_size() -> None:
-    """This also holds for a state that drives a decaying state."""
+    """The state keeps its size even if it drives a decaying state."""
     size, _ = sizes_after(np.array([1e-5, 1e-14, 1.0, 1.0]), np.array([1e-5, 0.5, 1.0, 1.0]))
     assert size == pytest.approx([1e-5, 1.0, 1.0, 1.0])
 

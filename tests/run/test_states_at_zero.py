@@ -203,7 +203,8 @@ def test_a_small_current_through_an_open_diode_still_refuses_a_start():
 
 @pytest.mark.parametrize("blocked", [1, 2])
 def test_branches_that_block_do_not_close_when_another_one_does(blocked):
-    """Arms of source, diode and coil meet in one node: one arm conducts, one closes at 1.8 s, and the others block at -5 V."""
+    """Arms of source, diode and coil meet in one node: one arm conducts, one closes at 1.8 s, and all other arms block at -5
+    V."""
     graph, node, load = Graph("star"), J0("node", domain="electrical"), J1("load")
     for k, source in enumerate((1.0, lambda t: t - 1.0, *[-5.0] * blocked)):
         branch = J1(f"branch {k}")

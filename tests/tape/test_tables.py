@@ -27,7 +27,7 @@ KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(rout
 
 
 def around(points: np.ndarray) -> np.ndarray:
-    """Return numbers before, at, next to, between and after the points."""
+    """Return values before, at, next to, between and after the points."""
     beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
     return np.concatenate(
         [points, *beside, points[:-1] + 0.3 * np.diff(points), points[0] - [1.0, 1e300], points[-1] + [1.0, 1e300]]

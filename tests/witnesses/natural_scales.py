@@ -1,9 +1,9 @@
-"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to the
-others. Scales of work, from powers, where nothing is stored.
+"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to other
+states. Scales of work, from powers, where nothing is stored.
 
-A state at zero has no size yet to compare errors with. Its source gives it one: its rate, or the scale of a coupled state, over
-the fastest rate at which it is coupled. Propagated from state to state, this decays along weak couplings, as the states
-themselves do. With states in other units the scales change as the states do.
+A state at zero has no size yet to compare errors with. Its source gives it a scale: the rate of the state, or the scale of a
+coupled state, over the fastest rate at which the state is coupled. Propagated from state to state, scales decay along weak
+couplings, as the states do. With states in other units the scales change as the states do.
 """
 
 from __future__ import annotations
