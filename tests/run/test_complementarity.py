@@ -38,7 +38,7 @@ def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
 
 
 def solved(*problem, **more):
-    """Solve in machine code: outcome, y, w and modes."""
+    """Solve in machine code; return outcome, y, w and modes."""
     table = posed(*problem, **more)
     outcome = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("solve"))(table.address)
     n = int(table["n"])
