@@ -101,7 +101,7 @@ class Weights:
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
         """Return the energy of a storage for a change of one state at x, over the square of the change; 0 if no energy is even in
-        it. Try increasing changes, as the energy of a small change is lost in the rounding of other energies."""
+        the change. Try increasing changes, as the energy of a small change is lost in the rounding of other energies."""
         if not np.array_equal(self._square_modes, m):
             self._square_modes[:], self.squares[:] = m, -1.0
         if self.squares[state] < 0.0:
