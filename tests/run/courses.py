@@ -1,4 +1,4 @@
-"""Hash the results of runs of every kind, to the last bit, with LLVM's solver procedures or a C compiler's.
+"""Hashes of results of all kinds of runs, with solver procedures compiled from LLVM IR or by a C compiler.
 
 `python -m tests.run.courses gcc` prints the digests.
 """
@@ -38,7 +38,7 @@ def of_run(run: object) -> str:
 
 
 def programs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Small programs by every machine-code method: events, a change of mode, noise, and a stiff one that changes its method."""
+    """Yield runs of small programs for every machine-code method: events, a change of mode, noise, and a change of method."""
     from tests.inner.run import simulate
     from tests.run import problems, test_noise
 
@@ -57,7 +57,7 @@ def programs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Graphs with clocks, breaks, Newton loops, collisions and accumulating impacts."""
+    """Yield runs of graphs with clocks, discontinuities in time, Newton loops, collisions and accumulating impacts."""
     from bondgraph import J1, C, Graph, R, Se, compile_model, signals
     from screws import scalars as s
     from tests.inner.run import mean, peak
@@ -102,7 +102,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Machine code other than integrators: sweeps over contacts, the motion within a step, the derivative interpreter."""
+    """Yield machine code other than integrators: contact sweeps, the motion within a step, the derivative interpreter."""
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
     from tests.inner.stepping import motion_of

@@ -35,7 +35,7 @@ def program(
     scales: Sequence[float] | None = None,
     ticks: Sequence[tuple[float, float, Formula]] = (),
 ) -> Program:
-    """`scales`: new units per old unit of each state. `ticks`: period, offset, x after a tick."""
+    """Return a program; `scales`: new units per old unit of each state; `ticks`: period, offset, x after a tick."""
     tape = Tape()
     n, np_, nm = sizes
     blocks = (("t", 1), ("x", n), ("p", np_), ("m", nm))
@@ -89,12 +89,12 @@ def program(
 
 
 def decay(**options: Any) -> Program:
-    """x' = -p x."""
+    """Return the decay x' = -p x."""
     return program(lambda t, x, p, m: [-p[0] * x[0]], (1, 1, 0), slots={"x": Slot("x", 0)}, **options)
 
 
 def oscillator(**options: Any) -> Program:
-    """Mass 1, p = (stiffness, damping): states position and velocity."""
+    """Return an oscillator of mass 1; p = (stiffness, damping); states: position and velocity."""
     slots = {"spring.q": Slot("x", 0, (), "m"), "mass.v": Slot("x", 1, (), "m/s"), "force": Slot("out", 0, (), "N")}
     return program(
         lambda t, x, p, m: [x[1], -p[0] * x[0] - p[1] * x[1]],
@@ -129,7 +129,7 @@ def top(**options: Any) -> Program:
 
 
 def ball(**options: Any) -> Program:
-    """Return a ball under gravity with impacts: p = (g, restitution); state height and velocity; each impact is an event."""
+    """Return a ball under gravity whose impacts are events; p = (g, restitution); states: height and velocity."""
     return program(
         lambda t, x, p, m: [x[1], -p[0]],
         (2, 2, 1),
@@ -143,7 +143,7 @@ def ball(**options: Any) -> Program:
 
 
 def bumper(**options: Any) -> Program:
-    """Mass 1 that hits a wall with a spring: p = (stiffness, damping); mode 1 is contact."""
+    """Return a mass of 1 that hits a wall with a spring; p = (stiffness, damping); mode 1 is contact."""
 
     def force(x: Any, p: Any, m: Any) -> Any:
         return m[0] * (p[0] * x[0] + p[1] * x[1])
@@ -162,11 +162,11 @@ def bumper(**options: Any) -> Program:
 
 
 def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any]:
-    """Return the rates of an elastic beam, clamped at one end and pushed at the other: of the angles x of its links, then of
+    """Return the rates of an elastic beam, clamped at one end and pushed at the other; x holds the angles of its links, then
     their rates.
 
-    The spins of all links pull on each link in proportion to its bend. At rest, these couplings are products of tiny numbers that
-    connect both ends directly, past the bending.
+    The spins of all links pull on each link in proportion to its angle with the next link. At rest, these couplings are products
+    of tiny numbers that connect both ends directly, not only through neighbouring links.
     """
     links = len(x) // 2
     angles, spins = x[:links], x[links:]

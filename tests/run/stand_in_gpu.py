@@ -25,10 +25,10 @@ def array_at(address, shape, kind=np.float64):
 
 @dataclass
 class StandIn:
-    """GPU of `memory` bytes that holds `blocks` blocks of `threads` threads at a time, with `stack` bytes for each thread.
+    """GPU of `memory` bytes that runs `blocks` blocks of `threads` threads simultaneously, with `stack` bytes for each thread.
 
-    lost_at: number of launches after which the GPU is lost; taken: {number of an allocation: bytes that another program takes
-    before it}; refuses: error that loading a kernel raises; interrupts_at: number of the launch after which the user presses
+    lost_at: number of launches after which the GPU is lost; taken: {index of an allocation: bytes that another program takes
+    before it}; refuses: error that loading a kernel raises; interrupts_at: index of the launch after which the user presses
     Ctrl-C. `launched` holds a copy of each launch's call block.
     """
 
@@ -98,23 +98,23 @@ class StandIn:
             raise KeyboardInterrupt
 
     def work(self, kernel, blocks, address):
-        """Do the work of one launch on the processor: as many runs as the budget has steps."""
+        """Run one launch on the processor: as many runs as the budget has steps."""
         kernel.handle.launch(address)
 
 
 @dataclass(frozen=True)
 class Text:
-    """A substitute for a kernel's source code: performs `budget` runs per launch on the processor, with a real kernel's call
-    words."""
+    """A substitute for a kernel: each launch performs `budget` runs on the processor, with the call arguments of a real
+    kernel."""
 
     prepared: object
     kept: tuple
     outputs: object
     check_rank: bool
     hands_back: frozenset = frozenset()
-    """Parameter values whose runs the GPU cannot check."""
+    """Parameter values whose runs the GPU hands back to the processor."""
     moving: bool = False
-    """Whether parameters move clocks."""
+    """True if parameters change the times of clocks."""
 
     call_words = {name: k for k, name in enumerate(CALL)}  # noqa: RUF012
     call_size, state_words, scratch_words, entry = len(CALL), 5, 3, "advance_runs"

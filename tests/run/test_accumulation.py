@@ -55,7 +55,7 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
 
 
 def test_a_body_leaves_its_floor_where_the_force_passes_zero():
-    """At that instant, gap and approach speed are rounding and integration errors of any sign, but this is no impact.
+    """At that instant, gap and approach speed are rounding and integration errors of either sign, which are no impact.
 
     On the floor q = 0.07 m + 0.1 m cos(w t), and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
     """
@@ -77,14 +77,14 @@ def test_a_body_leaves_its_floor_where_the_force_passes_zero():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
-    """Without such an edge x stays, and the ball would creep on with the speed of its last, tiny flight."""
+    """Without a transition to rest, the state is unchanged, and the ball creeps on at the speed of its last, tiny flight."""
     run = compile_model(ball(0.6)).simulate(10.0, method=method, rtol=1e-8)
     assert run.ok and run.events[-1].kind == "impact: accumulation"
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
 
 
 def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
-    """A slightly rising floor restores the energy of each impact: about 1e11 impacts in the run."""
+    """A slowly rising floor restores the energy of each impact, so the run would have about 1e11 impacts."""
     graph, rising = ball(0.5, [stop()]), [("over", lambda v: v - 1e-10, ["v"])]
     graph.replace("height", Block("height", rising, inputs={"v": "ball.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "over"}))
     run = compile_model(graph).simulate(2.0, progress=False)
@@ -101,7 +101,7 @@ def test_a_rest_that_is_left_at_once_ends_the_run(state):
 
 
 def test_what_rests_may_start_again():
-    """A lift throws the resting ball up: a second sequence accumulates like the first."""
+    """A throw restarts the resting ball, and its second sequence of impacts accumulates like the first."""
     thrown = Transition(
         "contact",
         "flight",
@@ -118,7 +118,7 @@ def test_what_rests_may_start_again():
 
 
 def test_an_ideal_constraint_carries_the_ball_at_rest():
-    """The edge to rest is generated automatically, and closes the constraint by an impulse."""
+    """The transition to rest is generated automatically and closes the constraint with an impulse."""
     bounce = Transition("flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact")
     graph, v = Graph("ball"), J1("v")
     floor = Constraint(
@@ -144,7 +144,7 @@ def test_an_unknown_state_of_rest_is_refused():
 
 
 def wave(resets=(), **options):
-    """x = sin t, with a count in x[2]; the edge into the same state fires at every upward crossing of 1/2."""
+    """Return x = sin t with a counter in x[2]; a transition into the same state fires at every upward crossing of 1/2."""
     return program(
         lambda t, x, p, m: [x[1], -x[0], 0.0],
         (3, 0, 1),

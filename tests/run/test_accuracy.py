@@ -1,4 +1,4 @@
-"""Smooth runs against closed forms and SciPy; the residual of the energy ledger against the tolerance."""
+"""Smooth runs compared with closed forms and SciPy, and the residual of the energy ledger with the tolerance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def test_exponential(method):
 
 @pytest.mark.parametrize("damping", [0.0, 0.02, 0.28])
 def test_ledger_of_a_contact_spring_keeps_the_promise_at_rtol_1e_9(damping):
-    """The contact stiffness of the two eggs, for 2 s (184 periods)."""
     made = sized(oscillator(), [1e-3, 1e-3 * OMEGA])
     result = simulate(made, [1e-3, 0.0], [OMEGA**2, damping * OMEGA], [], 2.0, rtol=1e-9)
     assert result.statistics.method == "dop853"
@@ -127,7 +126,7 @@ def test_kinds_of_algebra_agree():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_far_from_its_source_is_as_small_as_numbers_are(method):
-    """Each cell has a thousandth of its predecessor's value, down to 1e-312: the reciprocal of its error allowance overflows."""
+    """Each cell has a thousandth of its predecessor's value, down to 1e-312; the reciprocal of its error tolerance overflows."""
     made = program(lambda t, x, p, m: [1.0 - x[0], *(p[0] * x[i - 1] - x[i] for i in range(1, 105))], (105, 1, 0))
     result = simulate(made, np.zeros(105), [1e-3], [], 400.0, method=method, rtol=1e-6, samples=[400.0])
     assert result.ok
@@ -145,7 +144,7 @@ def test_solvers_of_others_agree(solver, machine):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_interpreted_kernels_are_called_back(method):
-    """Formulas that Python evaluates give the numbers of machine code, except for rounding."""
+    """Formulas evaluated in Python agree with machine code to rounding error."""
     ours, theirs = (
         simulate(oscillator(machine=machine), [1.0, 0.0], [9.0, 0.1], [], 2.0, method=method) for machine in (False, True)
     )
@@ -200,7 +199,7 @@ def test_coefficients_are_those_of_scipy():
 
 @pytest.mark.parametrize(("method", "backend"), [(method, backend) for method in METHODS for backend in ("numpy", "llvm")])
 def test_a_graph_that_stores_nothing_runs(method, backend):
-    """2 A through 3 Ohm for 1 s: no stored energy gives a scale for the error of the dissipated work."""
+    """With 2 A through 3 ohm for 1 s, no stored energy gives a scale for the error of the dissipated work."""
     graph, node = Graph("still"), J0("node")
     graph.connect(Sf("i", 2.0), node).connect(node, R("r", 3.0))
     result = compile_model(graph, backend=backend).simulate(1.0, method=method, progress=False)

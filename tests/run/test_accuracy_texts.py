@@ -61,7 +61,7 @@ def assert_same(one: FieldTable, other: FieldTable) -> None:
 
 
 def many():
-    """More states than one pass of the derivative interpreter has columns, all of which drive the first."""
+    """Return a program with more states than columns in one pass of the derivative interpreter; all states drive the first."""
     made = program(
         lambda t, x, p, m: [sum(x), *(x[0] * x[i] - p[0] * s.cos(t + i) for i in range(1, STRIP + 2))],
         (STRIP + 2, 1, 0),
@@ -86,7 +86,7 @@ CASES = {**PROGRAMS, "many": (many, [1.0]), "coupled": (coupled, [4.0])}
 
 
 def pair_of(name, atol=None, lanes=1, count=2):
-    """Return error control of a program, in `count` copies."""
+    """Return `count` copies of a program's error control."""
     make, p = CASES[name]
     made = make()
     absolute = None if atol is None else np.full(made.states, atol)
@@ -124,7 +124,7 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
 
 
 def test_a_reset_leaves_nothing_of_a_run():
-    """After a reset, only the sparsity patterns found remain."""
+    """After a reset, only the sparsity patterns already found are kept."""
     fresh, used = pair_of("loud")
     x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
     for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):
@@ -158,7 +158,7 @@ def test_texts_that_call_python_pass_their_arguments(way, name):
 
 
 def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
-    """Seven of eight runs are due; among them one has a zero coupling, another a NaN."""
+    """Seven of eight runs are due for an update; one of them has a zero coupling, another a NaN."""
     runs, random = 8, np.random.default_rng(3)
     both = [pair_of("coupled", count=runs) for _ in range(2)]
     steps = both[0][0]._bound.program.jacobian_couplings[0].steps

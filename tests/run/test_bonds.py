@@ -1,4 +1,5 @@
-"""The table of bonds: every bond has effort and flow, junctions conserve power, and elements receive what the ledger says."""
+"""The table of bonds: every bond has an effort and a flow, junctions conserve power, and elements receive the energy that the
+ledger records."""
 
 from __future__ import annotations
 

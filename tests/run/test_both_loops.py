@@ -1,4 +1,4 @@
-"""Machine code and CPython handle events by the same functions: samples, events and counts agree bit for bit.
+"""Machine code and CPython handle events with the same functions: samples, events and counts agree bit for bit.
 
 Each kind of event has one or two runs here; `pytest --both-loops` compares every run of any test.
 """
@@ -94,7 +94,7 @@ def test_modes_that_agree_are_searched_for_there_too():
 
 
 def test_a_full_log_is_handed_over_on_the_way(monkeypatch):
-    """The log has space for fewer events than occur: the same run, in several pieces."""
+    """The log has space for fewer events than occur, so the run proceeds in several pieces."""
     pieces, emptied = [], EventHandler.take_rows
 
     def noted(self):

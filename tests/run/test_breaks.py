@@ -1,5 +1,4 @@
-"""Discontinuities in time: pulses are detected however short, wherever they are and however they are written; no step crosses an
-edge."""
+"""Discontinuities in time: every pulse is detected, whatever its length, time and formula, and no step crosses an edge."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pulse_is_seen_however_it_is_written(form):
-    """A pulse of 1 ms in 100 s (in 1 s for `floor`, whose breaks are as dense as the pulse is short); later pulses vary by
-    parameters alone."""
+    """The pulse lies anywhere in 100 s, or in 1 s for `floor`, whose discontinuities are dense; only parameters move it."""
     compiled = compile_model(pushed(force=FORMS[form], paths=("time", "k.a", "k.w"), a=AT, w=WIDTH))
     end = 1.0 if form == "floor" else 100.0
     for at, width in ((AT / 100.0 * end, WIDTH), (0.999 * end, 1e-4), (1e-5, 1e-5)):
@@ -104,7 +102,6 @@ def test_a_chain_of_many_parts_sees_a_pulse():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_square_and_sawtooth_by_their_means(options):
-    """Over whole periods from the start, compare the momentum, and samples of the wave itself."""
     graph = pushed(signals.square("p", period=0.3, start=0.05, duty=0.1, high=2.0))
     graph.add(signals.sawtooth("s", period=0.3, start=0.05, low=-1.0, high=2.0), signals.integrator("area", "s.y"))
     run = compile_model(graph).simulate(3.05, samples=np.arange(0.05, 3.06, 0.3), **options)
@@ -126,7 +123,7 @@ def test_long_periods_cost_nothing_and_absurd_ones_are_refused():
 
 
 def test_breaks_of_a_sine_come_again():
-    """A narrow window of a sine, every 10 s, and a rectified sine."""
+    """The force is a narrow window of a sine every 10 s, then a rectified sine."""
     run = compile_model(pushed(force=lambda t: s.where(s.sin(0.2 * np.pi * t) > 1.0 - 1e-4, 1.0, 0.0))).simulate(
         100.0, samples=[100.0]
     )
@@ -154,8 +151,8 @@ def test_a_guard_of_time_fires_in_a_window_that_no_step_would_meet():
 
 
 def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
-    """A pulse of 0.2 ms in the set point of a continuous controller, amid a long rest: its impulse is the integral of the control
-    law."""
+    """The set point of a continuous controller has a pulse of 0.2 ms after a long rest; the momentum is the integral of the
+    control law."""
     graph, v = Graph("servo"), J1("v")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), v).connect(v, I("m", 1.0)).connect(v, R("d", 1.0))
     graph.add(
@@ -168,7 +165,7 @@ def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
 
 
 def test_a_table_of_hundreds_of_points_costs_its_points():
-    """y = sin at 500 points: one step between neighbours; the result is the integral of the polyline."""
+    """The force is a polyline through 501 points of sin t, and the momentum is its integral."""
     points = np.linspace(0.0, 40.0, 501)
     run = compile_model(pushed(signals.table("p", "time", points, np.sin(points)))).simulate(40.0, samples=[40.0])
     assert run["m.p"][-1] == pytest.approx(np.trapezoid(np.sin(points), points), rel=1e-10)
@@ -191,7 +188,7 @@ def _shifted(T):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_model_shifted_in_time_runs_the_same(options):
-    """A shift by 2^10 s, and one by a date: they can only round the pulse's ends, which are exact here."""
+    """A shift by 2^10 s, or by a date in seconds, can only round the ends of the pulse, which are exact here."""
     runs = {T: _shifted(T).simulate(T + 4.0, t_start=T, samples=0.25, **options) for T in (0.0, 1024.0, 1.7e9)}
     for T, run in runs.items():
         assert run.ok and run.t[0] == T and run.t[-1] == T + 4.0
@@ -230,7 +227,7 @@ def test_a_run_split_anywhere_ends_the_same(options):
 
 
 def test_random_windows_of_time():
-    """Products and selections of linear functions of time, against exact integrals between their edges."""
+    """Products and selections of linear functions of time agree with exact integrals between their edges."""
     chance = np.random.default_rng(3)
     compiled = compile_model(
         pushed(

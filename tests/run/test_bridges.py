@@ -1,4 +1,4 @@
-"""Bridges of ideal diodes at ideal sources, against closed forms: at each event, the conducting diodes must be found."""
+"""Bridges of ideal diodes at ideal sources, compared with closed forms: at each event, the conducting diodes must be found."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from tests.twin_runs import compared
 
 
 def three_phase(order=range(6), choke=0.0):
-    """Return six diodes between three sources and a resistor, optionally with a choke; `order` is the order of adding the
-    diodes."""
+    """Return six diodes between three sources and a resistor, optionally with a choke; diodes are added in `order`."""
     graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
     nodes = [J0(f"n{k}") for k in range(3)]
     for k, node in enumerate(nodes):
@@ -34,7 +33,7 @@ def three_phase(order=range(6), choke=0.0):
 
 
 def mains(speed, size, load):
-    """Parameters: speed rad/s, amplitude V, resistance Ohm."""
+    """Return parameters from angular frequency (rad/s), amplitude (V) and resistance (ohm)."""
     return {"load.resistance": load} | {
         f"u{k}.{name}": value for k in range(3) for name, value in (("speed", speed), ("size", size))
     }
@@ -67,12 +66,12 @@ def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed,
 
 @pytest.fixture(scope="module")
 def choked():
-    """The bridge with a choke, its diodes added in another order."""
+    """Return the bridge with a choke, its diodes added in another order."""
     return three_phase((5, 3, 1, 4, 2, 0), choke=1.0)
 
 
 def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
-    """L di/dt + R i = the largest line voltage, from 60 to 120 degrees of that line in every sixth of a period."""
+    """L di/dt + R i equals the largest line voltage, from 60 to 120 degrees of that line in every sixth of a period."""
     inductance, load, speed = 0.5, 2.0, 1.0
     given = mains(speed, 1.0, load) | {"choke.inertia": inductance}
     run = choked.simulate(15.0, parameters=given, samples=0.1, rtol=1e-11, atol=1e-13, progress=False)
@@ -81,7 +80,8 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
     z, gain = complex(load, speed * inductance), np.sqrt(3.0)
 
     def steady(t):
-        """Return the periodic solution for a line voltage gain sin(t + pi / 3), with t from the start of the sixth."""
+        """Return the periodic solution for a line voltage gain sin(t + pi / 3), with t from the start of each sixth of a
+        period."""
         return (gain * np.exp(1j * (t + np.pi / 3.0)) / z).imag
 
     expected, current, begin = np.empty(len(run.t)), 0.0, -np.pi / 6.0
@@ -97,8 +97,8 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """Before the search for modes, transitions go once around a cycle: on average, fewer than half of all transitions fire at an
-    instant."""
+    """Transitions fire once around a cycle before the search for modes, so fewer than half of them fire per instant on
+    average."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))
@@ -110,8 +110,8 @@ def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch
 
 
 def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
-    """Late in a run, rounding of the time separates two equal line voltages: exactly two diodes must commutate, without a third
-    that closes and opens immediately."""
+    """Late in a run, the rounding error of time separates two equal line voltages: exactly two diodes must commutate, without a
+    third that closes and opens immediately."""
     speed = 100.0 * np.pi
     run = choked.simulate(0.2, parameters=mains(speed, 325.0, 20.0) | {"choke.inertia": 5e-3}, progress=False)
     assert run.ok, run.failure
@@ -145,7 +145,7 @@ def in_series(count: int) -> Graph:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
-    """Twelve and twenty-four diodes: all combinations of two diodes per bridge occur, among 4,096 and 16,777,216 modes."""
+    """With 12 and 24 diodes, all combinations of two diodes per bridge occur, among 4,096 and 16,777,216 modes."""
     run = in_series(count).compile(progress=False).simulate(6.5, samples=0.05, progress=False)
     assert run.ok, run.failure
     phases = 2.0 * np.pi * np.arange(3) / 3.0 + np.pi * np.arange(count)[:, None] / (3.0 * count)
@@ -157,9 +157,9 @@ def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
 
 
 def test_a_floating_source_takes_over_from_diode_to_diode() -> None:
-    """Diodes connect ground to both ends of a source: the one at the lower end holds it, though neither carries current.
+    """Ground is connected through diodes to both ends of a source; the diode at the lower end fixes its potential.
 
-    With both closed they short the source, and the reverse-driven diode opens; nothing dissipates, and couplings are skew.
+    Both diodes together would short the source, so the reverse-biased diode opens; nothing dissipates, and couplings are skew.
     """
     graph, ends = Graph("floating"), [J0(name, domain="electrical") for name in ("high", "low")]
     states = ("off", "still off", "never on")

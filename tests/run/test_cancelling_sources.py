@@ -1,7 +1,7 @@
-"""Sources whose terms cancel: a run also knows the rounding error of formulas with constants, not only their value.
+"""Sources whose terms cancel: a run also estimates the rounding error of formulas with constants.
 
 A sum such as -sin(4.7) + sin(3.4 t + 4.7) stays as small as 1e-4 for a while, and has an extremum there: changes of time or state
-do not reveal that it is only known to 1e-16.
+do not reveal its error of 1e-16.
 """
 
 from __future__ import annotations
@@ -49,10 +49,7 @@ def test_diodes_change_over_where_a_small_voltage_is_at_its_extremum() -> None:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
-    """The source is zero at the start, then reverse-biases both diodes in series: L di/dt + R i = v.
-
-    Steps once followed its last digit.
-    """
+    """The source is zero at the start, then reverse-biases both diodes in series: L di/dt + R i = v."""
     phase, speed, resistance, inductance = 3.9, 5.3, 0.27, 0.38
     graph, begin, middle = Graph("coil"), J0("begin", domain="electrical"), J0("middle", domain="electrical")
     branch(graph, begin, None, Se("wave", lambda t: -math.sin(phase) + sin(speed * t + phase), signals="time"))
@@ -69,7 +66,7 @@ def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
 
 
 def test_numbers_in_sums_of_time_are_prepared_and_no_others() -> None:
-    """In a comparison, in the argument of a sine, or as a factor, the same number stays as it is."""
+    """Numbers in a comparison, in the argument of a sine, or in a factor stay as they are."""
     tape = Tape()
     (t,), (x,) = tape.inputs("t", 1), tape.inputs("x", 1)
     tape.inputs("p", 1)

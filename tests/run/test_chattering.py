@@ -1,4 +1,4 @@
-"""Laws that jump, with both sides leading back to the jump (sliding modes): the run ends soon, reports the cause, and its advice
+"""Sliding modes, in which both sides of a jump lead back to it: the run ends soon, its message gives the cause, and its advice
 helps."""
 
 import numpy as np
@@ -63,7 +63,6 @@ def test_chattering_ends_a_run_early_and_names_the_law(name):
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_chattering_does_not_depend_on_units(scale):
-    """The result does not depend on the units of mass, force and time."""
     compiled = relay(lambda v, k=scale: k * where(v < 1.0, 3.0, -1.0)).compile()
     for length in (1.0, 100.0):
         with pytest.warns(RunEndedWarning, match="chatters"):
@@ -72,7 +71,7 @@ def test_chattering_does_not_depend_on_units(scale):
 
 
 def test_chattering_advice_helps():
-    """A friction element instead of a jumping law; two thresholds, or a steep law, for a relay."""
+    """A friction element replaces a jumping law; two thresholds or a steep law replace a relay."""
     graph, v = Graph("held"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, Friction("relay", 5.0))
     graph.connect(Se("push", lambda t: 2.0 * sin(t), signals=["time"]), v)
@@ -87,7 +86,7 @@ def test_chattering_advice_helps():
 
 
 def test_slow_runs_that_do_not_chatter_keep_their_reason():
-    """A stiff model by an explicit method, a fast source, and a jumping law that the motion crosses."""
+    """A stiff model and a fast source need too many explicit steps; a motion that only crosses a jump completes its run."""
     stiff = relay(lambda v: 1.0 - 1e9 * v)
     fast = cart(Se("relay", lambda t: sin(1e9 * t), signals=["time"]))
     for model in (stiff, fast):
@@ -109,7 +108,7 @@ def test_chattering_in_a_sweep_is_that_of_a_run():
 
 
 def gripped(force=0.44, mass=0.045, limit=42.0):
-    """Return a body that dry friction holds, far below its limit."""
+    """Return a body that dry friction holds far below its limit."""
     graph, v = Graph("gripped"), J1("v", domain="translation")
     graph.connect(v, I("body", mass)).connect(v, Friction("pads", limit))
     return graph.connect(Se("push", force), v).compile()

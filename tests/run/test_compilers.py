@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def by(compiler: str, **environment: str) -> dict[str, object]:
-    """Run `courses` in its own process."""
+    """Run `courses` in a separate process."""
     command = [sys.executable, "-m", "tests.run.courses", compiler]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -33,7 +33,7 @@ def native():
 
 
 def test_courses_are_of_many_sorts(native):
-    """No two courses give the same numbers."""
+    """All digests differ, so no run repeats another."""
     assert len(set(native.values())) == len(native) >= 30
 
 
@@ -59,6 +59,5 @@ def library() -> str:
 @pytest.mark.release
 @pytest.mark.skipif(not library(), reason="gcc's sanitizer is not installed: undefined behaviour is not checked")
 def test_sanitizers_find_nothing(native):
-    """Every course runs under the address and undefined-behaviour sanitizers, with bit-identical results."""
     found = by(SANITIZED, LD_PRELOAD=library(), ASAN_OPTIONS="detect_leaks=0")
     assert found["digests"] == native

@@ -1,6 +1,6 @@
-"""Box complementarity problems against enumeration of all modes and NumPy's least-norm solution, and their symmetries.
+"""Box complementarity problems: comparison with enumeration of all modes and NumPy's least-norm solution, and symmetries.
 
-They determine the modes of rows of masses, checked against bounded least squares.
+The problems determine the modes of rows of masses, checked against bounded least squares.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
 
 
 def solved(*problem, **more):
-    """Solve in machine code: outcome, y, w and modes."""
+    """Solve in machine code; return outcome, y, w and modes."""
     table = posed(*problem, **more)
     outcome = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("solve"))(table.address)
     n = int(table["n"])
@@ -94,7 +94,7 @@ def test_modes_are_the_only_ones_of_an_enumeration():
 
 
 def test_open_shares_are_those_of_least_norm():
-    """The solution without active bounds has least weighted norm, by a pseudo-inverse, for any unit of the weights."""
+    """Without active bounds, the solution has the least weighted norm, as from a pseudo-inverse, in any unit of the weights."""
     random = np.random.default_rng(6)
     for n, rank in ((2, 1), (6, 2), (20, 7), (40, 39)):
         J, weights = random.normal(size=(n, rank)), random.uniform(0.5, 2.0, n)
@@ -158,7 +158,8 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Return masses in a row at rest, with dry friction between neighbours and at both ends, under forces; and their numbers."""
+    """Return a row of masses at rest under forces, with dry friction between neighbours and at both ends; also its masses,
+    forces, friction limits and incidence matrix."""
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)
@@ -200,7 +201,8 @@ def test_a_row_of_masses_begins_to_move_in_one_instant_with_one_event_for_each_f
 
 @pytest.mark.parametrize("ratio", [1.0, 1.5])
 def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, monkeypatch):
-    """The problem is not monotone: the first slip relieves the others. Sticking efforts stay within their limits."""
+    """The problem is not monotone: the first element to slip unloads the others, and sticking efforts stay within their
+    limits."""
     graph, (_, _, limits, G) = row(5, 0)
     compiled, solve, problems = compile_model(graph, progress=False), friction_modes.solve, []
     stick = {f"c{k}.stick_limit": ratio * limit for k, limit in enumerate(limits)}

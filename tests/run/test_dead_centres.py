@@ -1,6 +1,7 @@
-"""Dry friction on a slider whose lever vanishes (dead centres, cams): it dissipates force times path, and stops no flywheel.
+"""Dry friction on a slider whose lever arm vanishes (dead centres, cams) dissipates force times path length and does not stop a
+flywheel.
 
-The energy is the criterion: friction of force F dissipates F times the path, a closed form of the angle.
+The criterion is energy: friction of force F dissipates F times the path length, a closed form of the angle.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from tests.estimation.differences import differences
 
 RADIUS, ROD, SPEED = 0.5, 1.2, 10.0
 ACCOUNT = 1e-8
-"""Energy that a run at the default tolerance may miss, relative to the energy at the start."""
+"""Permitted energy error of a run at the default tolerance, relative to the energy at the start."""
 
 
 def machine(*levers, mass=0.1, **friction):
-    """Return a flywheel (1 kg m^2) that drives a slider with dry friction through each lever, which depends on the angle."""
+    """Return a flywheel (1 kg m^2) that drives one slider with dry friction through each of the `levers`, functions of the
+    angle."""
     graph, turn = Graph("machine"), J1("turn", domain="rotation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(Se("load", 0.0), turn)
     for k, lever in enumerate(levers):
@@ -61,12 +63,12 @@ def energy(run, *levers, mass=0.1):
 
 
 def of_numbers(lever):
-    """Return a lever for NumPy arrays."""
+    """Return a lever that accepts NumPy arrays."""
     return lambda angles: np.array([float(lever(angle)) for angle in np.atleast_1d(angles)])
 
 
 def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
-    """Check the energy: friction dissipates force times path, and events lose none."""
+    """Check that friction dissipates force times path length, events lose no energy, and direction changes are counted."""
     assert run.ok, run.failure
     before, after = energy(run, *(of_numbers(lever) for lever in levers), mass=mass)
     first, last = run["angle.phi"][[0, -1]]
@@ -79,7 +81,7 @@ def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
 
 
 def reversals(values):
-    """Number of sign changes."""
+    """Return the number of sign changes."""
     signs = np.sign(values[values != 0.0])
     return np.count_nonzero(np.diff(signs))
 
@@ -101,7 +103,7 @@ def test_every_method_passes_them(method):
 
 
 def test_two_cylinders_at_right_angles_pass_theirs_in_turn():
-    """One slider stands still while the other is fast; starts include the dead centre of each."""
+    """One slider stands still while the other is fast; starts include both dead centres."""
     compiled = compile_model(machine(crank, across))
     places = [lambda a: RADIUS * np.cos(a), lambda a: RADIUS * np.sin(a)]
     for mass in (1e-9, 0.1, 2.0):
@@ -127,7 +129,7 @@ CAMS = {
 
 @pytest.mark.parametrize("cam", CAMS)
 def test_cams_whose_rate_is_flat_at_zero(cam):
-    """In a dwell nothing is held, and friction has no effect."""
+    """During a dwell the slider stands still, and friction has no effect."""
     lever, place = CAMS[cam]
     compiled = compile_model(machine(lever))
     for k in range(20 if cam == "double zero" else 6):  # rounding shifts the detected contact a little
@@ -137,8 +139,8 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """The crank sticks in mid-stroke, once friction has used up its energy; with a load that friction holds, and with a larger
-    load."""
+    """The crank sticks in mid-stroke once friction has used up its energy; a load larger than friction can hold moves it
+    again."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]
@@ -228,7 +230,7 @@ def test_crank_rod_and_piston_as_rigid_bodies(start):
 
 @pytest.mark.parametrize("start", [0.5, 0.0])
 def test_in_a_plane_both_axes_pass_at_once(start):
-    """Two flywheels drive the axes of a pad; with both at a dead centre, its flow is zero in all directions."""
+    """Two flywheels drive the axes of a pad; with both at a dead centre, the pad has no velocity in any direction."""
     graph, turn, slide = Graph("pad"), J1("turn", domain="rotation", dimension=2), J1("slide", domain="translation", dimension=2)
     graph.connect(turn, I("wheels", np.diag([1.0, 0.16]), initial=SPEED * np.array([1.0, 0.16])))
 
@@ -248,7 +250,7 @@ def test_in_a_plane_both_axes_pass_at_once(start):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
-    """The friction limit is a force, not an impulse: the block slips back with the speed of the blow, and comes to rest."""
+    """The friction limit is a force, not an impulse: the block slips back at the speed of the blow and comes to rest."""
     one = np.ones(dimension) if dimension > 1 else 1.0
     graph, v = Graph("block"), J1("v", domain="translation", **({"dimension": 2} if dimension > 1 else {}))
     graph.connect(v, I("m", np.eye(2) if dimension > 1 else 1.0, initial=2.0 * one))
@@ -261,7 +263,6 @@ def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
 
 
 def test_units_names_and_arrows_do_not_matter():
-    """Force in MN and path in um, forty times slower; the slider named first, its bonds reversed."""
     plain = machine(crank).simulate(2.0, progress=False)
     size, slower = 1e-6, 40.0
     graph, turn, slide = Graph("other"), J1("z", domain="rotation"), J1("a", domain="translation")
@@ -288,7 +289,7 @@ def test_many_runs_pass_as_single_ones(threads):
 
 
 def test_sensitivities_pass_too():
-    """The derivative of the final speed with respect to the friction limit is proportional to the path."""
+    """The derivative of the final speed with respect to the friction limit is proportional to the path length."""
     tight = {"rtol": 1e-11, "progress": False, "samples": [2.0]}
     compiled = compile_model(machine(crank, stick_limit=2.0))
     found = run_sensitivities(compiled, "liner0.limit", 2.0, **tight)

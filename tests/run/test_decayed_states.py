@@ -1,4 +1,5 @@
-"""Sizes of states that decay over many decades: an error allowance by the largest past size would let them fall below zero."""
+"""Sizes of states that decay over many decades: an error tolerance based on the largest past size would let states fall below
+zero."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ NONE = np.zeros(0)
 
 
 def decays(scales: list[float] | None = None) -> Program:
-    """Return radicals that annihilate each other, and their source; a linear and a cubic decay, both stable below zero."""
+    """Return radicals that annihilate each other, their source, and a linear and a cubic decay, both stable below zero."""
     return program(lambda t, x, p, m: [x[1] - x[0] * x[0], -x[1], -x[2], -(x[3] ** 3)], (4, 0, 0), scales=scales)
 
 
@@ -51,13 +52,13 @@ def test_else_it_remains(x: float, recent: float, longest: float) -> None:
 
 
 def test_a_state_that_does_not_decay_keeps_its_size() -> None:
-    """A state that does not decay keeps its size, even if it drives a decaying state."""
+    """The state keeps its size even if it drives a decaying state."""
     size, _ = sizes_after(np.array([1e-5, 1e-14, 1.0, 1.0]), np.array([1e-5, 0.5, 1.0, 1.0]))
     assert size == pytest.approx([1e-5, 1.0, 1.0, 1.0])
 
 
 def test_cpython_makes_the_same_bits() -> None:
-    """The floors, which follow the sizes, are the same too."""
+    """The floors, which follow the sizes, are bitwise equal too."""
     x = np.array([1e-5, 1e-10, 1e-5, 1e-5])
     pair = [sizes_after(x, 2.0 * x, way=way)[1] for way in (machine_code, cpython)]
     assert_same(*(each.table for each in pair))

@@ -1,4 +1,4 @@
-"""The explicit method of order 5: coefficients, observed orders, and its use for short legs between ticks and events."""
+"""The explicit method of order 5: coefficients, observed orders, and its use for short segments between ticks and events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_trees_are_all_there():
 
 
 def test_order_conditions():
-    """Exactly order 5, and 4 for the embedded method."""
+    """The method has exactly order 5, and the embedded method order 4."""
     assert max(misses(B, order) for order in range(1, 6)) < 1e-14 < misses(B, 6)
     assert max(misses(B - E, order) for order in range(1, 5)) < 1e-14 < misses(B - E, 5)
     np.testing.assert_allclose(A.sum(axis=1), TABLEAU.c, atol=1e-14)
@@ -46,7 +46,7 @@ def test_order_conditions_of_the_dense_output(theta):
 
 
 def test_observed_order():
-    """x' = -2 t x^2 from 1: 1 / (1 + t^2); halving the step divides errors by 32 at the ends and by 16 within."""
+    """For x' = -2 t x^2, halving the step divides errors by 32 at the ends of steps and by 16 within."""
     made, samples = program(lambda t, x, p, m: [-2.0 * t * x[0] * x[0]], (1, 0, 0)), np.linspace(0.0, 2.0, 1001)
     errors = []
     for h in (0.1, 0.05, 0.025):
@@ -71,7 +71,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_a_converter_takes_half_of_the_evaluations():
-    """At 50 kHz: the events and voltages of the method of order 8, for fewer evaluations per leg."""
+    """At 50 kHz, events and voltages agree with the order-8 method, for fewer evaluations per segment."""
     compiled = compile_model(boost())
     ours, theirs = (compiled.simulate(2e-3, method=method, progress=False) for method in ("dopri5", "dop853"))
     assert len(ours.events) == len(theirs.events) == 199 and ours.statistics.events_in_python == 0
@@ -81,7 +81,7 @@ def test_a_converter_takes_half_of_the_evaluations():
 
 
 def test_ticks_are_carried_out_inside():
-    """x' = u - x, with u raised every 1 ms: the results of the method of order 8, for little more than half of the
+    """For x' = u - x, with u raised every 1 ms, results agree with the order-8 method, for little more than half of the
     evaluations."""
     made = program(lambda t, x, p, m: [x[1] - x[0], 0.0], (2, 0, 0), ticks=[(1e-3, 0.0, lambda t, x, p, m: [x[0], x[1] + 1e-3])])
     ours, theirs = (simulate(made, [0.0, 0.0], [], [], 1.0, method=method, progress=False) for method in ("dopri5", "dop853"))

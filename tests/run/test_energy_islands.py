@@ -46,7 +46,7 @@ def beside(graph: Graph, big: str) -> Graph:
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 @pytest.mark.parametrize("big", BIG)
 def test_a_verdict_does_not_depend_on_other_islands(big, growing):
-    """Single runs, runs that keep little, and batches, in either order; the error is of millijoules beside kilojoules."""
+    """In all kinds of runs, an error of millijoules is found beside an island of kilojoules, whichever island is added first."""
     alone = compile_model(oscillator(Graph("alone"), growing)).simulate(3.0)
     assert alone.ok == (growing == 0.0) and alone.ledger.islands == ()
     graph, last = Graph("both"), list(BIG).index(big) % 2
@@ -75,7 +75,6 @@ def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
 
 
 def test_a_verdict_does_not_depend_on_units():
-    """The same island in units of energy that differ by 2^60."""
     verdicts = []
     for size in (1.0, 2.0**-60):
         run = compile_model(beside(oscillator(Graph("g"), 1e-3, size), "thermal, 43 kJ")).simulate(3.0)
@@ -84,7 +83,7 @@ def test_a_verdict_does_not_depend_on_units():
 
 
 def test_what_events_take_is_lost_by_their_island_alone():
-    """An event halves a charge, beside 43 kJ: both islands balance, and so do the totals."""
+    """An event halves a charge in one island while another stores 43 kJ; both islands balance, also in batches."""
     graph, node = beside(Graph("g"), "thermal, 43 kJ"), J0("n")
     store = C("cell", capacitance=2.0, initial=4.0)
     graph.connect(node, store).connect(node, R("leak", 1.0))
@@ -100,7 +99,7 @@ def test_what_events_take_is_lost_by_their_island_alone():
 
 
 def test_pseudo_bonds_are_no_joules():
-    """The balance of pseudo-bonds has its own unit; it is checked, but not added to energies."""
+    """The balance of pseudo-bonds has its own unit; this balance is checked, but not added to energies."""
     run = compile_model(beside(oscillator(Graph("g"), 0.0), "pseudo-bonds, 43 kJ")).simulate(3.0)
     units = {island.domains: island.unit for island in run.ledger.islands}
     assert units == {("generic",): "J", ("heat",): "K W s"}
@@ -133,7 +132,8 @@ def test_a_large_graph_without_gaps_is_one_island():
 
 
 def test_the_account_by_domain():
-    """A motor with a brake: the circuit loses what the shaft receives; the remaining terms have closed forms at the end."""
+    """In a motor with a brake, the circuit loses the energy that the shaft receives; the remaining terms have closed forms at the
+    end."""
     graph, coil, shaft, motor = Graph("motor"), J1("coil", domain="electrical"), J1("shaft", domain="rotation"), GY("motor", 0.5)
     graph.connect(Se("u", 6.0), coil).connect(coil, R("wire", 2.0)).connect(coil, motor).connect(motor, shaft)
     graph.connect(shaft, I("rotor", 0.01, initial=0.02)).connect(shaft, R("brake", 0.1))

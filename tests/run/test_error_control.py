@@ -1,4 +1,4 @@
-"""Error control in machine code agrees with its Python reference to the last bit."""
+"""Error control in machine code agrees with its Python reference bit for bit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUMBERS = ("energy", "spread", "rejections_before_test", "boost", "boosted")
 
 
 def loud():
-    """x'' = -x, with force and power as small differences of large numbers; a third state only follows."""
+    """Return x'' = -x with force and power as small differences of large numbers; a third state follows x."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], 1e-3 * (x[0] - x[2])],
         (3, 1, 0),
@@ -34,7 +34,7 @@ def loud():
 
 
 def still():
-    """Return a motion that a symmetry forbids: a position moved only by noise of its velocity, and an angle without energy."""
+    """Return an oscillator that only the rounding error of its force moves, an angle without energy that follows, and a decay."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
         (4, 1, 0),
@@ -73,7 +73,7 @@ def assert_same(witness: Weights, machine: ErrorWeights) -> None:
 @pytest.mark.parametrize("atol", [None, 1e-6])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
-    """Starts from zero, states that grow and fall by decades, modes that change, noise found and not found."""
+    """Runs start from zero, grow and fall by decades, change modes, and have detectable noise or none."""
     make, p = PROGRAMS[name]
     made = make()
     bound, random = Bound(made, np.array(p), 3.0, 1.0), np.random.default_rng(4)
@@ -96,7 +96,7 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
 
 @pytest.mark.parametrize("energy, resting", [(1.0, [False] * 4), (1e26, [False, True, True, True]), (1e30, [True] * 4)])
 def test_states_rest_where_their_energy_is_rounding(energy, resting):
-    """Rounding error is relative to the energy scale; the third state, an angle without energy, is at rest with its driver."""
+    """Rounding error is relative to the energy scale; the third state, an angle without energy, is at rest if its driver is."""
     made, (t, x, m) = still(), (0.3, np.array([30.0, 2.0, 3.0, 4.0]), np.zeros(0))
     bound = Bound(made, np.array([1e5]), 3.0, 1.0)
     pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]
@@ -161,7 +161,7 @@ def by_fours():
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 150.0])
 def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
-    """Some are balanced at first, some far out of proportion; finished runs stay unchanged."""
+    """Some runs begin balanced, others far from balance; finished runs stay unchanged."""
     random = np.random.default_rng(2)
 
     def call(name, made, *arrays):
@@ -200,7 +200,7 @@ def test_couplings_out_of_all_proportion_are_the_same_bits():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
-    """Machine code raises the signal right before it calls Python, which handles the signal before the first line of its
+    """Machine code raises the signal right before it calls Python, and Python handles it before the first line of the
     function."""
 
     def raised(*_):

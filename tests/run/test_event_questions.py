@@ -1,4 +1,4 @@
-"""Calls of Python by event handling: results, counts, and errors if a call fails."""
+"""Calls from event handling to Python: results, counts, and errors of failed calls."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def balls():
 
 
 def struck(compiled, speed=1.0):
-    """The first ball hits a row of touching balls."""
+    """Return a run in which the first ball hits a row of touching balls."""
     return compiled.simulate(0.2, initial=start(np.ones(COUNT), speed * np.eye(COUNT)[0], [0.1, 0.0]), progress=False)
 
 

@@ -144,7 +144,7 @@ def both(function, machine, seed):
 
 @pytest.mark.parametrize("name", ["handle_event", "open_events", "handle_start"])
 def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
-    """Some events come to rest, some search for modes, some follow an impulse, some end the run."""
+    """Some events lead to rest, some search for modes, some follow an impulse, and some end the run."""
     machine = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(event_code().address(name))
     seen = [both(getattr(event_iteration, name), machine, seed) for seed in range(30 if name == "handle_event" else 3)]
     if name == "handle_event":
@@ -155,8 +155,7 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
 
 
 def test_the_guards_that_fire_are_those_of_the_witness():
-    """Guards zero up to rounding, or slightly or far above, with rising and falling slopes, in all modes, even contradictory
-    modes."""
+    """Guards are zero up to rounding, or slightly or far from zero, rising or falling, in all modes, even contradictory modes."""
     random, found = np.random.default_rng(8), set()
     made = hopper()
     for k in range(100):
@@ -180,7 +179,6 @@ def test_the_guards_that_fire_are_those_of_the_witness():
 
 
 def test_times_are_remembered_in_a_ring():
-    """The latest times of a transition, however many there are."""
     handler = at_an_event(0)
     table, arrays = handler.table.view(), handler.table.arrays
     times, recorded = np.cumsum(1e9 * (1.0 + np.arange(2 * HISTORY + 57) % 7)), arrays["times"].reshape(-1, HISTORY)
@@ -214,7 +212,7 @@ def cubic(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
 
 
 def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
-    """A cubic of the fraction for each guard; the last guard is its sign."""
+    """Set each guard to its cubic in the fraction of the step, and the last guard to the sign of its cubic."""
     for i in range(c.guard_count):
         k = c.coefficients[4 * i :]
         g[i] = k[0] + y[0] * (k[1] + y[0] * (k[2] + y[0] * k[3]))
@@ -272,7 +270,7 @@ def test_texts_of_event_location_are_the_same_bits_in_cpython(name):
 
 @pytest.mark.parametrize("t", [0.0, 3.0])
 def test_no_zero_crossing_lies_nearer_to_the_start_than_the_resolution_of_time(t):
-    """A guard that starts just below zero, as after an event, crosses it by an error of the dense output."""
+    """A guard that starts just below zero, as after an event, crosses zero because of an error in the dense output."""
     h, later = 0.01, [0.5, 0.7, 0.9]
     table = crossing(t, [[1e-265, 0.3, 2.0], *[later] * (GUARDS - 1)], [1.0, *[-1.0] * (GUARDS - 1)])
     theta = root_finding.locate(table.view(), np.float64(h), STEP)

@@ -40,7 +40,7 @@ def test_impacts_of_a_ball(method):
 
 
 def test_impacts_by_solve_ivp():
-    """SciPy ends its run at each guard and restarts after the reset: the impacts agree."""
+    """SciPy, which ends its run at each guard and restarts after the reset, finds the same impacts."""
     from scipy.integrate import solve_ivp
 
     ode, times = ode_of(ball(), [1.0, 0.0], [G, 0.7], [0.0]), []
@@ -96,7 +96,7 @@ def test_a_guard_at_zero_that_falls_does_not_fire():
 
 @pytest.mark.parametrize(("high", "low"), [(1.0, -1.0), (1e3, -1e-3)])
 def test_a_guard_that_is_positive_for_an_instant_fires_when_it_jumps_up_again(high, low):
-    """A pulse of zero width at the time break at the start, then one of 0.01 s at each tick of a clock."""
+    """The guard has a pulse of zero width at the start, then a pulse of 0.01 s at each tick of a clock."""
     graph = Graph("pulses")
     graph.add(Block("width", [("y", lambda t: 0.04 * s.maximum(t, 0.0), ["t"])], inputs={"t": "time"}))
     states = {"states": {"end": 0.0}, "updates": {"end": "next"}, "period": 0.25}
@@ -218,7 +218,7 @@ def test_an_event_costs_little():
 @pytest.mark.parametrize("method", [*METHODS[:2], *METHODS[3:]])
 @pytest.mark.parametrize("phase", [0.0, 1e-12])
 def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, method):
-    """A rectifier whose diode closes with almost no energy: the leak later takes far more, some of it rounding."""
+    """The diode of a rectifier closes with almost no energy; the leak later takes far more energy, part of it rounding error."""
     graph, loop, gap, path = Graph("rectifier"), J1("loop"), J0("gap"), J1("path")
     graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t + phase), signals=["time"]), loop)
     graph.connect(loop, I("L", 1e-2)).connect(loop, R("r", 1.0)).connect(loop, gap).connect(gap, R("leak", 1e3))
@@ -231,7 +231,7 @@ def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, metho
 
 
 def test_a_bridge_of_two_phases_starts_from_rest():
-    """Both diodes switch at the start, and all four again at the first zero of the mains soon after.
+    """Two diodes close just after the start; later, diodes change over at every zero of the mains.
 
     The load sees the rectified mains, less the voltage drops of conducting diodes and phases.
     """

@@ -12,7 +12,7 @@ HELD = 5.0
 
 
 def binding(bound: str = "H", RT: float = 1.0, size: float = 1.0) -> Graph:
-    """E + H <=> EH fast, EH <=> E + P slow, with H held; or the same with two H. Amounts and rates scale with `size`."""
+    """Return E + H <=> EH (fast) and EH <=> E + P (slow), with H or 2 H held; amounts and rates scale with `size`."""
     graph, free, complex_node = Graph("pump"), J0("E node"), J0("EH node")
     bind, turn = Re("bind", Parameter(size, "mol/s"), RT=RT), Re("turn", 1e-3 * size, RT=RT)
     left, right, source = J1("E + H"), J1("E + P"), Se("H", HELD * RT, domain="chemical")
@@ -28,8 +28,7 @@ def binding(bound: str = "H", RT: float = 1.0, size: float = 1.0) -> Graph:
 
 @pytest.mark.parametrize(("bound", "RT", "size"), [("H", 1.0, 1.0), ("2 H", 8.314 * 310.0, 1e-15)])
 def test_a_held_species_supplies_what_is_bound(bound, RT, size):
-    """The supply is potential times bound amount, which the states give exactly; rates are up to 1e16 times the slow one, in both
-    loops."""
+    """The supplied energy is the potential times the bound amount, which the states give exactly."""
     compiled, count = compile_model(binding(bound, RT, size)), 1 if bound == "H" else 2
     prepared, rates = compiled.prepare_run(1e3), [size * 10.0**power for power in (0, 3, 6, 9, 12)]
     ends = prepared.run_many(*prepared.start_values_many(parameters={"bind.rate": rates}), {"E": "E.q"})
@@ -45,8 +44,8 @@ def test_a_held_species_supplies_what_is_bound(bound, RT, size):
 @pytest.mark.parametrize("rtol", [1e-5, 1e-9])
 @pytest.mark.parametrize("rate", [1e6, 1e12])
 def test_a_capacitor_behind_hardly_any_resistance_follows_its_source(rate, rtol):
-    """The source supplies C v^2 / 2 and the resistor takes nothing, although its voltage is the rounding error of two equal
-    numbers."""
+    """The source supplies the capacitor and the load; the voltage of the small resistor, a difference of equal numbers, is
+    rounding error."""
     graph, v, n = Graph("rc"), J1("v"), J0("n")
     graph.connect(Se("u", lambda t: 2.0 + s.sin(t), signals=["time"]), v).connect(v, R("r", resistance=1.0 / rate))
     graph.connect(v, n).connect(n, C("c", capacitance=1.0, initial=2.0)).connect(n, R("load", resistance=1e3))

@@ -1,7 +1,7 @@
-"""Friction in collisions: balls with spin, a block that is hit, rods and corners, against closed forms and the equations.
+"""Friction in collisions: balls with spin, a block that is hit, rods and corners, compared with closed forms and the equations.
 
-In the contact plane, an impulse F of friction is bounded by mu times the normal impulse L, opposes remaining slip, and stops it
-if it can (Moreau 1988).
+In the contact plane, an impulse F of friction is bounded by mu times the normal impulse L, opposes remaining slip, and stops the
+slip if possible (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SPEED = np.sqrt(2.0 * GRAVITY * HEIGHT)
 
 
 def contact(name, closing=False):
-    """Return the automaton of a contact: it bounces, or stays where it lands."""
+    """Return the automaton of a contact that bounces, or stays closed after landing."""
     leaves = Transition("rest", "free", lambda n: -n, (f"{name}.multiplier",), kind=f"off {name}")
     lands = Transition("free", "rest", lambda h: -h, (f"{name}.h",), kind=f"land {name}")
     hits = Transition("free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {name}", impact=(name,), accumulates="rest")
@@ -47,7 +47,8 @@ def ball(dimension, turn=0.0, closing=False):
 
 
 def struck(u, e, mu):
-    """Return the impulse of friction on a ball whose lowest point moves with u: opposed to u, and 2/7 m u stops it."""
+    """Return the friction impulse, opposed to u, on a ball whose lowest point moves with u; at most 2/7 m u, which stops the
+    slip."""
     size = np.linalg.norm(u)
     most = mu * MASS * (1.0 + e) * SPEED
     return -np.asarray(u) * (min(2.0 / 7.0 * MASS, most / size) if size else 0.0)
@@ -72,7 +73,7 @@ def test_a_ball_with_spin_bounces(spin, e):
 @pytest.mark.parametrize("turn", [0.0, 0.7, 2.0])
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_ball_with_spin_bounces_until_it_rolls(turn, unit):
-    """In a plane with rotated axes, in m and kg or in mm and g: 5/7 of the centre's speed and 2/7 of the spin's remain."""
+    """The ball ends at 5/7 of its velocity plus 2/7 of the rolling velocity of its spin, whatever the axes and units."""
     v, w = np.array([0.5, -0.2]), np.array([3.0, -30.0])
     flow = v + RADIUS * np.array([w[1], -w[0]])
     mass, length = (1.0, 1.0) if unit == 1.0 else (1e3, 1e3)
@@ -129,7 +130,8 @@ def test_a_block_that_sticks_gives_way_to_a_blow():
 
 @functools.cache
 def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3, half=0.5, height=0.0):
-    """Return a rigid body with two corners over a floor, each with friction: x, y and rotation, linearised about upright."""
+    """Return a rigid body with two corners over a floor, each with friction: x, y and rotation, linearised about the upright
+    position."""
     graph, w = Graph("plate"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", mass)).connect(Se("weight", -mass * GRAVITY), y).connect(y, I("my", mass)).connect(
@@ -147,8 +149,8 @@ def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3
 
 
 def test_housners_block_rocks_on():
-    """Width 2 b, height 2 h: as the other corner lands without bounce, the angular velocity falls by the factor 1 - 1.5 sin^2 of
-    atan(b / h)."""
+    """When the other corner of a block of width 2 b and height 2 h lands without bouncing, the angular velocity is multiplied by
+    1 - 1.5 sin^2(atan(b / h))."""
     b, h, mass, rate = 0.1, 0.3, 2.0, 0.8
     inertia = mass / 3.0 * (b**2 + h**2)
     model = plate(5.0, 0.0, h=(0.0, 2.0 * b * rate * 0.01), mass=mass, inertia=inertia, half=b, height=h)
@@ -164,7 +166,7 @@ def test_housners_block_rocks_on():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
-    """Friction at both ends has no lever: the rod loses speed by mu times the normal impulse, without rotating."""
+    """Friction at the two ends has no lever arm: the rod loses speed by mu times the normal impulse, without rotating."""
     run = plate(0.1, restitution).simulate(0.21, initial={"mx.p": 2.0}, progress=False)
     assert run.ok, run.failure
     hit = run.events[0]
@@ -237,7 +239,6 @@ def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
 
 
 def test_the_energy_of_a_rod_that_strikes_askew_never_grows():
-    """The same in a run: the energy does not grow, and the account closes."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     angle, half = 0.92, 1.0

@@ -1,4 +1,4 @@
-"""Many runs on a GPU, tested without one: the host's part, on a simulated GPU that fails on demand."""
+"""The host's part of many runs on a GPU, tested on a simulated GPU that fails on demand."""
 
 import sys
 from itertools import pairwise
@@ -34,7 +34,7 @@ def prepared(oscillator):
 
 @pytest.fixture
 def plug(monkeypatch):
-    """Plug in simulated GPUs, with strings instead of kernels."""
+    """Install simulated GPUs, with substitutes for kernels."""
 
     def plugged(*gpus, **of_text):
         def maker(number):
@@ -77,7 +77,7 @@ def test_runs_have_the_bits_of_the_cpu_whatever_the_chunks(prepared, plug):
     assert set(there.device) == {"cuda:0"}
     assert not gpu.held, "memory is released"
     chunks = {call["runs"] for call in gpu.launched}
-    assert len(chunks) == 2, "the first launch samples the costs of all runs; the rest follow"
+    assert len(chunks) == 2, "the first launch samples the costs of all runs; all other runs follow"
     for memory in (72_000, 76_000):
         small = plug(StandIn(memory=memory))
         with pytest.warns(DeviceWarning, match='E291 chunks of runs on "cuda:0" become smaller') as said:
@@ -101,7 +101,7 @@ def test_no_runs_touch_no_gpu(prepared, plug):
 
 
 def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
-    """Here a step takes 1 ms of the GPU's clock: the budget settles at launches of 0.2 s."""
+    """A step takes 1 ms of the GPU's clock, so the budget converges to launches of 0.2 s."""
     gpu = plug(StandIn())
     clock = SimpleNamespace(perf_counter=lambda: 1e-3 * sum(call["budget"] for call in gpu.launched))
     monkeypatch.setattr(gpu_launches, "time", clock)
@@ -332,7 +332,7 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     numbers = np.hstack([random.uniform(0.0, 4.0, (3300, 1)), np.ones((3300, 1)), random.normal(size=(3300, 1))])
     costs = np.round(100.0 * 10.0 ** (0.5 * numbers[:, 0])).astype(np.int64)
     guess, some, others = CostGuess(numbers), np.arange(100), np.arange(100, 3300)
-    assert guess.order(others) is others, "nothing is known"
+    assert guess.order(others) is others, "no cost is known"
     guess.learn(some, costs[:100])
     order = guess.order(others)
 

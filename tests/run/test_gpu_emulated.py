@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.release, pytest.mark.skipif(shutil.which("gcc") is Non
 
 
 class EmulatedGPU(StandIn):
-    """GPU whose threads the processor runs one after the other, from the PTX that a driver would receive."""
+    """GPU whose threads the processor runs one after another, from the PTX that a driver would receive."""
 
     def load(self, text, entry):
         loaded = super().load(text, entry)

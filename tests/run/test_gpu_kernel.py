@@ -99,7 +99,7 @@ def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
 
 
 def test_clocks_of_other_parameters_are_told_apart(example):
-    """Runs whose clocks differ from the kernel's are done by the processor, with bit-identical results."""
+    """The processor computes runs whose clocks differ from the clocks of the kernel."""
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")

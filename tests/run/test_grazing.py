@@ -1,4 +1,4 @@
-"""Guards that touch zero briefly in a long step: seen whatever the length of the run, in order, and never invented."""
+"""Guards that touch zero briefly in a long step: crossings are found in order, in runs of any length, and none is invented."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def shape(request):
 def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
     """Steps are a hundredth of the run; the contact lasts 2e-3 s, then 1e-5 s."""
     name, compiled = shape
-    # from far away, rounding hides the slope of the bell, but not those of the others
+    # from far away, rounding hides the slope of the bell, but not the slopes of the other shapes
     widths = {"spheres": (1e-6, 1e-10), "bell": (1e-2, 1e-3)}.get(name, (1e-3, 5e-6))
     for end in (210.0, 400.0, 4321.0):
         for at in (203.7, 8.0, 137.77):  # also at the very end of a step
@@ -71,7 +71,7 @@ def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_what_stays_below_zero_is_no_event(options):
-    """A parabola whose peak is 1e-12 below zero, and one that is 1e-12 above."""
+    """A parabola whose peak is 1e-12 below zero causes no event; a peak 1e-12 above zero does."""
     for top in (-1e-12, 1e-12):
         graph = passing_height(top)
         run = graph.simulate(400.0, samples=[400.0], **options)
@@ -90,7 +90,7 @@ def passing_height(top):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_crossings_in_one_step_come_in_their_order(options):
-    """Gates along the path, each thinner than a thousandth of a step, several in one step: each entered and left in turn."""
+    """Gates along the path are thinner than a thousandth of a step, several in one step; each is entered and left in turn."""
     places = [50.02, 50.05, 51.7, 51.70001, 53.9]
     graph, v = Graph("gates"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
@@ -107,7 +107,8 @@ def test_crossings_in_one_step_come_in_their_order(options):
 
 
 def test_watching_costs_little_where_nothing_comes_near():
-    """Guards stay far below zero, each with its own crests: six evaluations per step, and two for all its crests."""
+    """Guards stay far below zero, each with its own crests; a step evaluates all guards six times, and twice more for all
+    crests."""
     graph = Graph("far")
     for k in range(8):
         v = J1(f"v{k}")
@@ -119,7 +120,7 @@ def test_watching_costs_little_where_nothing_comes_near():
 
 @pytest.mark.parametrize(("depth", "count"), [(1e-3, 38), (1e-9, 38), (1e-13, 38), (-1e-13, 0), (-1e-9, 0)])
 def test_a_pendulum_passes_a_line_just_below_its_turn_each_time(depth, count):
-    """Depths are relative to the turning point: a line 1e-13 before it is passed, one 1e-13 beyond it never."""
+    """A line 1e-13 short of the turning point is crossed in every swing, and a line 1e-13 beyond it never is."""
     graph, angle = Graph("pendulum"), "pendulum.angle"
     bob = Block(
         "pendulum",

@@ -1,7 +1,7 @@
 """Implicit steps and growing modes: a state leaves a branch of equilibria when the branch loses its stability.
 
-While stable, the states rest near zero with only an imperfection, far below rtol of their past size. A step that damps all fast
-modes, stable or not, would stay there forever. Explicit steps, which resolve the modes, are the reference.
+While stable, the states rest near zero with only an imperfection, far below rtol times their past size. A step that damps all
+fast modes, stable or not, would stay there forever. Explicit steps, which resolve the modes, are the reference.
 """
 
 import functools

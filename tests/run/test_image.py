@@ -1,4 +1,4 @@
-"""Image of a run: a function of the model alone; only words that scale with a setting change; patterns need no Python."""
+"""The image of a run depends only on the model; a setting changes only the words that scale with it; patterns need no Python."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def image(t_end: float, **settings) -> Image:
 
 
 def test_an_image_is_a_function_of_the_model():
-    """An image contains no address: two images from different memory are equal; for a run twice as long, some words double."""
+    """An image contains no address, so two images from different memory are equal; for a run twice as long, only some words
+    double."""
     one, same, longer = image(1.0), image(1.0), image(2.0)
     for other in (same, longer):
         assert (one.places, one.calls) == (other.places, other.calls)
@@ -66,7 +67,7 @@ def test_unknown_code_is_refused():
 
 
 def test_a_question_that_nobody_answers_ends_the_run():
-    """Three balls collide at the same time, which the functions of an image cannot settle without Python."""
+    """Three balls collide simultaneously, which the functions of an image cannot solve without Python."""
     run = cradle(3).prepare_run(0.2, progress=False)
     x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
     prepared = run.program
@@ -80,7 +81,7 @@ def test_a_question_that_nobody_answers_ends_the_run():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_patterns_in_rooms_are_those_of_python(seed):
-    """Random Jacobians of seven states, several times in one cache, with other patterns in between."""
+    """Patterns of random Jacobians of seven states are stored several times in one cache, with other patterns in between."""
     random, n = np.random.default_rng(seed), 7
     indptr = np.concatenate([[0], np.cumsum(random.integers(0, n + 1, n))])
     indices = np.concatenate([np.sort(random.permutation(n)[:k]) for k in np.diff(indptr)])

@@ -1,4 +1,4 @@
-"""Events of guards that jump: located where their smooth counterparts cross zero, to rounding, by every method, in runs of any
+"""Events of guards that jump, located to rounding error where smooth counterparts cross zero, by every method, in runs of any
 length."""
 
 import numpy as np
@@ -38,7 +38,7 @@ PAIRS = (
 
 
 def oscillator(*automata):
-    """Return a mass on a spring with its rest at 1 m; x is "s.q", m."""
+    """Return a mass on a spring with rest position 1 m; x is "s.q", m."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("f", 1.0), v).connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.2)).connect(v, C("s", stiffness=1.0))
     for automaton in automata:
@@ -52,7 +52,7 @@ def once(name, guard, reads):
 
 
 def at(pair, number):
-    """Return a guard of a pair with a separate threshold for each number."""
+    """Return a guard of a pair with the threshold for this index."""
     threshold = 0.13 + 0.05 * number
     return lambda x: pair(x, threshold)
 
@@ -104,7 +104,7 @@ def test_guards_that_jump_fire_where_their_smooth_counterparts_do(method, scale,
 
 
 def thermostat(*guards):
-    """Return an automaton that drives up to 1.1 m/s and coasts down to 0.9 m/s, by turns."""
+    """Return a mass that a relay drives up to 1.1 m/s and lets coast down to 0.9 m/s, alternately."""
     graph, v = Graph("thermostat"), J1("v", domain="translation")
     edges = (Transition("on", "off", *guards[0]), Transition("off", "on", *guards[1]))
     graph.add_automaton(Automaton("switch", ("on", "off"), "on", edges))
@@ -125,7 +125,7 @@ def test_a_thermostat_of_two_comparators_keeps_time(backend):
 
 @pytest.mark.parametrize("length", [20.0, 200.0])
 def test_a_thermostat_of_large_terms_keeps_time(length):
-    """The signs near a crossing depend on the rounding of moving terms."""
+    """Near a crossing, the sign of a guard depends on the rounding error of large terms."""
     graph = thermostat((lambda high: high - 0.5, "high.y"), (lambda low: 0.5 - low, "low.y"))
     graph.add(Block("far", [("y", lambda v, t: v + 273.15 + 5.0 * t, ["v", "t"])], inputs={"v": "v.flow", "t": "time"}))
     for name, level in (("high", 274.25), ("low", 274.05)):
@@ -137,7 +137,7 @@ def test_a_thermostat_of_large_terms_keeps_time(length):
 
 
 def test_what_another_event_sees_ahead_of_it_is_no_jump():
-    """The guard x > c is 0 until x passes c: a slightly earlier event does not fire it."""
+    """The guard x > c is 0 until x passes c, so a slightly earlier event does not fire it."""
     shortly = 1.0 - 1e-9
     graph = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x > 1.0, "s.q"))
     smooth = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x - 1.0, "s.q"))

@@ -125,19 +125,19 @@ def case_of(name: str) -> Callable[..., Result]:
 
 
 def page(monkeypatch: pytest.MonkeyPatch, rows: int, result: Result) -> None:
-    """Set the samples that fit on a page."""
+    """Set the number of samples that fit on a page."""
     width = result.program.states + result.program.modes + result.program.described().power_names.__len__()
     monkeypatch.setattr(kept_runs, "PAGE", rows * max(width, 1))
 
 
 def some(result: Result, most: int = 12) -> list[str]:
-    """Return a few names from every block."""
+    """Return a few names from every block of values."""
     layout = result.program.layout
     return [name for block in ("x", "m", "out") for name in layout.names(block)[:: max(1, len(layout.names(block)) // most)]]
 
 
 def alike(kept: Result, plain: Result) -> None:
-    """Compare two results in everything except what is not kept."""
+    """Check that two results agree in everything that both keep."""
     assert str(kept.failure) == str(plain.failure) and kept.warnings == plain.warnings and kept.ok == plain.ok
     assert kept.events == plain.events
     np.testing.assert_array_equal(kept.t, plain.t)
@@ -233,7 +233,7 @@ def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
 
 
 def test_a_doubt_without_elements_is_led_to_them():
-    """The account of a kept run has only totals; its samples identify the suspects."""
+    """The energy account of a kept run has only totals; the samples of the run identify the suspect elements."""
     run = of_graph(lambda: test_trust.loop(Se("u", 1.0), I("m", 1.0), R("r", 1.0)), 5.0)()
     wrong = replace(run.account(), residual=run.account().residual + 0.1, elements={})
     (doubt,) = validity_concerns(run, wrong, 1e-9)
@@ -241,8 +241,8 @@ def test_a_doubt_without_elements_is_led_to_them():
 
 
 def test_lost_solutions_are_found_bit_by_bit():
-    """Unknowns drift at sample 4, in batches of samples, and their later size at sample 15 may excuse them: the first loss is the
-    same as for all samples together."""
+    """Unknowns drift at sample 4, and their larger size from sample 15 on may make the drift acceptable; batches of samples show
+    the same first loss as all samples together."""
     compiled = compile_model(loop(), progress=False)
     run = compiled.simulate(1.0, samples=0.05, progress=False)
     (own,), bound = compiled.program.loops, Bound(compiled.program, run.p)
@@ -376,7 +376,7 @@ def test_threads_share_a_prepared_run(monkeypatch):
 
 
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
-    """Runs with other kept names do not share memory with the plain run either; a sink receives the samples of its own run."""
+    """Runs that keep different names share no memory, not even with the plain run; a sink receives the samples of its own run."""
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):

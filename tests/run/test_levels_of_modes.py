@@ -1,7 +1,6 @@
-"""Ideal elements that hold states beside others that depend on unknowns, against closed forms.
+"""Ideal elements that constrain states, together with ideal elements that depend on unknowns, compared with closed forms.
 
-Diodes in series with a coil or across a capacitor, and chains of diodes between floating nodes: more modes than are tried one by
-one.
+Diodes lie in series with a coil, across a capacitor, and in chains between floating nodes: more modes than are tried one by one.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Network:
 
 
 def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -> None:
-    """512 modes. L di/dt + R i = max(sin t, 0): only the last diode is in series with the coil."""
+    """Among 512 modes, only the last diode is in series with the coil, so L di/dt + R i = max(sin t, 0)."""
     network, load, inductance = Network(), 0.5, 0.8
     network.arm("", "u", Se("source", lambda t: -sin(t), signals="time"))
     network.chain("u", "a", "abc")
@@ -68,8 +67,8 @@ def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -
 
 
 def test_diodes_across_a_capacitor_contradict_a_chain_that_drives_it() -> None:
-    """Nine diodes. The capacitor holds the peak voltage of an ideal source; the diodes across it cannot conduct together with the
-    chain, because the two would impose different rates."""
+    """The capacitor holds the peak voltage of an ideal source; the diodes across it cannot conduct together with the chain,
+    because the diodes and the chain would impose different rates."""
     network = Network()
     network.arm("", "u", Se("source", lambda t: -sin(t) * (t * 0.1 + 1.0), signals="time"))
     network.chain("u", "a", "abcde")

@@ -1,4 +1,4 @@
-"""Linear systems in machine code against NumPy: full and band matrices, well and badly scaled; storage layouts."""
+"""Linear systems in machine code compared with NumPy: full and band matrices, well and badly scaled; storage layouts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def backward_error(full, x, b):
 @pytest.mark.parametrize("kind", ["dense", "band"])
 @pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 2, 0), (7, 0, 3), (30, 1, 4), (40, 39, 39)])
 def test_random_matrices(kind, n, lower, upper):
-    """Solutions are exact for matrices that differ by rounding; without pivoting many would not be."""
+    """Solutions are exact for matrices that differ by rounding error; without pivoting, many solutions would not be."""
     rng = np.random.default_rng(n)
     for _ in range(10):
         full, b = random_matrix(rng, n, lower, upper), rng.normal(size=n)
@@ -77,7 +77,7 @@ def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> n
 
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 def test_a_pair_of_real_systems_is_a_complex_one(kind):
-    """(1 - J + 2i) x = b; in sparse factors, the real and imaginary parts of an unknown are adjacent."""
+    """The system is (1 - J + 2i) x = b; in sparse factors, the real and imaginary parts of an unknown are adjacent."""
     rng, n = np.random.default_rng(3), 12
     j = random_matrix(rng, n, 2, 2) * 0.2
     rows, columns = np.nonzero(j)
@@ -94,7 +94,7 @@ def test_a_pair_of_real_systems_is_a_complex_one(kind):
 
 
 def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve by elimination one column at a time, in doubles."""
+    """Solve by elimination one column at a time, in double precision."""
     a, x, n = full.copy(), b.copy(), len(b)
     for k in range(n):
         pivot = k + int(np.argmax(np.abs(a[k:, k])))
@@ -112,7 +112,6 @@ def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("part", [0.2, 1.0])
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 6, 7, 8, 9, 13, 30])
 def test_blocks_of_columns_change_no_bit(n, part):
-    """Full matrices, and matrices with zeros."""
     rng = np.random.default_rng(n)
     full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0) + np.diag(0.5 + rng.random(n))
     full = np.eye(n) - (np.eye(n) - full)  # round as the system does, which receives J
@@ -126,7 +125,7 @@ def test_blocks_of_columns_change_no_bit(n, part):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 30])
 def test_three_diagonals_have_the_bits_of_a_full_matrix(n):
-    """Row exchanges widen the upper band to two; rows may also be in other units."""
+    """Row exchanges widen the upper band to two diagonals; rows may also be in other units."""
     rng = np.random.default_rng(n)
     for _ in range(20):
         full, b = random_matrix(rng, n, 1, 1) + 1e-3 * np.eye(n), rng.normal(size=n)
@@ -147,13 +146,13 @@ def test_small_pivots_are_passed_over(kind):
 
 
 def grid(side: int) -> np.ndarray:
-    """1 - J of diffusion on a grid of cells: diagonally dominant."""
+    """Return 1 - J of diffusion on a grid of cells, a diagonally dominant matrix."""
     one = 2.0 * np.eye(side) - np.eye(side, k=1) - np.eye(side, k=-1)
     return np.eye(side * side) + 0.7 * (np.kron(one, np.eye(side)) + np.kron(np.eye(side), one))
 
 
 def test_sparse_matrices():
-    """Pivots are on the diagonal, whatever the off-diagonal entries: any pattern, unsymmetric, in any order."""
+    """Pivots are on the diagonal, for any pattern of off-diagonal entries, symmetric or not, in any order."""
     rng = np.random.default_rng(5)
     for n in (1, 2, 10, 60):
         for _ in range(5):
@@ -167,7 +166,7 @@ def test_sparse_matrices():
 
 @pytest.mark.parametrize("n", [1, 4, 5, 6, 13, 30])
 def test_blocks_of_supernodes_change_no_bit(n):
-    """Full matrices, whose columns are one supernode, and matrices with zeros, which have several; pivots on the diagonal."""
+    """The columns of a full matrix are one supernode, and a matrix with zeros has several; pivots are on the diagonal."""
     rng = np.random.default_rng(n)
     for part in (0.15, 0.3, 1.0):
         full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0)
@@ -180,7 +179,7 @@ def test_blocks_of_supernodes_change_no_bit(n):
 
 
 def test_sparse_factors_with_too_small_pivots_are_refused():
-    """The work space is cleared, so that the next matrix is solved."""
+    """The workspace is cleared, so the next matrix is solved correctly."""
     rows, columns = np.indices((2, 2)).reshape(2, -1)
     layout = layout_of(2, rows, columns, "sparse")
     table = system.table_of(layout)
@@ -193,7 +192,7 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
 
 
 def test_a_grid_is_sparse():
-    """A grid of 20 x 20 cells: cheaper than its band of 41 diagonals, with fewer stored numbers, and the same solution."""
+    """A grid of 20 x 20 cells costs less than its band of 41 diagonals, with fewer stored numbers and the same solution."""
     full = grid(20)
     layout, band = (layout_of(400, *np.nonzero(full), kind) for kind in ("auto", "band"))
     assert layout.kind == SPARSE and layout.fill is not None
@@ -205,7 +204,7 @@ def test_a_grid_is_sparse():
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 @pytest.mark.parametrize("spread", [3, 40])
 def test_units_change_no_bit(kind, spread):
-    """Unknowns in other units (powers of two): with A_ij d_i / d_j and b_i d_i, pivots and results are bit-identical."""
+    """In units d that are powers of two, with A_ij d_i / d_j and b_i d_i, pivots and results are bit-identical."""
     rng = np.random.default_rng(3)
     full, b = random_matrix(rng, 30, 3, 4), rng.normal(size=30)
     full[np.diag_indices(30)] += 4.0  # no pivot is too small
@@ -226,7 +225,7 @@ def test_singular_and_not_finite_matrices_are_told(kind):
 
 
 def test_a_shuffled_band_is_found_again():
-    """A tridiagonal band is shuffled: the band found is again three diagonals wide, and cheaper than a full matrix."""
+    """For a shuffled tridiagonal matrix, the recovered band has three diagonals and costs less than a full matrix."""
     rng = np.random.default_rng(1)
     place = rng.permutation(200)
     full = random_matrix(rng, 200, 1, 1)[np.ix_(place, place)]

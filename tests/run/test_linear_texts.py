@@ -35,7 +35,7 @@ def bits(numbers: np.ndarray) -> bytes:
 
 
 def random_systems(kind: str):
-    """Yield layouts and matrices with few or many diagonals: sound, singular, and with extreme numbers."""
+    """Yield layouts and matrices with few or many diagonals: regular, singular, and with extreme numbers."""
     random = np.random.default_rng(7)
     for n in (1, 2, 3, 5, 9, 14):
         i, j = np.indices((n, n))
@@ -88,13 +88,13 @@ def test_coupling_graphs(density):
 
 
 def energies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """A kernel for the energies of two storage elements."""
+    """Set the energies of two storage elements."""
     out[0] = x[0] * x[0] * m[0] + t[0]
     out[1] = x[1] * p[0]
 
 
 def copies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """A kernel that returns the nine states, for two samples in one call."""
+    """Set the nine states as outputs, for two samples in one call."""
     for i in range(18):
         out[i] = x[i]
 
@@ -192,7 +192,7 @@ def test_measures_and_losses(seed):
 
 @pytest.mark.parametrize("extreme", [False, True])
 def test_checks_of_the_rank(extreme):
-    """Matrices that are positive definite, or nearly, at five samples and at the end of a run; some have an extreme number."""
+    """Matrices are positive definite, or nearly so, at five samples and at the end of a run; some contain an extreme number."""
     random, results, code = np.random.default_rng(3), [], batch_code()
     counts = {"n": 3, "count": 5, "samples": 5, "stride": 1, "watched": 1, "beyond": 1, "entry_count": 9}
     lengths = SampleCheck.lengths(**counts, lanes=2, width=9, behind=9, parameters=0, modes=0, values=0)

@@ -1,4 +1,5 @@
-"""Capacity of the event log that machine code fills: little is reserved for one instant; an instant that needs more gets it."""
+"""Capacity of the event log that machine code fills: little is reserved for one instant, and the log grows where an instant needs
+more."""
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ ALIKE = 5
 
 
 def switched(sections):
-    """Return masses under a force, each with a damper that switches at 1 m/s: all at one instant."""
+    """Return masses under a force, each with a damper that switches at 1 m/s; all dampers switch at the same instant."""
     graph = Graph("switched")
     for i in range(sections):
         joint = J1(f"v{i}")
@@ -40,7 +41,7 @@ def laid(monkeypatch):
 
 
 def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeypatch):
-    """All switch simultaneously, after log(4/3)/0.5 s; space for one row gives the same result as ample space."""
+    """All dampers switch after log(4/3) / 0.5 s; space for one row gives the same result as ample space."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
     monkeypatch.setattr(handler, "FREE_BYTES", 0)
@@ -55,7 +56,7 @@ def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeyp
 
 
 def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
-    """1000 automata could fill 15,000 rows of 4000 numbers at one instant, 0.5 GB; twice that was once reserved."""
+    """A thousand automata could fill 15,000 rows of 4000 numbers (0.5 GB) at one instant, which must not all be reserved."""
     made = compile_model(switched(1000))
     made.simulate(0.1, samples=0.1, progress=False)
     width = 4 * 1000 + 6

@@ -1,4 +1,4 @@
-"""One table of measures: `simulate`, `run_many`, `sweep` and the rule give the same number, also in closed form."""
+"""The table of measures: `simulate`, `run_many`, `sweep` and the definition give equal values, also in closed form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def made(word, of):
 
 
 def of_all(layout, quantities, events=()):
-    """Return all measures of quantities and events, by name; for vectors, only those defined for vectors."""
+    """Return all measures of quantities and events, by name; for vectors, only measures defined for vectors."""
     keep = {f"{word} {of}": made(word, of) for word in OF_EVENTS for of in ("", *events)}
     for of in quantities:
         scalar = not layout[of].shape
@@ -73,8 +73,7 @@ EVENTS = {"bounces": ("bounces", "contact"), "friction": ("f",)}
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_ways_give_the_same_number(name, alone):
-    """Events, clocks, modes, loops, breaks in time; by one thread and two, and from the rule; run by run only where Python is
-    needed."""
+    """Models have events, clocks, modes, loops or discontinuities in time."""
     _, t_end, parameters, initial, quantities = CASES[name]
     compiled, settings = compiled_case(name), {"samples": t_end / 40.0, "progress": False}
     words = {word for edge in compiled.program.transitions for word in (edge.name, edge.kind) if not edge.internal}
@@ -100,7 +99,7 @@ def test_all_ways_give_the_same_number(name, alone):
 
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 def test_lanes_change_no_number(lanes, alone):
-    """More runs than lanes; scalars, whose peaks lie between samples, and vectors."""
+    """There are more runs than lanes; quantities are scalars, whose peaks lie between samples, and vectors."""
     for compiled, varied, samples in (
         (pushed(), {"spring.stiffness": np.linspace(20.0, 80.0, 37)}, 0.05),
         (compile_model(pendulum_in_space()), {"springs.q": np.linspace(0.5, 1.5, 37)[:, None] * np.ones(3)}, 0.07),
@@ -148,8 +147,7 @@ def height(t, e=0.8):
 
 @pytest.mark.parametrize("count", [2, 11, 12, 101])
 def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
-    """Trapezoids are exact with both sides of every bounce, because velocity is linear in between; without them, 11 samples give
-    -0.389."""
+    """The trapezoidal rule is exact with values on both sides of every bounce, because velocity is linear in between."""
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}
     run = compiled.prepare_run(2.0, **settings)
@@ -167,7 +165,6 @@ def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
 
 
 def test_units_of_the_states_change_no_measure_but_by_their_factor():
-    """The same fall in another unit of length."""
 
     def ended(scale):
         made_of = program(
@@ -226,7 +223,7 @@ def test_a_measure_without_a_rule_for_machine_code_is_taken_from_results(monkeyp
 
 
 def test_a_value_that_is_no_number_is_no_peak(alone):
-    """An output is NaN at some samples: both routes treat it as `argmax` does."""
+    """An output is NaN at some samples; both routes treat NaN as `argmax` does."""
     made_of = program(
         lambda t, x, p, m: [1.0],
         (1, 1, 0),

@@ -1,4 +1,4 @@
-"""Integration methods follow from one table; an external method is one record; a page that omits a method is found."""
+"""Integration methods: one table defines them, one record adds an external method, and a page that omits a method is found."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFFERED: Mapping[str, str | MethodEntry] = {**{name: name for name in names()}, 
 
 
 def forgotten(page: str, table: str) -> list[str]:
-    """Return the rows of a table missing on a page."""
+    """Return the rows of a table that are missing from a page."""
     return [row for row in table.splitlines() if row not in page.splitlines()]
 
 
@@ -58,7 +58,7 @@ def test_methods_of_earlier_versions_have_one_that_takes_their_place():
 
 @pytest.mark.parametrize("method", OFFERED)
 def test_every_one_follows_an_oscillator(method: str) -> None:
-    """x = cos t: all methods come within ten times the requested tolerance."""
+    """For x = cos t, all methods come within ten times the requested tolerance."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
     result = simulate(graph, 3.0, method=OFFERED[method], rtol=1e-7, progress=False)
@@ -89,7 +89,7 @@ def test_every_one_ends_after_max_steps(method: str) -> None:
     ],
 )
 def test_orders_are_those_of_the_table(entry: MethodEntry, parts: tuple[int, int]) -> None:
-    """x'' = -9 x, with equal steps except the first few."""
+    """Orders are observed for x'' = -9 x, with equal steps except the first few."""
     w, errors = 3.0, []
     exact = np.array([np.cos(2.0 * w), -w * np.sin(2.0 * w)])
     for count in parts:
@@ -115,8 +115,7 @@ def test_a_method_from_outside_has_events_clocks_and_many_runs():
 @pytest.mark.parametrize("most", [40, 10**7])
 @pytest.mark.parametrize("name", ["drive", "bouncing"])
 def test_no_result_depends_on_how_often_a_run_pauses(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls of machine code end by time, so that the progress bar moves: after one step on a slow machine, after the last on a
-    fast one."""
+    """Calls of machine code end after a limited time: after one step on a slow machine, after the last step on a fast machine."""
     compiled = SMALL[name]().compile()
     runs = []
     for budget, patience in ((1, 1e-12), (10**7, 1e9)):

@@ -1,6 +1,6 @@
-"""The only consistent mode is taken, as enumeration of all modes shows, whatever the order of a model.
+"""The only consistent mode is taken, as enumeration of all modes shows, whatever the order of the elements in the model.
 
-Random networks of ideal diodes, and of dry friction between masses at rest: several automata switch at one instant.
+Several automata switch at one instant in random networks of ideal diodes, and of dry friction between masses at rest.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def clutches(rng, order=None):
 
 
 def consistent(compiled):
-    """Return all modes at the start, by name of the automaton, in which no guard is positive or about to become so."""
+    """Return all modes at the start, by name of the automaton, in which no guard is positive or about to become positive."""
     bound = Bound(compiled.program, compiled.parameters())
     x, _ = compiled.initial()
     edges, found = compiled.program.transitions, []
@@ -75,7 +75,7 @@ def consistent(compiled):
 
 
 def disagreements(build, seeds):
-    """Count random models with one consistent mode, and list (seed, taken, consistent) where another is taken, or the order
+    """Count random models with one consistent mode, and list (seed, taken, consistent) where another mode is taken, or the order
     matters."""
     wrong, tried = [], 0
     for seed in seeds:

@@ -1,4 +1,5 @@
-"""Algebraic loops with roots, whose Newton steps alternate between mirrored values: solved at starts, events and breaks."""
+"""Algebraic loops with roots, whose Newton steps alternate between mirrored values, are solved at starts, events and
+discontinuities."""
 
 import numpy as np
 import pytest

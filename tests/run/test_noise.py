@@ -1,4 +1,4 @@
-"""Tolerances below the rounding errors of the rates; starts at which no state has a size yet; steps that cannot be taken."""
+"""Tolerances below the rounding error of the rates, starts at which no state has a size yet, and steps that cannot be taken."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ LOUD = 1e5
 
 
 def loud(**options):
-    """x'' = -x, with the force as a small difference of large numbers: rounding of about 1e-11 in a force of 1."""
+    """Return x'' = -x with the force as a small difference of large numbers: its rounding error is about 1e-11 in a force of
+    1."""
     return program(lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0]], (2, 1, 0), **options)
 
 
@@ -36,7 +37,8 @@ def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
-    """Rounding of 1e-11 precludes an accuracy of 1e-13; the run continues at the attainable tolerance and names the state."""
+    """A rounding error of 1e-11 precludes an accuracy of 1e-13; the run continues at the attainable tolerance and names the
+    state."""
     made = loud()
     with pytest.warns(RoundingWarning, match="below the rounding error of the rates"):
         run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)
@@ -70,8 +72,7 @@ def flying(inertia, speed):
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 @pytest.mark.parametrize("inertia", [1e-5, 1e-7])
 def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
-    """A longer flight takes no more steps: the noise of a state at rest counts for the states it drives; momentum keeps its
-    size."""
+    """A longer flight takes no more steps, because the noise of the spin does not bound them."""
     made, start = flying(inertia / unit**2, 10.0 / unit)
     for t_end in (4.0, 400.0, 4e3):
         run = simulate(made, start, [0.07], [], t_end, samples=[0.0, t_end], rtol=1e-9, max_steps=1000)
@@ -80,7 +81,7 @@ def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
 
 
 def test_filters_with_op_amps_take_no_more_steps_for_rounding():
-    """Poles of size 1 rad/s with op amps of gain 1e6: the feedback is lost in the rounding of the amplified signal."""
+    """Filters with poles near 1 rad/s and op amps of gain 1e6 lose the feedback in the rounding error of the amplified signal."""
     gain, graph = 1e6, Graph("filter")
     minus, out, source = J0("minus"), J0("out"), J0("in")
     graph.connect(Se("source", 1.0), source)
@@ -145,7 +146,7 @@ def test_a_step_that_wakes_a_circuit_of_picofarads(method):
 
 
 def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_weak_couplings():
-    """A tank of 1 pF and 1 uH charged to 1 V, and a pole that it drives at a millionth of its own rate."""
+    """A tank circuit of 1 pF and 1 uH, charged to 1 V, drives a pole at a millionth of its own rate."""
     w2 = 1e18
     made = program(lambda t, x, p, m: [-x[1] / 1e-6, x[0] / 1e-12, 1.0 * x[0] - 1e6 * x[2]], (3, 0, 0))
     scales = natural_scales(
@@ -172,8 +173,7 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
 
 
 def test_couplings_of_any_size_give_rates():
-    """Rounding residues instead of zeros, squared and cubed, and values near a pole: no product of these may affect the
-    result."""
+    """Rounding residues instead of zeros, their squares and cubes, and values near a pole must not affect the result."""
     random = np.random.default_rng(1)
     for largest in (90.0, 190.0, 307.0):
         for _ in range(20):
@@ -188,13 +188,14 @@ def test_couplings_of_any_size_give_rates():
 
 
 def test_scales_are_found_where_couplings_are_out_of_all_proportion():
-    """x' = a y, y' = b x with a b = 1e-380: the look-ahead time was once 0, which caused an endless loop."""
+    """For x' = a y and y' = b x with a b = 1e-380, the look-ahead time was once 0, which caused an endless loop."""
     bound = Bound(program(lambda t, x, p, m: [1e-190 * x[1], 1e-190 * x[0]], (2, 0, 0)), np.zeros(0))
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
 
 
 def test_what_does_not_know_the_time_is_not_looked_at_again_later():
-    """A state that nothing drives has no scale at any look-ahead time: an autonomous model takes one more look, not six."""
+    """A state that nothing drives has no scale at any look-ahead time, so an autonomous model needs one more Jacobian, not
+    six."""
     graph = Graph("at rest")
     for name, start in (("a", 1.0), ("b", 0.0)):
         loop = J1(f"loop {name}")
@@ -211,7 +212,7 @@ def test_what_does_not_know_the_time_is_not_looked_at_again_later():
 
 
 class Counted(Bound):
-    """Counts the requests for couplings."""
+    """A bound program that counts the requests for couplings."""
 
     looks = 0
 
@@ -240,7 +241,6 @@ def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
 
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.05, 0.1, 0.4, 1.0])
 def test_machine_code_finds_the_structures_of_the_reference(density):
-    """Random graphs, from no edge to all edges: components, their order, ear decompositions."""
     rng, ears = np.random.default_rng(4), 0
     for n in (0, 1, 2, 3, 7, 30, 60):
         for _ in range(5):
@@ -286,7 +286,7 @@ def test_atol_takes_the_place_of_natural_scales():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_currents_below_the_rounding_of_one_do_not_decide_the_steps(method):
-    """Twenty exponential diodes in a ladder: the last voltages, of 1e-30 V, are as accurate as the first."""
+    """In a ladder of twenty exponential diodes, the last voltages, of 1e-30 V, are as accurate as the first."""
     ladder = Graph("ladder")
     nodes = [J0(f"node {k}", domain="electrical") for k in range(21)]
     ladder.between(None, nodes[0], Se("supply", lambda t: 5.0 * s.sin(300.0 * t), signals="time"), R("inner", 100.0))

@@ -1,4 +1,4 @@
-"""NVIDIA's driver as the host calls it: every fault has its code, and the calls match `cuda-bindings`."""
+"""Calls of the NVIDIA driver: each failure raises its own error code, and the signatures match `cuda-bindings`."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Values requested separately equal those computed together, and nothing else is computed for them."""
+"""Values requested separately equal values computed together, and nothing else is computed for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, 
 
 
 def equal(compiled: Compiled, name: str, one: np.ndarray, other: np.ndarray) -> None:
-    """Compare to the last bit, except for loops, where products and sums are fused elsewhere."""
+    """Compare bit for bit, or to 1e-11 for large models, whose loops fuse products and sums differently."""
     if not is_large(compiled.system):
         np.testing.assert_array_equal(other, one, err_msg=f"{compiled.model.name}: {name}")
         return

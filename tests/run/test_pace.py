@@ -1,4 +1,4 @@
-"""Many runs proceed in pieces: threads share them evenly, and an interrupt takes effect without spoiling anything."""
+"""Many runs proceed in pieces: threads share them evenly, and an interrupt takes effect without damaging results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
-    """Runs seem to take a second each: none starts after the batch is cancelled."""
+    """A fake clock makes each run take a second; no run starts after the batch is cancelled."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
     expected = prepared.run_many(p, x, [], threads=threads, lanes=1).x
     prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
@@ -73,7 +73,7 @@ def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monke
 
 
 def taken(pieces, seconds, clock):
-    """Return the numbers of runs in successive pieces, if each run takes `seconds`."""
+    """Return the numbers of runs in successive pieces if each run takes `seconds`."""
     found = []
     for piece in pieces:
         found.append(piece.stop - piece.start)
@@ -131,7 +131,7 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
-    """No run in progress gets its pattern of couplings: the first failure is raised, and no later call raises it again."""
+    """The search for couplings fails in every run in progress; the first failure is raised, and no later call raises it again."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
     structure, calls = StructureCache.structure, list[int]()
 

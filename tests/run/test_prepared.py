@@ -1,4 +1,4 @@
-"""Prepared runs, single or many, equal single runs to the last bit, for any number of threads and chunks."""
+"""Prepared runs, single or many, equal single runs bit for bit, for any number of threads and chunks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fails(**options):
-    """x' = p x^2, which is infinite at 1 / (p x0), and a second state whose power is wrong for p < -1."""
+    """Return x' = p x^2, which is infinite at 1 / (p x0), and a second state whose power is wrong for p < -1."""
     return program(
         lambda t, x, p, m: [p[0] * x[0] * x[0], -x[1]],
         (2, 1, 0),
@@ -47,7 +47,7 @@ def fails(**options):
 
 
 def leg_by_leg(made, x, p, m, t_end, **settings):
-    """Return a run by the loop in Python."""
+    """Return a run integrated by the loop in Python."""
     prepared = prepare(made, t_end, **settings)
     checked = prepared.numbers(x, p, m)
     bound = Bound(made, checked.p, checked.t_start, checked.span)
@@ -92,7 +92,7 @@ def test_many_runs_are_single_runs_whatever_the_threads(threads):
 
 
 def test_what_is_kept_does_not_depend_on_where_it_is_computed():
-    """Runs done one by one by Python, because their kernels are interpreted, agree too."""
+    """Runs with interpreted kernels, which Python makes one by one, agree too."""
     p, x = points(5)
     found = prepare(oscillator(), 1.0, samples=0.1, progress=False).run_many(p, x, [], KEEP, threads=2)
     interpreted = prepare(oscillator(machine=False), 1.0, samples=0.1, progress=False, rtol=1e-10)
@@ -105,7 +105,7 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
 
 @pytest.mark.parametrize("start", [0.0, 1.5673898856423394])
 def test_steps_of_samples_that_divide_a_run_end_with_it(start):
-    """However the steps' sum rounds, the last sample is the end, to the last bit."""
+    """The last sample is exactly the end, however the sum of the steps rounds."""
     made, random = oscillator(), np.random.default_rng(8)
     for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
         end = start + span
@@ -120,7 +120,7 @@ def test_steps_of_samples_that_divide_a_run_end_with_it(start):
 @pytest.mark.parametrize("samples", [[0.0, 0.03], [0.02, 0.1], None, 0.04, [-0.05]])
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 def test_a_run_ends_where_it_ends_whatever_its_samples(samples, method):
-    """Runs by Python too end at the requested time, even if its difference from the start is rounded."""
+    """Runs end exactly at the requested time, even if its difference from the start is rounded."""
     made, start, end = oscillator(), -0.05, 0.1
     assert start + (end - start) != end
     x, p = np.array([1.0, 0.3]), np.array([100.0, 1.0])
@@ -251,7 +251,6 @@ def test_what_many_runs_cannot_take_is_refused(given, code):
 
 
 def test_values_of_runs_count_from_zero_whatever_index_a_table_has():
-    """Values are plain numbers, arrays, and words, which are checked one by one."""
     pandas = pytest.importorskip("pandas")
     run = compile_model(with_restitution(), progress=False).prepare_run(0.1, progress=False)
     starts = {name: np.ravel(value.value) for name, value in run.compiled.states.items()}
@@ -346,7 +345,8 @@ MADE = {
 
 @pytest.mark.usefixtures("one_loop", "few_objects")
 def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
-    """`run` takes a workspace and its numbers, two calls of machine code, ten fields of its table, and copies of its end.
+    """`run` costs a workspace with its parameters, two calls of machine code, ten fields of its table, and copies of the final
+    values.
 
     `simulate` adds the check of names and settings, and the result with statistics and events.
     """
@@ -367,7 +367,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
-    """Settings are compared by content: a changed array is another setting, and only plain settings match."""
+    """Settings are compared by content: a changed array is another setting."""
     compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):
@@ -400,7 +400,7 @@ def test_what_is_done_to_a_result_changes_no_other_run():
 
 
 def test_threads_share_a_compiled_model():
-    """Each run has its own workspace, whichever thread runs it, with events too."""
+    """Each run has its own workspace on any thread, also in models with events."""
     compiled, wrong = compile_model(with_restitution()), []
     heights = [1.0, 0.8, 1.2, 0.9]
     expected = [compiled.simulate(2.0, initial={"floor.h": height}, progress=False) for height in heights]

@@ -69,7 +69,7 @@ def test_error_estimates_have_order_3_and_the_dense_output_4():
 
 
 def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
-    """Order 5 at the ends of steps, 4 within, and 5 for integrals beside the states."""
+    """The order is 5 at the ends of steps, 4 within steps, and 5 for integrals."""
     start, samples = [0.5, 1.0], np.linspace(0.0, 2.0, 1001)
     exact = simulate(driven(), start, [], [], 2.0, rtol=1e-12, samples=samples, method="dop853", progress=False)
     errors = []
@@ -87,7 +87,7 @@ def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
 
 
 def test_van_der_pol_and_robertson_against_published_values():
-    """Mazzia and Magherini, Test Set for IVP Solvers (VDPOL, ROBER)."""
+    """Reference values: Mazzia and Magherini, Test Set for IVP Solvers (VDPOL, ROBER)."""
     found = run(vanderpol(), [2.0, 0.0], [1e6, 1e6], [], 2.0, rtol=1e-9, samples=[2.0])
     np.testing.assert_allclose(found.x[-1], [0.1706167732170483e1, -0.8928097010247975], rtol=1e-7)
     found = run(robertson(), [1.0, 0.0, 0.0], [], [], 1e11, rtol=1e-8, samples=[1e11])
@@ -95,7 +95,7 @@ def test_van_der_pol_and_robertson_against_published_values():
 
 
 def test_prothero_and_robinson():
-    """x' = -L (x - cos t) - sin t: order does not fall with L."""
+    """For x' = -L (x - cos t) - sin t, the order of convergence does not fall as L grows."""
     made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t)) - s.sin(t)], (1, 1, 0))
     for fast in (1e2, 1e5, 1e9):
         found = run(made, [1.0], [fast], [], 10.0, rtol=1e-7)
@@ -103,12 +103,12 @@ def test_prothero_and_robinson():
 
 
 def two_oscillators(fast: float) -> Any:
-    """Return a slow oscillator and a fast one of nearly no amplitude, both undamped."""
+    """Return a slow oscillator and a fast oscillator with almost no amplitude, both undamped."""
     return program(lambda t, x, p, m: [x[1], -x[0], x[3], -p[0] * x[2]], (4, 1, 0)), [1.0, 0.0, 1e-14, 0.0], [fast**2]
 
 
 def test_undamped_fast_modes_far_below_the_tolerance_do_not_bind_its_steps():
-    """The steps are those without the fast mode, and few need another Jacobian."""
+    """The steps are the same as without the fast mode, and few need a new Jacobian."""
     counts = []
     for fast in (2.0, 1e6):
         made, start, p = two_oscillators(fast)
@@ -140,7 +140,7 @@ def test_account_of_energy(damping):
 
 
 def test_stiff_contact_opens_and_closes():
-    """A wall a million times stiffer than necessary, strongly damped: the events of the explicit method."""
+    """A strongly damped wall, a million times stiffer than necessary, gives the events of the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-9, progress=False) for method in ("radau5", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]
@@ -149,7 +149,7 @@ def test_stiff_contact_opens_and_closes():
 
 
 def test_ticks_are_carried_out_inside():
-    """x' = -1000 (x - u), with u held between ticks: u + (x - u) exp(-1000 t)."""
+    """Between ticks, x' = -1000 (x - u) has the solution u + (x - u) exp(-1000 t)."""
     made = program(
         lambda t, x, p, m: [-1000.0 * (x[0] - x[1]), 0.0], (2, 0, 0), ticks=[(0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])]
     )
@@ -167,7 +167,7 @@ def test_a_branch_is_left_when_it_becomes_unstable():
 
 @pytest.mark.parametrize("rtol", [1e-5, 1e-8])
 def test_a_root_that_begins_at_zero_has_no_slope_there(rtol):
-    """x' = 1 - sqrt x from 0: t = -2 (sqrt x + ln(1 - sqrt x))."""
+    """The solution of x' = 1 - sqrt x from 0 is t = -2 (sqrt x + ln(1 - sqrt x))."""
     found = run(program(lambda t, x, p, m: [1.0 - s.sqrt(x[0])], (1, 0, 0)), [0.0], [], [], 2.0, rtol=rtol, samples=0.1)
     roots = np.sqrt(found.x[:, 0])
     assert found.ok and np.abs(-2.0 * (roots + np.log1p(-roots)) - found.t).max() < 10.0 * rtol

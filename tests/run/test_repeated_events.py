@@ -1,4 +1,5 @@
-"""Runs with events, clocks, loops and breaks: single, prepared, and many in one call of machine code agree bit for bit."""
+"""Runs with events, clocks, loops and discontinuities: single, prepared, and many in one call of machine code agree bit for
+bit."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ def compiled_case(name):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """Record the numbers of the runs that are done one by one."""
+    """Record the indices of the runs that are made one by one."""
     numbers, single = [], BatchCollector.single
 
     def noted(own, run):
@@ -146,7 +147,7 @@ def test_many_are_single_runs(name, threads, alone):
 
 @pytest.mark.parametrize("name", CASES)
 def test_go_is_a_single_run(name):
-    """Runs repeat on the same tables, from the first values to others and back."""
+    """One prepared run repeats on the same tables with several values, and again with the first."""
     _, t_end, parameters, initial, _ = CASES[name]
     compiled = compiled_case(name)
     run = compiled.prepare_run(t_end, samples=t_end / 40.0, progress=False)
@@ -216,7 +217,6 @@ def test_clocks_that_cannot_run_are_refused_by_run(alone):
 
 
 def test_a_log_that_is_full_goes_on(monkeypatch, alone):
-    """A run has more events than the log has rows: the results are the same, for one run and for many."""
     expected = compiled_case("a converter").simulate(4e-3, samples=1e-4, progress=False)
     monkeypatch.setattr("bondgraph.run.events.handler.BUFFER_BYTES", 0)
     run = compiled_case("a converter").prepare_run(4e-3, samples=1e-4, progress=False)
@@ -253,7 +253,7 @@ def test_too_many_events_are_told_as_in_single_runs(alone):
 
 
 def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
-    """Stiff after an event: the work of the explicit method is kept, and counted once.
+    """The model becomes stiff after an event; the work of the explicit method is kept, and counted once.
 
     The implicit method continues with its own arrays, and the next run starts with fresh arrays.
     """
@@ -276,7 +276,6 @@ def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
 
 @pytest.mark.parametrize("gain", [0.9, 1.3])
 def test_python_goes_on_where_machine_code_stops(gain):
-    """Machine code settles the bounces, Python the end at the ceiling: together they equal the reference run."""
     with compared() as told:
         result = prepare(falls(), 3.0, samples=0.1, progress=False).judged([1.0, 0.0], [9.81, gain], [0.0])
     assert told["runs"] == 1 and (result.failure is None) == (gain < 1.0)

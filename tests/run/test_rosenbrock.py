@@ -45,7 +45,7 @@ def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
 
 
 def test_order_conditions():
-    """Exactly order 5, and 4 for the embedded method."""
+    """The method has exactly order 5, and the embedded method order 4."""
     method = in_products()
     assert max(misses(method["b"], order) for order in range(1, 6)) < 1e-13 < misses(method["b"], 6)
     assert max(misses(method["embedded"], order) for order in range(1, 5)) < 1e-13 < misses(method["embedded"], 5)
@@ -77,7 +77,7 @@ def test_stiff_accuracy_and_what_is_left_of_what_is_infinitely_fast():
 
 
 def test_rule_of_the_powers():
-    """Exact for polynomials of degree 7; its partial integrals within the step for polynomials of degree 4."""
+    """The rule is exact for polynomials of degree 7, and its integrals over part of a step for polynomials of degree 4."""
     rule = quadrature.LOBATTO
     nodes, weights = np.array(rule.nodes), np.array(rule.weights)
     for degree in range(8):
@@ -98,7 +98,7 @@ def test_rule_of_the_powers():
 
 
 def driven() -> Any:
-    """x' = y, y' = -sin x - y^3 / 5 + sin 2t, with the power of the drive."""
+    """Return x' = y, y' = -sin x - y^3 / 5 + sin 2t, with the power of the drive."""
     return program(
         lambda t, x, p, m: [x[1], -s.sin(x[0]) - 0.2 * x[1] ** 3 + s.sin(2.0 * t)],
         (2, 0, 0),
@@ -116,7 +116,7 @@ def with_steps(made: Any, start: list[float], h: float, samples: Any) -> Any:
 
 
 def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
-    """Order 5 at the ends of steps, 4 within, and 5 for integrals beside the states."""
+    """The order is 5 at the ends of steps, 4 within steps, and 5 for integrals."""
     start, samples = [0.5, 1.0], np.linspace(0.0, 2.0, 1001)
     exact = simulate(driven(), start, [], [], 2.0, rtol=1e-12, samples=samples, method="dop853", progress=False)
     errors = []
@@ -138,7 +138,8 @@ def vanderpol():
 
 
 def test_van_der_pol_against_published_values():
-    """eps x'' = (1 - x^2) x' - x at t = 2, eps = 1e-6; Mazzia and Magherini, Test Set for IVP Solvers (VDPOL)."""
+    """Reference value of eps x'' = (1 - x^2) x' - x at t = 2, eps = 1e-6: Mazzia and Magherini, Test Set for IVP Solvers
+    (VDPOL)."""
     found = run(vanderpol(), [2.0, 0.0], [1e6, 1e6], [], 2.0, rtol=1e-9, samples=[2.0])
     np.testing.assert_allclose(found.x[-1], [0.1706167732170483e1, -0.8928097010247975], rtol=1e-7)
     assert found.statistics.steps < 6000 and found.statistics.jacobians <= found.statistics.steps + 1
@@ -153,8 +154,8 @@ def robertson(scales=None):
 
 
 def test_robertson_against_published_values():
-    """At 0.4, 40, 4000 and 4e5 s (A. C. Hindmarsh, LSODE: values of its documentation, to four digits) and at 1e11 s (Mazzia
-    and Magherini, Test Set for IVP Solvers: ROBER)."""
+    """Reference values at 0.4, 40, 4000 and 4e5 s: A. C. Hindmarsh, LSODE documentation, to four digits; at 1e11 s: Mazzia and
+    Magherini, Test Set for IVP Solvers (ROBER)."""
     found = run(robertson(), [1.0, 0.0, 0.0], [], [], 1e11, rtol=1e-9, samples=[0.4, 40.0, 4e3, 4e5, 1e11])
     published = [
         [9.8517e-01, 3.3864e-05, 1.4794e-02],
@@ -169,7 +170,8 @@ def test_robertson_against_published_values():
 
 @pytest.mark.parametrize("scales", [[2.0**40, 2.0**-10, 2.0**3], [2.0**-60, 2.0**60, 1.0]])
 def test_units_do_not_matter(scales):
-    """Amounts in other units take the same steps; the Jacobian's formula changes, and numbers differ only by its rounding."""
+    """In other units of amount, steps are the same; the formula of the Jacobian changes, so results differ by its rounding
+    error."""
     plain = run(robertson(), [1.0, 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     other = run(robertson(scales), [scales[0], 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     np.testing.assert_allclose(other.x / scales, plain.x, rtol=1e-9, atol=1e-30)
@@ -177,7 +179,7 @@ def test_units_do_not_matter(scales):
 
 
 def test_prothero_and_robinson():
-    """x' = -L (x - cos t) - sin t: order does not fall with L."""
+    """For x' = -L (x - cos t) - sin t, the order of convergence does not fall as L grows."""
     made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t)) - s.sin(t)], (1, 1, 0))
     for fast in (1e2, 1e5, 1e9):
         found = run(made, [1.0], [fast], [], 10.0, rtol=1e-7)
@@ -185,7 +187,7 @@ def test_prothero_and_robinson():
 
 
 def rod(cells: int, order: np.ndarray | None = None, unit: float = 1.0) -> Graph:
-    """Heat from an oscillating source through an initially cold rod; capacities are proportional to `unit`."""
+    """Return an initially cold rod heated by an oscillating source; capacities are proportional to `unit`."""
     graph = Graph("rod")
     nodes = [J0(f"n{i}") for i in range(cells)]
     for i in np.arange(cells) if order is None else order:
@@ -221,8 +223,8 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
 
 
 def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_numbers():
-    """An initially cold rod of 500 cells: explicit steps leave subnormal numbers ahead of the front, which slow a processor a
-    hundredfold; a stiff step clears them, and leaves none."""
+    """In an initially cold rod of 500 cells, explicit steps leave subnormal numbers ahead of the front, which slow a processor a
+    hundredfold; stiff steps leave none."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
     assert np.any((start != 0.0) & (np.abs(start) < smallest))
@@ -234,7 +236,7 @@ def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_number
 
 
 def test_units_of_a_rod_do_not_matter():
-    """Capacities of the order of pF: the same number of steps, and temperatures equal up to rounding."""
+    """With capacities of about 1e-12, the number of steps is the same, and temperatures are equal up to rounding."""
     plain, tiny = (compile_model(rod(20, unit=unit)).simulate(1.0, method="rodas5p", progress=False) for unit in (1.0, 1e-12))
     assert abs(plain.statistics.steps - tiny.statistics.steps) <= 2
     np.testing.assert_allclose(temperatures(tiny, 20), temperatures(plain, 20), atol=1e-9)
@@ -258,7 +260,7 @@ def test_free_top_keeps_energy_and_momentum():
 
 
 def test_ball_bounces_where_it_must():
-    """An impact with the rebound speed v_k is followed by the next after 2 v_k / g."""
+    """After a rebound at speed v_k, the next impact follows after 2 v_k / g."""
     found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
     first = np.sqrt(2.0 / 9.81)
     times = first + np.concatenate([[0.0], np.cumsum(2.0 * first * 0.8 ** np.arange(1, len(found.events)))])
@@ -267,7 +269,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_stiff_contact_opens_and_closes():
-    """A wall a million times stiffer than necessary, strongly damped: the events and speeds of the explicit method."""
+    """A strongly damped wall, a million times stiffer than necessary, gives the events and speeds of the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-8, progress=False) for method in ("rodas5p", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]
@@ -277,7 +279,7 @@ def test_stiff_contact_opens_and_closes():
 
 
 def rectifier() -> Graph:
-    """Return a sine voltage through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load: stiff."""
+    """Return a stiff rectifier: a sine voltage through 1 ohm, a microhenry and an ideal diode into a capacitor with a load."""
     from bondgraph import Diode
 
     graph, line, node = Graph("rectifier"), J1("line"), J0("node")
@@ -298,7 +300,7 @@ def test_diode_that_switches_in_a_stiff_circuit():
 
 
 def test_ticks_are_carried_out_inside():
-    """x' = -1000 (x - u), with u held between ticks: u + (x - u) exp(-1000 t)."""
+    """Between ticks, x' = -1000 (x - u) has the solution u + (x - u) exp(-1000 t)."""
     made = program(
         lambda t, x, p, m: [-1000.0 * (x[0] - x[1]), 0.0], (2, 0, 0), ticks=[(0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])]
     )
@@ -322,7 +324,7 @@ def test_many_runs_in_machine_code_are_those_of_single_ones():
 
 @pytest.mark.parametrize("rtol", [1e-5, 1e-9])
 def test_a_root_that_begins_at_zero_has_no_slope_there(rtol):
-    """x' = 1 - sqrt x from 0: t = -2 (sqrt x + ln(1 - sqrt x))."""
+    """The solution of x' = 1 - sqrt x from 0 is t = -2 (sqrt x + ln(1 - sqrt x))."""
     found = run(program(lambda t, x, p, m: [1.0 - s.sqrt(x[0])], (1, 0, 0)), [0.0], [], [], 2.0, rtol=rtol, samples=0.1)
     roots = np.sqrt(found.x[:, 0])
     assert found.ok and np.abs(-2.0 * (roots + np.log1p(-roots)) - found.t).max() < 10.0 * rtol

@@ -137,7 +137,7 @@ def bridge(phase=0.0, snubbers=True):
 
 
 def test_a_bridge_of_six_pulses_starts_empty_where_all_its_diodes_are_at_zero():
-    """Against implicit Euler with enumeration of the modes, steps of 0.25 us (error 0.03 V)."""
+    """The voltage agrees with implicit Euler that enumerates the modes in steps of 0.25 us (error 0.03 V)."""
     run = compile_model(bridge()).simulate(0.005, progress=False, samples=[0.0, 0.005])
     assert run.ok, run.failure
     assert run["C.effort"][-1] == pytest.approx(231.1432, abs=0.1)
@@ -167,7 +167,7 @@ def belt(scale=None, signals=(), **options):
 
 @pytest.mark.parametrize("initial", ["stick", "forward", "backward"])
 def test_friction_begins_as_its_parts_move_whatever_it_is_said_to_begin_with(initial):
-    """A start in the wrong direction would stop the block by an impulse."""
+    """A start in the wrong direction would stop the block with an impulse."""
     run = belt(initial=initial).simulate(0.2, initial={"m.p": 0.3}, progress=False)
     (event,) = run.events
     assert run["friction.mode"][0] == 2.0 and event.lost == pytest.approx(0.0, abs=1e-15)
@@ -196,7 +196,7 @@ def test_a_negative_scale_of_friction_ends_the_run():
 
 
 def test_a_bridge_with_few_samples_has_the_events_of_one_with_many():
-    """The current is zero at every event: its size in between must not depend on the choice of samples."""
+    """The current is zero at every event; its size between events must not depend on the choice of samples."""
     mains, a, b, plus, out, dc = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out"), J0("dc")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(100.0 * np.pi * t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)

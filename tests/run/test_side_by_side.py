@@ -1,6 +1,6 @@
 """Runs in the vector lanes of the processor are bit-identical to single runs, and do not disturb one another.
 
-One thread starts with lanes; several threads first measure the duration of a single run.
+A batch on one thread starts in lanes; on several threads, the duration of a single run is measured first.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def forced(**options):
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("samples", [[2.0], 0.01, [0.0, 0.3, 0.3001, 1.9]])
 def test_lanes_have_the_bits_of_runs_alone(lanes, samples):
-    """A number of runs that the lanes do not divide, with different step sizes; with many samples and with few."""
+    """The number of runs is not a multiple of the number of lanes, step sizes differ, and samples are many or few."""
     random = np.random.default_rng(4)
     x, p = random.normal(size=(19, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (19, 2))
     prepared = prepare(oscillator(), 2.0, samples=samples, t_start=0.7 if samples == 0.01 else 0.0, progress=False)
@@ -73,7 +73,7 @@ def test_operations_of_all_sorts_and_powers(fused):
 
 
 def test_errors_whose_squares_are_hardly_numbers():
-    """States so large that nothing moves them have no error, in a lane too."""
+    """States so large that no increment changes them have no error, even in a lane."""
     prepared = prepare(program(lambda t, x, p, m: [p[0] * s.sin(t)], (1, 1, 0)), 2.0, samples=0.5, progress=False)
     x = 10.0 ** np.linspace(140.0, 170.0, 61)[:, None]
     alone = prepared.run_many([0.1], x, [], lanes=1)
@@ -101,7 +101,7 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_runs_whose_states_are_coupled_in_other_ways(lanes):
-    """Couplings have many structures, so that few runs are balanced together; in some runs no state has a size at first."""
+    """Couplings have many structures, so that few runs are balanced together; in some runs all states are zero at first."""
     made = program(
         lambda t, x, p, m: [
             p[0] * x[1] - x[0],
@@ -121,7 +121,7 @@ def test_runs_whose_states_are_coupled_in_other_ways(lanes):
 
 
 def test_runs_whose_strong_cycles_are_balanced_first():
-    """Each run is balanced separately; even if only some of four need it, rates equal those of single runs."""
+    """The rates equal the rates of single runs, even if only some of four runs need balancing."""
     graph = Graph("beam")
     turn = ("turn", lambda t, x: s.array(beam_rates(t, list(x), 3e3, 100.0)), ["t", "x"])
     graph.add(Block("bar", [turn], inputs={"t": "time"}, states={"x": [0.0] * 24}, rates={"x": "turn"}))
@@ -136,7 +136,6 @@ def test_runs_whose_strong_cycles_are_balanced_first():
 
 @pytest.mark.parametrize("runs", [3, 5, 8, 9, 17])
 def test_few_runs_leave_lanes_idle(runs):
-    """There are as many runs as lanes, fewer, and more."""
     random = np.random.default_rng(7)
     x, p = random.normal(size=(runs, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (runs, 2))
     prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
@@ -144,7 +143,7 @@ def test_few_runs_leave_lanes_idle(runs):
 
 
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
-    """States that grow beyond all bounds, inconsistent powers, NaN: these runs are repeated alone."""
+    """Runs with states that grow beyond all bounds, inconsistent powers or NaN are repeated alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
     found, alone = (prepared.run_many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
@@ -154,7 +153,7 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_what_is_not_finite_at_one_sample_is_seen(stride):
-    """A state is NaN, or the only energy infinite, at one sample; samples are checked in strides, several together."""
+    """A state is NaN, or the only energy is infinite, at one sample; samples are checked in strides, several together."""
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")

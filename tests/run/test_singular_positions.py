@@ -1,4 +1,4 @@
-"""Singular positions that a run passes on its branch with `singular="keep"`, against motions in minimal coordinates."""
+"""Singular positions that a run passes on its branch with `singular="keep"`, compared with motions in minimal coordinates."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
 
 
 def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
-    """All cranks stay parallel through ten positions in which all bars are collinear: a pendulum of one angle, to 1e-6."""
+    """All cranks stay parallel through ten positions in which all bars are collinear, and move as a pendulum of one angle, to
+    1e-6."""
     result = compile_model(windows(), progress=False).simulate(10.0, samples=0.01, singular="keep", progress=False)
     assert result.ok and result.t[-1] == 10.0
     q = result["bars.q"]
@@ -83,7 +84,7 @@ def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
 
 
 def test_the_energy_of_parts_that_are_driven_goes_on_being_booked():
-    """A source drives a separate mass: x'' = t - 40 x + ...; its account and motion are independent of the dead centres."""
+    """The energy account and the motion of a separate driven mass, x'' = t - 40 x + ..., are independent of the dead centres."""
     result = crank(extra=True).simulate(5.0, singular="keep", progress=False)
     assert result.ok
     w = np.sqrt(40.0)
@@ -93,7 +94,7 @@ def test_the_energy_of_parts_that_are_driven_goes_on_being_booked():
 
 
 def test_batches_and_kept_names():
-    """Each run of a batch equals the single run; keep= and sink= are refused."""
+    """Each run of a batch equals the single run; keep= is refused."""
     run = crank().prepare_run(3.0, samples=0.1, singular="keep", progress=False)
     x, p, m = run.start_values()
     ends = run.run_many(np.tile(p, (2, 1)), x, m, {"fast": measures.peak("bars.v[0]")})

@@ -1,4 +1,5 @@
-"""Everything is zero at the start: states rise as powers of time that no look-ahead sees, yet events are exact."""
+"""Runs in which everything is zero at the start: states rise as powers of time that no look-ahead detects, yet events are
+exact."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ CAPACITANCE, LEAK = 1e-2, 50.0
 
 
 def ladder(sections: int, start: float) -> Graph:
-    """A wave charges a row of leaking capacitors, each through a diode and 1 ohm from its predecessor."""
+    """Return a row of leaking capacitors charged by a wave, each through a diode and 1 ohm from its predecessor."""
     graph, before = Graph("ladder"), J1("in")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
     for k in range(sections):
@@ -55,7 +56,7 @@ def test_a_ladder_of_diodes_starts_from_zero(sections: int) -> None:
 
 
 def spreading(stores: int, method: str) -> Result:
-    """A charge leaks from store to store, 36 decades smaller each time: it underflows after the ninth."""
+    """Return a run in which a charge leaks from store to store, 36 decades smaller each time, and underflows after the ninth."""
     graph, before = Graph("spreading"), None
     for k in range(stores):
         node = J0(f"n{k}")

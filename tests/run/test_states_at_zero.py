@@ -25,9 +25,9 @@ VARIANTS = ("as drawn", *OHM, "backwards", "arrows")
 
 def circuit(parts, variant="as drawn"):
     """Compile a circuit of parts (kind, name, from, to, value): node 0 is ground, diodes conduct along their arrow, and a source
-    drives a current from `to` to `from` through 0.05 Ohm.
+    drives a current from `to` to `from` through 0.05 ohm.
 
-    A `variant` changes the unit of current, order and names, or arrows.
+    A `variant` changes the unit of current, the order and names, or the arrows.
     """
     ohm = OHM.get(variant, 1.0)
     parts = [[kind, name, a, b, _in_unit(kind, value, ohm)] for kind, name, a, b, value in parts]
@@ -53,12 +53,12 @@ def circuit(parts, variant="as drawn"):
 
 
 def _in_unit(kind, value, ohm):
-    """Return a value in a unit of current of 1 A / ohm, with the unit of voltage unchanged."""
+    """Return a value with current in units of `ohm` A, and voltage unchanged."""
     return value * ohm if kind in "RL" else value / ohm if kind == "C" else value
 
 
 def run_of(made, t_end, **options):
-    """Run a circuit with low limits for events and steps, ample for one in which nothing happens."""
+    """Run a circuit with low limits for events and steps, ample if nothing happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return made.simulate(
@@ -118,7 +118,7 @@ BEHIND_DIODES = [
     ("C", "C", 3, 0, 0.2),
     ("R", "leak", 3, 0, 1.7),
 ]
-"""A capacitor behind a blocking diode, beside a conducting one."""
+"""A capacitor behind a blocking diode, next to a conducting diode."""
 
 BACK_TO_BACK = [
     ("D", "D1", 2, 1, 0),
@@ -203,7 +203,8 @@ def test_a_small_current_through_an_open_diode_still_refuses_a_start():
 
 @pytest.mark.parametrize("blocked", [1, 2])
 def test_branches_that_block_do_not_close_when_another_one_does(blocked):
-    """Arms of source, diode and coil meet in one node: one conducts, one closes at 1.8 s, and the others block at -5 V."""
+    """Arms of source, diode and coil meet in one node: one arm conducts, one closes at 1.8 s, and all other arms block at -5
+    V."""
     graph, node, load = Graph("star"), J0("node", domain="electrical"), J1("load")
     for k, source in enumerate((1.0, lambda t: t - 1.0, *[-5.0] * blocked)):
         branch = J1(f"branch {k}")
@@ -216,7 +217,8 @@ def test_branches_that_block_do_not_close_when_another_one_does(blocked):
 
 
 def test_no_diode_answers_an_impulse_of_rounding():
-    """D8 and D3 in series short the capacitor C2; the impulse changes it by the rounding of the source's charge."""
+    """D8 and D3 in series short the capacitor C2; the impulse changes its charge only by the rounding error of the source's
+    charge."""
     parts = [
         ("L", "L0", 1, 0, 2.162871316379487),
         ("D", "D1", 2, 0, 0),
@@ -248,7 +250,7 @@ def test_steps_do_not_follow_powers_of_rounding():
 
 
 def test_masses_at_rest_under_forces_that_cancel_stay_there():
-    """0.1 N and 0.2 N against 0.3 N leave 5.6e-17 N; with friction and without, beside a slipping mass."""
+    """Forces of 0.1 N and 0.2 N against 0.3 N leave 5.6e-17 N, with and without friction, beside a slipping mass."""
     graph = Graph("masses")
     for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
         mass = J1(name, domain="translation")

@@ -67,7 +67,7 @@ def numbers_at(address: int, count: int) -> np.ndarray:
 
 
 def ticking():
-    """Return a decay with a power, a kick at each tick, and rates with zero slope at the start."""
+    """Return a decay with an integrated power, a kick at each tick, and rates with zero slope at the start."""
     tick = (0.07, 0.02, lambda t, x, p, m: [x[0], x[1] + 0.1 * x[0]])
     return program(
         lambda t, x, p, m: [x[1] - p[0] * x[0] * x[0] * x[0], -3.0 * x[0]],
@@ -89,7 +89,7 @@ def growing():
 
 
 def van_der_pol():
-    """Return an oscillator whose steps are rejected near its turning points, with a power."""
+    """Return an oscillator with an integrated power, whose steps are rejected near its turning points."""
     rates = lambda t, x, p, m: [x[1], p[0] * (1.0 - x[0] * x[0]) * x[1] - p[1] * x[0]]  # noqa: E731
     return program(rates, (2, 2, 0), powers=lambda t, x, p, m: [x[0] * x[1]], roles=("dissipated",))
 
@@ -142,7 +142,6 @@ CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down":
 
 @pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "rodas5p", "radau5"])
 def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_code) -> None:
-    """Each function, on the same numbers, gives the same result and leaves the same table."""
     random, kinds = np.random.default_rng(8), {"d": ctypes.c_double, "i": ctypes.c_int64}
     functions = [*(step_control.proposed, step_control.judged, step_control.after_acceptance), *method.exported]
     for _ in range(300):
@@ -174,7 +173,7 @@ def test_a_method_from_outside_has_its_bits_in_lanes(monkeypatch: pytest.MonkeyP
 
 @needed
 def test_a_method_from_outside_has_its_bits_in_c() -> None:
-    """A C compiler makes the same runs from the same tableau."""
+    """Code compiled by a C compiler from the same tableau gives the same runs."""
     library = by_compiler(COMPILERS[0], driver.procedures(explicit.method_of(TABLEAU)))
     in_c = replace(BS32, load=lambda: explicit.ExplicitStepper(TABLEAU, lambda: library))
     runs = [simulate(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 2.0, method=method, rtol=1e-7) for method in (BS32, in_c)]

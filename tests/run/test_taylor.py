@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_series_is_that_of_the_function(name: str) -> None:
-    """x' = 1 beside the integral of f(x): the series' derivative is f, to rounding after 18 terms."""
+    """For x' = 1 and a state that integrates f(x), the derivative of the series is f, to rounding error after 18 terms."""
     f, order, x, h = FUNCTIONS[name], 18, 0.3, 0.1
     tape = Tape()
     inputs = {"t": tape.inputs("t", 1), "x": tape.inputs("x", 1)}
@@ -85,9 +85,9 @@ def test_energy_is_accounted_for(pendulum: Compiled) -> None:
 
 @pytest.mark.parametrize("n", [6, 48])
 def test_coefficients_that_are_zero_by_chance_are_not_trusted(n: int) -> None:
-    """x' = t^(n-1) / (1 + t^n)^2: at the start, all coefficients up to order 15 are zero, or all but one.
+    """For x' = t^(n-1) / (1 + t^n)^2, all coefficients up to order 15 are zero at the start, or all but one.
 
-    With n = 48 the rate vanishes by the end of a step of 5 s. x = (1 - 1 / (1 + t^n)) / n.
+    With n = 48, the rate vanishes by the end of a step of 5 s. The solution is x = (1 - 1 / (1 + t^n)) / n.
     """
     graph = Graph("late")
     law = ("f", lambda t: t ** (n - 1) / (1.0 + t**n) ** 2, ["t"])
@@ -98,7 +98,7 @@ def test_coefficients_that_are_zero_by_chance_are_not_trusted(n: int) -> None:
 
 
 def test_the_unit_of_time_does_not_matter() -> None:
-    """A circuit in attoseconds: the coefficients of order 19 are about 1e300, and their squares overflow."""
+    """In attoseconds, the coefficients of order 19 of a circuit are about 1e300, and their squares overflow."""
     steps = []
     for second in (1.0, 1e-15):
         graph, v = Graph("circuit"), J1("v")
@@ -110,7 +110,7 @@ def test_the_unit_of_time_does_not_matter() -> None:
 
 
 def test_bounces_are_found_at_their_times() -> None:
-    """A body falls from 1 m and keeps 0.8 of its speed."""
+    """A body falls from 1 m and keeps 0.8 of its speed at each bounce."""
     fall = np.sqrt(2.0 / 9.81)
     times = fall + 2.0 * fall * np.cumsum([0.0, *0.8 ** np.arange(1.0, 5.0)])
     run = compile_model(ball()).simulate(float(times[-1]) + 0.05, method="taylor", rtol=1e-10, progress=False)
@@ -118,7 +118,7 @@ def test_bounces_are_found_at_their_times() -> None:
 
 
 def test_a_tick_changes_what_is_expanded() -> None:
-    """A sampled controller: x[n+1] = (1 - k T) x[n]."""
+    """Under a sampled controller, x[n+1] = (1 - k T) x[n]."""
     compiled = compile_model(pushed(proportional(0.1, k=5.0), start=1.0))
     run = compiled.simulate(1.0, samples=0.1, method="taylor", progress=False)
     assert run["m.p"] == pytest.approx(0.5 ** np.arange(11), rel=1e-12) and run.statistics.ticks == 10
@@ -139,7 +139,7 @@ def test_what_has_no_series_is_refused_by_name() -> None:
 
 
 def test_a_root_at_zero_has_no_series() -> None:
-    """x' = 1 - x^(5/2): the rate is finite at 0, but its third derivative is not."""
+    """For x' = 1 - x^(5/2), the rate is finite at 0, but its third derivative is not."""
     rate = Block("b", [("f", lambda x: 1.0 - x**2.5, ["x"])], states={"x": 0.0}, rates={"x": "f"})
     compiled = compile_model(Graph("root").add(rate))
     with pytest.warns(RunEndedWarning, match=r'method="auto": a rate may be finite'):

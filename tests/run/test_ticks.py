@@ -1,4 +1,4 @@
-"""Sampled blocks: recurrences and closed forms, jumps at ticks, several clocks, breaks at known times."""
+"""Sampled blocks: recurrences and closed forms, jumps at ticks, several clocks, and discontinuities at known times."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def proportional(period, k=5.0, offset=0.0):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_sampled_proportional_control_of_an_integrator(options):
-    """x[n+1] = (1 - k T) x[n]; a straight line between ticks; a sample at a tick shows the state before it."""
+    """The position follows x[n+1] = (1 - k T) x[n] in straight lines; a sample at a tick shows the state before the tick."""
     period, k = 0.01, 5.0
     run = compile_model(pushed(proportional(period), start=1.0)).simulate(0.5, samples=period / 2.0, **options)
     at = (1.0 - k * period) ** np.arange(51)
@@ -68,7 +68,7 @@ def test_period_and_offset_are_run_time_parameters():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_clocks_whose_periods_do_not_divide(options):
-    """Counters at 0.1 s, 0.07 s and 0.1 s: the last reads the first after the first has ticked."""
+    """Counters tick at 0.1 s, 0.07 s and 0.1 s; the last counter reads the first after the first has ticked."""
     graph = pushed(
         signals.sampled("control", lambda n: n + 1.0, period=0.1),
         signals.sampled("other", lambda n: n + 1.0, period=0.07, offset=0.03),
@@ -112,7 +112,7 @@ def test_events_between_ticks_leave_the_clock_alone():
 
 
 def test_hand_made_recurrences_of_pid_and_derivative():
-    """Against a loop in plain Python, for a known signal; limits hold the integral."""
+    """Results equal a loop in plain Python for a known signal; the integral is held while the output is at a limit."""
     h, kp, ki, kd, tau = 0.05, 2.0, 30.0, 0.1, 0.02
     graph = pushed(
         signals.sine("u", amplitude=1.0, omega=3.0, phase=0.4),
@@ -156,7 +156,6 @@ def test_vectors_and_outputs():
 
 
 def test_a_tick_inside_an_algebraic_loop():
-    """A nonlinear loop of resistors is solved at every tick."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["control.y"]), v)
     graph.connect(v, R("cubic", effort=lambda f: f * f * f)).connect(v, R("linear", resistance=1.0))
@@ -194,7 +193,7 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_integration_stops_where_a_step_or_ramp_begins(options):
-    """Without a break, an integration step across the jump would be rejected repeatedly."""
+    """A step across the jump would be rejected repeatedly."""
     start = 0.3
     graph = pushed(
         signals.step("jump", start),

@@ -1,4 +1,4 @@
-"""Simultaneous collisions: one problem of impulses, against enumeration and closed forms; in sequence on request.
+"""Simultaneous collisions, solved as one impulse problem or, on request, in sequence; compared with enumeration and closed forms.
 
 Bodies are masses with rows of gap speeds g = J v. Some set of pushing contacts solves g+ = g + J M^-1 J^T L, L >= 0, g+ + e g >=
 0, where for each contact one of the last two is zero (Moreau 1988).
@@ -20,7 +20,7 @@ AT = 0.25
 
 
 def colliding(M, J, order=None):
-    """Return masses M (n,) with gaps whose rates are J (c, n) v, each with its own automaton, written in `order`."""
+    """Return masses M (n,) with gaps whose rates are J (c, n) v, each gap with its own automaton; gaps are added in `order`."""
     graph, nodes = Graph("colliding"), [J1(f"v{k}", domain="translation") for k in range(len(M))]
     for k, node in enumerate(nodes):
         graph.connect(Se(f"force{k}", 0.0), node).connect(node, I(f"m{k}", M[k]))
@@ -60,7 +60,7 @@ def enumerated(G, q):
 
 
 def after(M, J, v, e, touching):
-    """Return velocities after all touching bodies have collided, repeatedly while any still approach."""
+    """Return velocities after all touching bodies have collided, repeatedly while any bodies still approach."""
     v = v.copy()
     for _ in range(100):
         g = J @ v
@@ -75,7 +75,7 @@ def after(M, J, v, e, touching):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_impulses_solve_the_problem_of_their_signs(seed):
-    """Random problems, every third with more contacts than velocities."""
+    """Every third random problem has more contacts than velocities."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))
     J = rng.normal(size=(n, 2 if seed % 3 == 0 else n + 1))
@@ -143,7 +143,7 @@ def cradle(count):
     ],
 )
 def test_cradles(count, how, expected, gap):
-    """One ball hits a row of others at rest that touch, or nearly: rounding errors of their gaps have no effect."""
+    """One ball hits a row of balls at rest that touch or nearly touch; rounding errors of the gaps have no effect."""
     M, v = np.ones(count), np.eye(count)[0]
     given = start(M, v, [0.1, *[gap] * (count - 2)]) | {}
     run = cradle(count).simulate(
@@ -158,7 +158,6 @@ def test_cradles(count, how, expected, gap):
 
 
 def test_the_order_of_writing_decides_nothing():
-    """A row of unequal balls, simultaneously and in sequence, with the contacts in several orders."""
     M, v, J = np.array([1.0, 2.0, 0.7, 1.3]), np.array([1.0, 0.0, 0.0, -0.5]), chain(4)
     found = {}
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
@@ -219,7 +218,7 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
-    """Both supports simultaneously: the velocities of both ends reverse, for any centre of mass and any order."""
+    """Both supports act simultaneously: the velocities of both ends reverse, for any centre of mass and any order."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.simultaneous) == 2
@@ -228,7 +227,7 @@ def test_a_lopsided_rod_that_falls_flat(order):
 
 
 def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_go():
-    """A rod on both supports is hit from above, beyond the right one, which takes the blow, while the left end lifts."""
+    """A rod on both supports is hit from above, beyond the right support, which takes the blow while the left end lifts."""
     M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # lift and rotation of the rod, then the ball
     J = np.array([[1.0, -0.3, 0.0], [1.0, 0.3, 0.0], [-1.0, -0.9, 1.0]])
     run = colliding(M, J).simulate(
@@ -247,7 +246,8 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_ball_falls_straight_into_a_wedge(order):
-    """Together both sides throw it straight back; in sequence, the side written first would decide the direction."""
+    """If both sides act simultaneously, the ball bounces straight back; in sequence, the side added first would decide the
+    direction."""
     J = np.array([[0.6, 0.8], [-0.6, 0.8]])
     compiled = colliding(np.ones(2), J, order)
     given = {f"c{i}.restitution": 0.5 for i in range(2)}
@@ -285,7 +285,7 @@ def column():
 @pytest.mark.parametrize("e", [(0.0, 0.0), (0.01, 0.7), (0.7, 1e-6), (0.5, 0.3)])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
 def test_no_ball_of_a_column_falls_through_another_or_the_floor(h, e, scale):
-    """For any unit of mass, both end at rest, on the floor and on each other, carrying their weights."""
+    """For any unit of mass, both balls end at rest, on the floor and on each other, carrying their weights."""
     M = np.array([0.4, 3.1]) * scale
     given = {f"c{k}.restitution": e[k] for k in range(2)} | {f"m{k}.inertia": M[k] for k in range(2)}
     given |= {f"w{k}.value": -9.81 * M[k] for k in range(2)}

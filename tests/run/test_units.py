@@ -68,7 +68,7 @@ STIFF = {"robertson": (robertson, [1.0, 0.0, 0.0], [], [], 400.0)}
 
 @functools.cache
 def units(name: str, kind: str) -> tuple[float, ...] | None:
-    """Number of new units of each state per old unit."""
+    """Return the number of new units of each state per old unit."""
     if kind == "old":
         return None
     count, rng = len((CASES | STIFF)[name][1]), np.random.default_rng(len(name))
@@ -103,7 +103,7 @@ PAIRS += [("robertson", "rodas5p")]
 
 @pytest.mark.parametrize(("name", "method"), PAIRS)
 def test_states_in_any_units_take_nearly_the_same_steps(name, method):
-    """Results agree to rtol of a state's largest value, times the growth of errors in these models (below a hundred)."""
+    """Results agree to within rtol times a state's largest value times the growth of errors in these models (below a hundred)."""
     (old, x), (new, y) = (run(name, kind, method) for kind in ("old", "any"))
     steps = old.statistics.steps
     assert abs(new.statistics.steps - steps) <= max(3, 0.02 * steps)
@@ -138,7 +138,7 @@ CURVES = {
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_loops_do_not_know_units(curve):
-    """A capacitor and a resistor with curves u f(x / u) without an inverse, u from femto to tera: results scale with u."""
+    """Results of a capacitor and a resistor with curves u f(x / u) without an inverse scale with u, from femto to tera."""
     output, energy = CURVES[curve]
 
     def run(u):

@@ -1,4 +1,4 @@
-"""A wave enters parts that are at rest: scales follow the couplings, so that their first digits cost no steps."""
+"""A wave enters parts that are at rest: scales follow the couplings, so that tiny states ahead of the wave cost no steps."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def long_beam() -> Program:
 
 @pytest.mark.parametrize(("method", "most"), [("dop853", 1600), ("rodas5p", 3500)])
 def test_what_the_wave_has_not_reached_costs_few_steps(method, most):
-    """The angles ahead of the wave are tiny beside those behind it; ear decompositions that ignored coupling values once cost 1e6
-    steps."""
+    """The angles ahead of the wave are tiny compared with the angles behind it."""
     run = simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 1.0, method=method, rtol=1e-8)
     assert run.ok and run.statistics.steps <= most
 
@@ -39,8 +38,7 @@ def test_a_state_close_to_the_wave_keeps_its_digits(method):
 
 
 def test_tiny_states_that_matter_keep_their_digits():
-    """A slow state drives a fast one of 1e-12 of its size, which drives the requested state: x = exp(-t), y = about 1e-12 x, z' =
-    1e12 y."""
+    """A slow state x = exp(-t) drives a fast state y, about 1e-12 x, which drives the requested state: z' = 1e12 y."""
     made = program(lambda t, x, p, m: [-x[0], 1e-8 * x[0] - 1e4 * x[1], 1e12 * x[1]], (3, 0, 0))
     run = simulate(made, [1.0, 0.0, 0.0], [], [], 2.0, method="rodas5p", rtol=1e-8)
     fast = 1e-8 / (1e4 - 1.0) * (np.exp(-run.t) - np.exp(-1e4 * run.t))
@@ -56,8 +54,8 @@ def couplings(matrix):
 
 
 def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return a line of states with neighbour couplings `rate` and weak couplings between all others; also their units, random
-    powers of two."""
+    """Return a line of states with neighbour couplings `rate` and weak couplings between all other pairs; also the units of the
+    states, random powers of two."""
     units = 2.0 ** random.integers(-30, 31, n)
     beside = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     matrix = np.where(beside == 1, rate, np.where(beside > 1, weak * 10.0 ** random.uniform(-40.0, 0.0, (n, n)), 0.0))
@@ -105,7 +103,6 @@ def strongest_mean(flows):
 
 
 def test_no_coupling_is_much_faster_than_the_strongest_cycle_through_all_states():
-    """Couplings of any size, strongly connected: with these scales none exceeds the largest mean."""
     random = np.random.default_rng(5)
     for _ in range(20):
         n = int(random.integers(2, 9))

@@ -52,7 +52,7 @@ def bouncing(count: int) -> Graph:
 
 
 def blocks(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Start states, then parameters."""
+    """Return the start states and the parameters."""
     parts = [[state.initial for state in system.states], list(system.parameters.values())]
     x, p = (np.concatenate([np.zeros(0), *(np.ravel(part) for part in row)]) for row in parts)
     return x, p
@@ -67,7 +67,7 @@ def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndar
 
 
 def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kernel], tuple[np.ndarray, np.ndarray]]:
-    """Return the kernels by schedules, and the pattern of their Jacobian."""
+    """Return the kernels in loops, and the pattern of their Jacobian."""
     made, _, differentiate = scheduled(system)
     jacobian, pattern = differentiate()
     own = {} if jacobian is None else {"jacobian": jacobian_in_loops(jacobian, machine_code)}

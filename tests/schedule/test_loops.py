@@ -1,4 +1,4 @@
-"""Kernels in loops against straight-line code: random graphs, contact of two eggs, chains, many switches, threads."""
+"""Kernels in loops compared with straight-line code: random graphs, contact of two eggs, chains, many switches, threads."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
 
 
 def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The results also equal those of the reference bit for bit, because nothing is fused."""
+    """The results also equal the reference bit for bit, because nothing is fused."""
     for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
         reference = compile_model(make(), backend="numpy")
         x, m = reference.initial()
@@ -201,7 +201,7 @@ def test_a_stiff_chain_runs_with_sparse_algebra() -> None:
 
 
 def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
-    """Contacts of equal surfaces share them too: variables in a formula's closure are compared by value."""
+    """Contacts of equal surfaces share kernels too, because variables in a formula's closure are compared by value."""
 
     def kinds(balls: int) -> int:
         graph, floor = Graph("balls"), ground("floor", surface=plane())

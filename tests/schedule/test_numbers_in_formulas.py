@@ -1,4 +1,4 @@
-"""Large models whose formulas contain numbers: one kernel for formulas that differ only in numbers."""
+"""Large models whose formulas contain numbers: one kernel serves formulas that differ only in numbers."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,6 @@ def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
 
 
 def test_formulas_that_differ_in_numbers_alone_do_not_keep_a_large_model_out_of_loops():
-    """Thousands of formulas of three statements each, which differ only in a number."""
     kinds = {(Op("f", lambda x, w=w: sin(w * x)), ((),), 1): 3 for w in np.linspace(0.3, 0.7, MIN_STATEMENTS)}
     assert len(kinds) * MIN_REPETITION > sum(kinds.values()) and loops_are_better(kinds)
     unlike = {(Op("f", lambda x, n=n: sum([sin(x + k) for k in range(n)], x)), ((),), 1): 1 for n in range(50)}

@@ -1,4 +1,4 @@
-"""Loops that run in turns, or as one loop, give the results of running them one after the other."""
+"""Loops that run in turns, or as one loop, give the results of running them one after another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.inner.tape import opcodes as op
 from tests.schedule.graphs import chain
 
 FEW = 8
-"""Instances in a round in these tests."""
+"""Number of instances in a round."""
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""Steps with inertia against closed forms: sliding that turns into rolling, a drop, restitution, cradles, a rocking block."""
+"""Steps with inertia compared with closed forms: sliding that turns into rolling, a drop, restitution, cradles, a rocking
+block."""
 
 from __future__ import annotations
 
@@ -110,7 +111,7 @@ def test_a_dropped_ball_does_not_bounce(speed: float, spin: float) -> None:
 
 @pytest.mark.parametrize("e", [0.5, 1.0])
 def test_restitution_gives_the_apex_in_the_limit(e: float) -> None:
-    """After a fall of 0.2 m, it rises to e^2 of that height."""
+    """After a fall of 0.2 m, the ball rises to e^2 of that height."""
     made = stepper(ball(0.3, 0.0), inertia="full", restitution=e)
     falls = np.sqrt(0.4 / GRAVITY)
     errors = []
@@ -144,7 +145,8 @@ def rocking() -> Graph:
 
 
 def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
-    """1 - 3/2 sin^2 of the angle between a diagonal and the height (Housner 1963); it rotates clockwise onto the right corner."""
+    """The speed ratio is 1 - 3/2 sin^2 of the angle between a diagonal and the height (Housner 1963); the block rotates clockwise
+    onto its right corner."""
     spin = -0.5
     velocity = (-spin * HALF_HEIGHT, spin * HALF_WIDTH, spin)  # the left corner is at rest
     start = {"block.inertia.v": velocity}
@@ -156,7 +158,7 @@ def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
 
 
 def test_many_free_turns_keep_momentum_in_the_world() -> None:
-    """A body that is not a ball rotates freely: its spin in body axes equals that of the run without steps."""
+    """A body that is not a ball rotates freely; its spin in body axes equals the spin of the run without steps."""
     graph = Graph("free")
     body = rigid_body("body", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 2.0, 0.5), velocity=(1.0, 0.0, 0.0))
     graph.add(body)

@@ -1,4 +1,4 @@
-"""Meaning of elements in a step: both forms of IC, constraints, moving ground, resistors, jumping sources; and their results."""
+"""Meaning of elements in a step: both forms of IC, constraints, moving ground, resistors and jumping sources; their results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_constraint_holds_in_every_step() -> None:
 
 
 def test_moving_ground_carries_and_drags() -> None:
-    """A block on a belt, held by a spring: it moves with the belt until the spring has mu N, then it slips and stands still."""
+    """A block on a belt, held by a spring, moves with the belt until the spring force is mu N, then stands still and slips."""
     graph = Graph("belt")
     x, z, belt = (J1(name, domain="translation") for name in ("x", "z", "belt"))
     graph.connect(x, I("block", 1.0)).connect(z, I("up", 1.0)).connect(Se("weight", -GRAVITY), z)
@@ -73,7 +73,7 @@ def test_moving_ground_carries_and_drags() -> None:
 
 
 def test_a_resistor_creeps() -> None:
-    """Spring and damper in parallel under a load: 1 - exp(-k t / r), to first order by backward Euler."""
+    """Under a load, a spring and a damper in parallel follow 1 - exp(-k t / r), to first order with backward Euler."""
     graph, v = Graph("creep"), J1("v")
     graph.connect(Se("load", 1.0), v).connect(v, I("m", 1.0)).connect(v, R("r", 2.0)).connect(v, C("k", stiffness=4.0))
     made = stepper(graph)

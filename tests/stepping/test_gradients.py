@@ -1,4 +1,4 @@
-"""Gradients of a step against central differences, and a barrier whose gradients tend to them."""
+"""Gradients of a step compared with central differences, and a barrier whose gradients tend to the gradients of the step."""
 
 from __future__ import annotations
 

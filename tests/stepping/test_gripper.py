@@ -1,4 +1,5 @@
-"""Pang's parallel gripper against closed forms: exact at any step with Coulomb's law, with a layer mu v h in the convex law."""
+"""Pang's parallel gripper compared with closed forms: exact at any step size with Coulomb's law, with a layer mu v h in the
+convex law."""
 
 from __future__ import annotations
 
@@ -93,7 +94,6 @@ def test_one_line(graph: Graph) -> None:
 
 
 def test_units_do_not_matter(coulomb: Stepper) -> None:
-    """The same steps in kilonewtons: forces and stiffnesses have a thousandth of their values."""
     small = {f"{name} spring.stiffness": STIFFNESS * 1e-3 for name in ("left", "right", "y")} | {"weight.value": -9.81e-3}
     result = coulomb.simulate(T_END, step=0.01, parameters=small)
     assert result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
@@ -106,7 +106,6 @@ def test_numpy_as_the_reference(graph: Graph) -> None:
 
 
 def test_lengths_in_millimetres(graph: Graph) -> None:
-    """The same gripper in mm, g and s: forces in uN."""
     longer = {f"{name} spring.q": 1e3 * value for name, value in (("left", 0.01), ("right", -0.01))}
     units = {f"{name} spring.stiffness": STIFFNESS * 1e3 for name in ("left", "right", "y")} | {"weight.value": -9.81e6}
     tight = stepper(graph).simulate(0.08, step=0.01, parameters=units, initial=longer)

@@ -1,4 +1,4 @@
-"""A box on one corner: within its balance it falls back onto the floor; past it the run ends and names the motion."""
+"""A box on one corner falls back onto the floor within its balance; past its balance, the run ends and names the motion."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ def test_a_contact_that_moves_farther_than_it_is_known_ends_the_run() -> None:
 
 
 def test_a_body_in_space_that_nothing_holds() -> None:
-    """A ball on a frictionless slope, and one under its weight alone."""
     graph = Graph("slope")
     tilt = 0.3
     body = rigid_body(
@@ -107,7 +106,7 @@ def test_a_weight_that_hangs_on_nothing() -> None:
 
 
 def test_a_box_in_space_past_its_balance() -> None:
-    """Rotated by 50 degrees about its lower edge, which its shape finds, it continues to rotate about y."""
+    """Rotated by 50 degrees about its lower edge, which follows from its shape, the box continues to rotate about y."""
     a, angle = 0.2, math.radians(50.0)
     c, s = math.cos(angle), math.sin(angle)
     floor = ground("floor", shape=HalfSpace())
@@ -126,7 +125,7 @@ def test_a_box_in_space_past_its_balance() -> None:
 
 
 def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No graph is known for which this always happens; with a limit of one program, every sliding motion does it."""
+    """No known graph always fails to converge; with a limit of one program, every sliding motion fails."""
     monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")
     touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")

@@ -1,4 +1,4 @@
-"""Limits: compliant contacts for vanishing masses and compliances, and steps for vanishing length, with damped and full
+"""Limits of compliant contacts for vanishing masses and compliances, and of steps for vanishing step size, with damped and full
 inertia."""
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def pulled(mass: float, law: Compliant | Rigid) -> Graph:
 
 
 def test_compliant_contacts_tend_to_rigid_ones() -> None:
-    """The ball slides once the spring has mu N, then lags behind the command by mu N / k, except in the damper's first step."""
+    """The ball slides once the spring force is mu N, then lags behind the command by mu N / k, except in the damper's first
+    step."""
     rigid = stepper(pulled(1.0, Rigid(MU))).simulate(T_END, step=0.01)
     assert rigid["ball.pose"][-1, 4] == pytest.approx(SPEED * T_END - MU * WEIGHT / STIFFNESS, abs=1e-9)
     off = []
@@ -72,7 +73,7 @@ def test_damped_steps_tend_to_those_without_inertia() -> None:
 
 
 def test_steps_with_inertia_tend_to_finer_ones() -> None:
-    """Halving the step roughly halves the difference."""
+    """Halving the step size roughly halves the difference."""
     law = Rigid(MU)
     made, off = stepper(pulled(1.0, law), inertia="full"), []
     fine = made.simulate(T_END, step=1.25e-4)["ball.pose"][-1, 4]
@@ -82,7 +83,7 @@ def test_steps_with_inertia_tend_to_finer_ones() -> None:
 
 
 def test_the_wrench_of_a_run_is_that_of_its_steps() -> None:
-    """The wrench is independent of a compliant law that the steps ignore, and equals that of the compliant run: N along z,
+    """The wrench is independent of a compliant law that the steps ignore, and equals the wrench of the compliant run: N along z,
     friction mu N against the slip."""
     law = Compliant(normal_stiffness=1e4, normal_damping=60.0, tangential_stiffness=1e4, tangential_damping=60.0, friction=MU)
     soft = simulate(pulled(0.1, law), T_END, progress=False)["touch.wrench"][-1]

@@ -1,4 +1,4 @@
-"""Models that time steps refuse, and the end of a run without a solution, in the words of the model."""
+"""Models that time steps refuse, and runs without a solution, whose messages name elements of the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
 
 
 def servo(graph: Graph, name: str, at: str, start: float, command: float, stiffness: float = 100.0) -> Graph:
-    """Return a commanded finger at place `start`, with its spring and its own inertia."""
+    """Return a commanded finger at position `start`, with its spring and its own inertia."""
     finger, shared = J1(at, domain="translation"), J0(f"{name} servo", domain="translation")
     graph.connect(Sf(f"{name} command", command), shared).connect(shared, finger)
     return graph.connect(shared, C(f"{name} spring", stiffness=stiffness)).connect(finger, I(f"{name} mass", 1.0))

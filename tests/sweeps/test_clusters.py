@@ -1,4 +1,4 @@
-"""The shell runs the job scripts of the page about clusters, as the page describes."""
+"""The job scripts of the page on clusters, run in a shell as the page describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to make the runs of a sweep: threads, processes, a cluster, an executor that fails."""
+"""Ways to make the runs of a sweep: threads, processes, a cluster, and an executor that fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RELAXED = {"points": {"spring.stiffness": [20.0, 50.0]}, "keep": {"q": "spring.q
 
 
 def test_threads_and_processes_give_equal_bytes(compiled, reference):
-    """Values, failures, and arrays from a user's function agree. A model is sent as data, or as a function."""
+    """Values, failures, and arrays from a user's function agree. A model is sent as data or as a function."""
     with ThreadPoolExecutor(3) as threads:
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
         known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
@@ -78,8 +78,8 @@ def test_workers_of_mpi_give_equal_bytes(tmp_path):
 
 
 def test_a_model_is_known_by_its_content_not_by_its_lines():
-    """The content of its source code identifies a model; a changed formula makes another, even if it has no effect near the
-    start."""
+    """A model is identified by the content of its source code; a changed formula makes another model, even if the change has no
+    effect near the start."""
     assert SentModel(oscillator().compile()).fingerprint == SentModel(elsewhere().compile()).fingerprint
     one, other = (SentModel(compile_model(bent(power), backend="numpy")).fingerprint for power in (4, 6))
     assert one != other
@@ -92,7 +92,7 @@ def elsewhere() -> Graph:
 
 
 def bent(power: int) -> Graph:
-    """At rest where its spring has zero force, whatever the power."""
+    """Return a mass on a spring whose force is zero at the start, whatever the power."""
     graph, velocity = Graph("bent"), J1("velocity", domain="translation")
     return graph.connect(velocity, I("mass", 1.0)).connect(velocity, C("spring", energy=lambda q: q**power))
 
@@ -131,7 +131,7 @@ def test_an_executor_that_takes_nothing_is_said(compiled):
 
 
 class Watched(ThreadPoolExecutor):
-    """Counts the chunks in progress."""
+    """A thread pool that counts the chunks in progress."""
 
     most, now, sizes = 0, 0, ()
 
@@ -150,8 +150,7 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
 
 
 def test_what_sweeps_of_a_model_share_is_made_once():
-    """Settings that arrive again with each chunk, as they do in other processes, are recognised by their content; others are
-    not."""
+    """Settings that arrive again with each chunk, as they do in other processes, are recognised by their content."""
     compiled = oscillator().compile()
     one, other = SentModel(compiled), SentModel(compiled)
     assert other.text is one.text and other.fingerprint is one.fingerprint
@@ -163,7 +162,7 @@ def test_what_sweeps_of_a_model_share_is_made_once():
 
 
 class Timed(Executor):
-    """Four workers that report a millisecond per run; chunks end after `wait` s."""
+    """An executor of four workers that report a millisecond per run; chunks end after `wait` s."""
 
     num_workers = 4
 

@@ -24,7 +24,7 @@ def kept(model, t_end=1.3, keep=None, **settings):
 
 
 def test_a_fall_and_a_bounce_as_by_hand(ball):
-    """From 1 m: 0.45 s down, up again at 0.8 of the speed to 0.64 m, and down for the second bounce at 1.17 s."""
+    """A ball falls from 1 m in 0.45 s, rises at 0.8 of its speed to 0.64 m, and bounces again at 1.17 s."""
     found = kept(
         ball,
         keep={
@@ -48,7 +48,7 @@ def test_a_fall_and_a_bounce_as_by_hand(ball):
 
 @pytest.mark.parametrize("samples", [0.1, 0.013, FALL / 3.0])
 def test_an_integral_takes_both_sides_of_a_jump(ball, samples):
-    """A velocity is linear between bounces: its integral is exactly the displacement, wherever samples lie."""
+    """Velocity is linear between bounces, so its integral is exactly the displacement, wherever samples lie."""
     found = kept(ball, keep={"way": integral("ball.flow"), "mean": mean("ball.flow"), "end": last("floor.h")}, samples=samples)
     assert found["way"] == pytest.approx(found["end"] - HEIGHT, abs=1e-7)
     assert found["mean"] == pytest.approx(found["way"] / 1.3, rel=1e-12)

@@ -139,7 +139,7 @@ LONGER = {
 
 @pytest.mark.parametrize("kind", LONGER)
 def test_a_longer_plan_goes_on_with_the_store_of_a_shorter_one(compiled, tmp_path, kind):
-    """No run is repeated, and the bytes are those of a sweep of the final length."""
+    """No run is repeated, and the contents equal a sweep of the final length bit for bit."""
     met = []
     keep = {"q": last("spring.q"), "ends": lambda run: met.append(1) or extremes(run)}
 
@@ -283,7 +283,7 @@ def test_a_changed_entry_is_noticed_in_a_file_that_is_already_open(compiled, sto
     for reading in (lambda: opened["q"] if loss != "a failure" else opened.failures, lambda: drawn(compiled, store=path)):
         with pytest.raises(FileError, match=r"(?s)E364.*runs\.db is damaged.*does not match its checksum.*an older copy"):
             reading()
-    assert len(drawn(compiled, store=tmp_path / "other.db")) == 40  # the advice
+    assert len(drawn(compiled, store=tmp_path / "other.db")) == 40  # the advised cure
 
 
 def test_a_run_that_is_stored_twice_is_noticed():
@@ -299,7 +299,7 @@ def test_a_run_that_is_stored_twice_is_noticed():
 
 
 def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference, tmp_path, monkeypatch):
-    """While one process sweeps, another stores all the rest; the same call in either then finds nothing to do."""
+    """While one process sweeps, another stores all other runs; the same call in either process then finds nothing to do."""
     add, path, met = Store.add, tmp_path / "runs.db", []
 
     def overtaken(self, *given):
@@ -325,12 +325,12 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
     with pytest.raises(FileError, match=r"(?s)E553.*another program is writing to .*runs\.db.*try: the same call"):
         drawn(compiled, store=path)
     holder.execute("ROLLBACK")
-    assert len(drawn(compiled, store=path)) == 40  # the advice
+    assert len(drawn(compiled, store=path)) == 40  # the advised cure
     holder.close()
 
 
 def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
-    """From its tenth chunk on, the file cannot grow."""
+    """The file cannot grow from its tenth chunk on."""
     add, calls, path = Store.add, [], tmp_path / "runs.db"
 
     def full(self, *given):
@@ -381,7 +381,7 @@ def older(folder: Path, change: str = "") -> Path:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_store_is_read_and_resumed(compiled, tmp_path, version):
-    """A store of version 1 has no checksums. Every way of reading gives the numbers of its rows."""
+    """A store of version 1 has no checksums. Every way of reading gives the values of its rows."""
     without = "DROP TABLE checksums; ALTER TABLE meta DROP COLUMN checksum; UPDATE meta SET value=1 WHERE key='version'"
     path = older(tmp_path, without if version == 1 else "")
     connection = sqlite3.connect(path)

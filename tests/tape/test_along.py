@@ -1,4 +1,4 @@
-"""Directional derivatives against the Jacobian; concatenation of input blocks."""
+"""Directional derivatives compared with the Jacobian; concatenation of input blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def outputs_of(x):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_products_with_the_jacobian(seed):
-    """J V at random points, where V is an input block after x on the same tape; some columns lack variables."""
+    """J V agrees at random points, where V is an input block after x on the same tape; some columns lack variables."""
     tape = Tape()
     x, v = tape.inputs("x", N), tape.inputs("v", N * K)
     outputs = outputs_of(x)

@@ -1,4 +1,4 @@
-"""Exponentials of sums of logarithms become products: which of them, with which values, and which stay as they are."""
+"""Exponentials of sums of logarithms: which of them become products, with which values, and which stay as they are."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_terms_of_parameters_stay_in_an_exponential_of_their_own() -> None:
 
 
 def test_nothing_and_almost_nothing() -> None:
-    """At zero, and where products leave the range of floats, they equal the exponential of the sum."""
+    """At zero, and where products leave the range of floats, the results equal the exponential of the sum."""
     tape = Tape()
     x = tape.inputs("x", 3)
     routine = Routine("f", tape, (("x", 3),), (s.exp(L(x[0]) + L(x[1]) + 2.0 * L(x[2])),))

@@ -27,7 +27,7 @@ KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(rout
 
 
 def around(points: np.ndarray) -> np.ndarray:
-    """Return numbers before, at, next to, between and after the points."""
+    """Return values before, at, next to, between and after the points."""
     beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
     return np.concatenate(
         [points, *beside, points[:-1] + 0.3 * np.diff(points), points[0] - [1.0, 1e300], points[-1] + [1.0, 1e300]]
@@ -35,7 +35,7 @@ def around(points: np.ndarray) -> np.ndarray:
 
 
 def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
-    """Interpolate between values that are numbers or inputs."""
+    """Return a routine that interpolates between constants or inputs."""
     tape = Tape()
     values = tape.inputs("p", len(points)) if of_inputs else np.cos(points)
     u = tape.inputs("x", 1)[0]
@@ -71,7 +71,6 @@ def test_a_search_counts_points_exactly(points):
 
 
 def test_many_rows_of_values_are_read_at_once():
-    """Each sample has its own values."""
     routine, u = read(LONG, of_inputs=True), around(LONG)
     values = np.random.default_rng(3).normal(size=(len(u), len(LONG)))
     for kernel in KERNELS:
@@ -170,7 +169,7 @@ def measured(count: int) -> Graph:
 
 
 def test_a_measured_input_costs_no_more_steps_for_more_points():
-    """The rates have as many steps for 200 points as for 2,000, and every point is a break in time."""
+    """The rates have as many steps for 200 points as for 2,000, and every point is a discontinuity in time."""
     lengths = set()
     for count in (200, 2000):
         compiled = compile_model(measured(count))
@@ -199,7 +198,7 @@ def test_a_table_of_matlab_is_one_row():
 
 
 def test_a_large_model_reads_a_measured_input_where_it_lies():
-    """Many masses follow one table: loops over their statements give the result of a single mass."""
+    """Many masses follow one table, and loops over their statements give the result of a single mass."""
     graph, count = measured(100), 500
     for k in range(count):
         v = J1(f"v{k}")

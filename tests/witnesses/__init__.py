@@ -1,1 +1,2 @@
-"""Independent NumPy versions of error control and event detection, by whole arrays: machine code must agree bit for bit."""
+"""Independent NumPy versions of error control and event detection, in whole arrays: machine code must agree with them bit for
+bit."""

@@ -1,8 +1,8 @@
 """Balancing of couplings between states: balanced scales and the fastest rate of each state from the Jacobian of the rates.
 
 An entry B_ij > 0 means that state j drives state i. Within a strong component, find scales s that balance the couplings into each
-state with those out of it; for reciprocal couplings these are the ratios that energy gives. Nothing here depends on units: with
-states in other units, x -> d x, the scales become d s and the rates are unchanged, to the last bit if d is a power of two.
+state with the couplings out of it; for reciprocal couplings these are the ratios that energy gives. Nothing here depends on
+units: with states in other units, x -> d x, the scales become d s and the rates are unchanged, bitwise if d is a power of two.
 Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
 
 Interpreted models use this arithmetic; it is the reference of the machine code in `balancing`.
@@ -20,7 +20,7 @@ from tests.inner.run import accuracy_balancing as rules
 def fastest(couplings: JacobianCouplings) -> np.ndarray:
     """Return the fastest rate at which each state is coupled, 1/s (n,).
 
-    A state without a rate of its own takes that of the states that drive it, or 0 if nothing drives it.
+    A state without a rate of its own takes the rate of the states that drive it, or 0 if nothing drives it.
     """
     structure, values = couplings.structure, couplings.values
     inner = structure.inner
@@ -68,7 +68,7 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
 
 
 def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.ndarray) -> None:
-    """Set initial scales of strong components: one ear after the other, with equally fast couplings along each ear."""
+    """Set initial scales of strong components: one ear after another, with equally fast couplings along each ear."""
     for start, begin, end in zip(structure.ear_from, structure.ear_at, structure.ear_at[1:], strict=False):
         couplings, states = values[structure.ear_couplings[begin:end]], structure.ear_states[begin:end]
         total = scales[start] / scales[states[-1]]

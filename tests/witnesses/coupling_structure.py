@@ -14,7 +14,7 @@ Item = TypeVar("Item")
 
 
 def _grouped(items: list[Item], group: np.ndarray, count: int) -> list[list[Item]]:
-    """Group items (k,) by their `group` (k,), which ascends, below `count`."""
+    """Group items (k,) by their ascending `group` (k,), below `count`."""
     ends = np.cumsum(np.bincount(group, minlength=count)).tolist()
     return [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
@@ -51,7 +51,7 @@ def ear_decomposition(
     part: Sequence[int], drives: Sequence[Sequence[tuple[int, int]]]
 ) -> list[tuple[int, list[tuple[int, int]]]]:
     """Return the ears of a strong component: each is a shortest path from a state of the earlier ears back to one of them, as its
-    start and the steps (state, coupling that leads there). `drives` has the same of each state within its component."""
+    start and the steps (state, coupling that leads there). `drives` lists these steps from each state within its component."""
     ears = []
     reached = {part[0]}
     queue = deque(reached)

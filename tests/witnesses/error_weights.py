@@ -55,7 +55,7 @@ class Weights:
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment: its scales are new if its modes are, or if a state has none yet."""
+        """Begin a segment; its scales are new if its modes are new, or if a state has no scale yet."""
         self.see(x)
         if not self._remember(m) or not self.known.all():
             self.refresh(t, x, m)
@@ -100,8 +100,8 @@ class Weights:
         return self._energy_per_square(state, t, x, m) * (self.size[state] * self.size[state]) < rules.ZERO_ENERGY * self.energy
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
-        """Return the energy that a change of one state at x gives a storage, over its square; 0 if no energy is even in it. Try
-        increasing changes, as a small one is lost in the rounding of other energies."""
+        """Return the energy of a storage for a change of one state at x, over the square of the change; 0 if no energy is even in
+        the change. Try increasing changes, as the energy of a small change is lost in the rounding of other energies."""
         if not np.array_equal(self._square_modes, m):
             self._square_modes[:], self.squares[:] = m, -1.0
         if self.squares[state] < 0.0:
@@ -121,7 +121,6 @@ class Weights:
         return float(self.squares[state])
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Refresh the natural scales."""
         n, hint = self._n, self._bound.program.nominal
         scales = natural_scales(self._bound, t, x, m, self.size[:n], self._longest)
         self.scale[:] = np.fmax(scales, hint)
@@ -167,8 +166,8 @@ class Weights:
         """Return the noise (n,) that states get from the noise of their drivers within the longest step, where it is significant.
 
         Noise bounds no step, however long, where a state is at rest, such as a position that a symmetry holds at zero, or where
-        it comes from a driver at rest, such as the spin that rounding gives to a body in flight; a driver is also at rest if its
-        own noise since the start of the run may have made it what it is.
+        the noise comes from a driver at rest, such as the spin that rounding gives to a body in flight; a driver is also at rest
+        if its own noise since the start of the run may explain its value.
         """
         couplings, longest = self._bound.jacobian_couplings(*at), max(h, self._longest)
         rows, columns = couplings.structure.rows, couplings.structure.columns

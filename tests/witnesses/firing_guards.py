@@ -1,4 +1,4 @@
-"""Witness of event detection, in whole arrays: which guards are positive, or about to be, beyond their rounding errors."""
+"""Independent event detection, in whole arrays: which guards are positive, or about to be, beyond their rounding errors."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FiringGuards(GuardHistory):
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
         """Find the guards among the `candidates` that grow, by the shortest look ahead in which they change more than rounding;
-        of the guards of bounces, those that grow or pass below zero.
+        guards of bounces may fall before that, but not below zero.
 
         A guard that neither moves nor has a rounding error is constant here: later it can only jump, which is a later event.
         """

@@ -1,9 +1,9 @@
-"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to the
-others. Scales of work, from powers, where nothing is stored.
+"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to other
+states. Scales of work, from powers, where nothing is stored.
 
-A state at zero has no size yet to compare errors with. Its source gives it one: its rate, or the scale of a coupled state, over
-the fastest rate at which it is coupled. Propagated from state to state, this decays along weak couplings, as the states
-themselves do. With states in other units the scales change as the states do.
+A state at zero has no size yet to compare errors with. Its source gives it a scale: the rate of the state, or the scale of a
+coupled state, over the fastest rate at which the state is coupled. Propagated from state to state, scales decay along weak
+couplings, as the states do. With states in other units the scales change as the states do.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def column_scales(
 
 
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """Return the largest rate of each state now and soon: a fraction of its own time 1 / speed later, when its source may have
-    begun to act. Over longer times the other states cannot be held fixed."""
+    """Return the largest rate of each state now and a fraction of its own time 1 / speed later, when its source may have begun to
+    act. Over longer times the other states cannot be held fixed."""
     largest = np.abs(bound.rates(t, x, m))
     ahead = rules.DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))

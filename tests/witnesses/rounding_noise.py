@@ -2,9 +2,9 @@
 
 Along a line of states some 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes the rounding inside the formulas and that of the states they are evaluated at. Rounding of numbers much larger
-than the states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth
-differences far smaller than the third.
+The result includes the rounding inside the formulas and the rounding of their states. Rounding of numbers much larger than the
+states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth differences far
+smaller than the third.
 """
 
 from __future__ import annotations
