@@ -1,6 +1,5 @@
-"""Settings shared by all tests: how Hypothesis samples, what was not tested because a program is missing; a switch that rewrites
-golden files, and one that lets a C compiler build the procedures of the solvers.
-"""
+"""Settings shared by all tests: how Hypothesis samples, a report of what was not tested because a program is missing, a switch
+that rewrites golden files, and a switch that lets a C compiler build the procedures of the solvers."""
 
 import gc
 import os
@@ -114,14 +113,15 @@ TOGETHER = {
         for name in ("document", "explain", "readers", "sampled_forms", "state_diagram", "typst", "units_of_models")
     },
 }
-"""File -> another that needs the same pages, models, documents or syntax trees: one worker runs both and builds these once."""
+"""File -> another file that needs the same pages, models, documents or syntax trees: one worker runs both and builds these
+once."""
 
 OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/comparisons/", "tests/laws/")
 """Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: results
 are bit-identical (`tests/emit/test_backends.py`), and most tests run little of the code."""
 
 MADE = pytest.StashKey[list[int]]()
-"""Number of procedures that a C compiler has built each time."""
+"""Number of procedures in each build by a C compiler."""
 _COMPARED = pytest.StashKey[dict[str, int]]()
 
 
@@ -144,7 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Compare every run of any test with one whose events CPython handles, on request."""
+    """On request, compare every run of any test with a run whose events CPython handles."""
     if not request.config.getoption("--both-loops"):
         yield
         return
@@ -181,7 +181,7 @@ def few_objects() -> None:
 
 @pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
-    """Handle events once only, for tests that count the work of a run."""
+    """Skip tests that count the work of a run where each run is repeated."""
     if request.config.getoption("--both-loops"):
         pytest.skip("this test counts the calls of a run, and here each run is made twice")
 
@@ -193,7 +193,8 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts one near the end."""
+    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts a slow file near the
+    end."""
     whole = {item.nodeid.partition("::")[0] for item in items} if not any("::" in argument for argument in config.args) else set()
     gone = {name for name in AT_RELEASES if name.partition("::")[0] in whole} - {item.nodeid for item in items}
     if gone:

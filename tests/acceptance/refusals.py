@@ -1,4 +1,4 @@
-"""Entries of models that must be refused, with the words that explain why."""
+"""Acceptance cases of models that must be refused, with the words that explain the reason."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def unconnected() -> Found:
 
 @ENTRIES.add("error: redundant loop of ideal constraints")
 def redundant() -> Found:
-    """Three bodies, each held to the two others: the third constraint follows from the first two."""
+    """Three bodies, each fixed to the other two: the third constraint follows from the first two."""
     graph = Graph("triangle")
     bodies = [J1(f"v{k}") for k in range(3)]
     for k, body in enumerate(bodies):

@@ -18,7 +18,7 @@ def motor() -> Graph:
 
 
 def hoist() -> Graph:
-    """The motor lifts a mass on a rope: TF 0.05, rope C = 1e-6, m = 5e-3, g = 9.81."""
+    """Return the motor with a mass that it lifts on a rope: TF 0.05, rope C = 1e-6, m = 5e-3, g = 9.81."""
     graph = motor()
     rotor = graph.parts["rotor"]
     drum, rope, load = TF("drum", 0.05), J0("rope", domain="translation"), J1("load", domain="translation")
@@ -28,7 +28,7 @@ def hoist() -> Graph:
 
 
 def coupled_masses() -> Graph:
-    """m1 = 2 drives m2 = 5 through TF v2 = v1 / 3, friction 7 on side 2: one of the inertias is dependent."""
+    """Return m1 = 2, which drives m2 = 5 through TF v2 = v1 / 3, with friction 7 on side 2: one of the inertias is dependent."""
     graph = Graph("coupled")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     lever = TF("lever", 1.0 / 3.0)
@@ -37,7 +37,7 @@ def coupled_masses() -> Graph:
 
 
 def two_masses() -> Graph:
-    """m 2, 1; k 250, 400; c 5, 15: springs and dampers in series from the wall, a force on the first mass."""
+    """Return m 2, 1; k 250, 400; c 5, 15: springs and dampers in series from the wall, and a force on the first mass."""
     graph = Graph("two masses")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     between, relative = J0("between", domain="translation"), J1("relative", domain="translation")

@@ -1,4 +1,5 @@
-"""Mutation testing of the runtime: mutants differ from the source, and the tests that execute them kill them or do not."""
+"""Mutation testing of the runtime: each mutant differs from the source, and is killed by the tests that execute it or
+survives."""
 
 import ast
 import os

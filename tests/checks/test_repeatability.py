@@ -59,7 +59,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_what_is_no_function_of_its_arguments_is_refused(place, noise):
-    """At zero values, inside a `where`, in a gradient: symbols reveal what numbers would not."""
+    """Symbols reveal the noise where numbers would not: at zero values, inside a `where`, in a gradient."""
     with pytest.raises(ModelError, match=r"E174 .* is not a function of its arguments"):
         compile_model(PLACES[place](NOISES[noise]))
 

@@ -1,4 +1,5 @@
-"""Models without equations or solutions, and calls that a compiled one refuses: code, cause, words."""
+"""Models without equations or solutions, and calls that a compiled model refuses: for each, its code, a minimal cause and words
+of its message."""
 
 from __future__ import annotations
 

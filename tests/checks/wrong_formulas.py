@@ -1,4 +1,4 @@
-"""Blocks and formulas that cannot be computed: code, the smallest cause, words of the message."""
+"""Blocks and formulas that cannot be computed: for each, its code, a minimal cause and words of its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors in a graph, its ends, names and switches: code, the smallest cause, words of the message."""
+"""Errors in graphs, ends, names and switches: for each, its code, a minimal cause and words of its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invalid numbers for an element: code, the smallest cause, words of the message."""
+"""Invalid numbers for an element: for each, its code, a minimal cause and words of its message."""
 
 from __future__ import annotations
 

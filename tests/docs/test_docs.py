@@ -155,7 +155,7 @@ def test_every_page_with_code_is_executed() -> None:
 
 
 def test_the_architecture_names_every_package() -> None:
-    """Packages of `bondgraph` and `models`, and the modules of `assembly` and `tracing`."""
+    """It names the packages of `bondgraph` and `models`, and the modules of `assembly` and `tracing`."""
     text = text_of("architecture.md")
     folders = [path.parent for layer in ("bondgraph", "models") for path in (ROOT / layer).glob("*/__init__.py")]
     modules = [path for name in ("assembly", "tracing") for path in (ROOT / "bondgraph" / name).glob("[!_]*.py")]

@@ -1,4 +1,4 @@
-"""Phrases that are not English of the field: none in pages, docstrings, messages and captions."""
+"""Phrases that a native engineer would not write: pages, docstrings, messages and captions contain none."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw, narrowed
 from docs.pages import DOCS
 
 NOTE = "README.md"
-"""Page that says what each picture shows."""
+"""Page that describes each picture."""
 COARSE = 8
 """Side in pixels of squares averaged before two pictures are compared, so that shifted edges and hinting do not count."""
 DIFFERENT = 16.0
