@@ -29,7 +29,7 @@ WIDTHS = (390, 1300)
 
 
 class Words(HTMLParser):
-    """The visible text of HTML."""
+    """Parser for the visible text of HTML."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ def test_numbers_are_compared_as_numbers() -> None:
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Any]:
-    """One kernel for all notebooks: starting it and importing packages takes half as long as running a notebook."""
+    """Yield one kernel for all notebooks: starting it and importing packages take half as long as running a notebook."""
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
@@ -110,7 +110,7 @@ def test_a_notebook_is_small_and_holds_nothing_of_a_machine(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_teaches(name: str) -> None:
-    """Words before code, short cells, a picture, a page, and results next to known values."""
+    """Every notebook has text before code, short cells, pictures, one page, and results next to known values."""
     cells = read(notebooks()[name]).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     words = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")

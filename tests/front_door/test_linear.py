@@ -60,7 +60,7 @@ def test_drawn_by_python_control():
 
 
 def test_margins_in_words():
-    """K / (1 + s)^3: the phase is -180 degrees at sqrt 3, where the gain is K / 8."""
+    """The phase of K / (1 + s)^3 is -180 degrees at sqrt 3, where the gain is K / 8."""
     pyplot, _ = pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("control")
     without = oscillator()
     assert without.bode(margins=True)[0].get_title(loc="left") == "gain margin: no crossing, phase margin: no crossing"

@@ -24,7 +24,7 @@ def packages() -> list[str]:
 
 @pytest.mark.thorough
 def test_packages_idioms_and_scripts_pass_and_slips_are_found():
-    """All checks in one call: most of its time goes into the packages."""
+    """All checks run in one call, because checking the packages takes most of the time."""
     pytest.importorskip("mypy")
     assert {"bondgraph", "models", "screwbond", "screws"} == set(packages())
     users = [RIGHT, WRONG, *sorted((HERE / "scripts").glob("*.py"))]
