@@ -47,7 +47,7 @@ def ensure_same(prepared, mine, end, reference):
 
 
 def told(run, end):
-    """Return the rest of a run's report, except its duration and who handled its events."""
+    """Return where and how a run ended, as a string, with its statistics except for times and the events handled in Python."""
     cost = replace(run.statistics, wall_time=0.0, integration_time=0.0, events_in_python=0)
     return repr((end[0], end[1].tolist(), cost, run.failure and (run.failure.kind, run.failure.reason), run.events.kinds))
 

@@ -1,4 +1,4 @@
-"""One style sheet sets the look of pictures: no module changes Matplotlib's settings itself, and everyone can distinguish the
+"""Style of pictures: one style sheet sets it, no module changes Matplotlib's settings itself, and everyone can distinguish the
 colours."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for pa
 
 
 def settings_of(source: str) -> list[str]:
-    """Return the settings that a plotting module makes itself: of Matplotlib, colours, font sizes."""
+    """Return the Matplotlib settings, colours and font sizes that a plotting module sets itself."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and node.attr in SETTINGS:
@@ -112,14 +112,15 @@ def lab(light: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("colours", [(*CYCLE, INK), AXES], ids=["curves", "axes"])
 @pytest.mark.parametrize("sight", SIGHT)
 def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
-    """Nearly ten times 2.3, the just noticeable difference for large patches (CIE 1976), because curves are thin."""
+    """Colours differ by nearly ten times 2.3, the just noticeable difference for large patches (CIE 1976), because curves are
+    thin."""
     seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
     assert min(float(np.linalg.norm(seen[a] - seen[b])) for a, b in itertools.combinations(colours, 2)) > 20.0
 
 
 @pytest.mark.parametrize("colour", [*CYCLE, INK, *AXES])
 def test_colours_stand_out_from_the_paper(colour: str) -> None:
-    """At least 3 : 1, as required for graphics (WCAG 2.1, 1.4.11)."""
+    """The contrast is at least 3 : 1, as required for graphics (WCAG 2.1, 1.4.11)."""
     paper, own = (float(TO_XYZ[1] @ linear(c)) + 0.05 for c in (PAPER, colour))
     assert paper / own > 3.0
 

@@ -1,6 +1,6 @@
 """Bortoff 2018 (BO18): the printed equations against the robot as mass points in space, without graph or closed-form terms.
 
-`delta_independent` moves mass points by cross products; the rest is differences in time and in the angles.
+`delta_independent` moves mass points by cross products; all derivatives are finite differences in time and in the angles.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ E = np.eye(3)
 
 
 def arms(x):
-    """Return the three arms' parts of (9,)."""
+    """Return the parts of a vector (9,) for the three arms."""
     return x.reshape(3, 3)
 
 
@@ -49,7 +49,7 @@ def psi(q):
 
 
 def by_time(f, q, v, a, h=1e-4):
-    """d/dt of f(q, v) along a motion with these rates, to the fourth order."""
+    """Return d/dt of f(q, v) along a motion with these rates, to the fourth order."""
 
     def at(t):
         return np.asarray(f(q + t * v + 0.5 * t * t * a, v + t * a))
@@ -74,12 +74,12 @@ def kinetic(q, v):
 
 
 def weight(q):
-    """G (9,)."""
+    """Return G (9,)."""
     return np.concatenate([independent.arm_terms(NUMBERS, part, np.zeros(3))[2] for part in arms(q)])
 
 
 def pushed(u):
-    """B u (9,)."""
+    """Return B u (9,)."""
     return np.array([u[0], 0, 0, u[1], 0, 0, u[2], 0, 0])
 
 
@@ -103,7 +103,7 @@ def test_equation_4_needs_the_offset():
 
 
 def test_equation_10_needs_the_offset():
-    """h vanishes for a robot that closes; with the printed psi it is off by sqrt(3) (L0 - L3)."""
+    """h vanishes for a robot that closes; with the printed psi, the norm of h is sqrt(3) (L0 - L3)."""
     q, _ = closed()
     first, second, third = arms(q)
     for place, wanted in ((psi, 0.0), (bare, np.sqrt(3.0) * (P.L0 - P.L3))):
@@ -112,7 +112,7 @@ def test_equation_10_needs_the_offset():
 
 
 def test_equations_30_and_31_need_the_rotations():
-    """psi(q1) = w holds for arm 1 as printed, (29); arms 2 and 3 have it turned by +120 and -120 degrees."""
+    """Equation (29), psi(q1) = w, holds as printed for arm 1; for arms 2 and 3, w is rotated by +120 and -120 degrees."""
     robot = DeltaRobot(P)
     found = robot.forward_kinematics(Y)
     q, w = found.q, found.w
@@ -171,7 +171,7 @@ def test_equation_1_counts_a_third_of_the_third():
 
 
 def test_equation_5_counts_a_third_of_the_third():
-    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; M3 / 3 is printed."""
+    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; the paper prints M3 / 3."""
     q, _ = closed()
     phi = arms(q)[0]
 
@@ -186,10 +186,9 @@ def test_equation_5_counts_a_third_of_the_third():
 
 
 def test_equation_12_counts_the_constraint_twice():
-    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u; with lambda^T H in addition, as printed, it does
-    not.
+    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u; the printed lambda^T H in addition is wrong.
 
-    There is no damping, which (12) lacks.
+    Damping is left out, because (12) has none.
     """
     free = {**NUMBERS, "DAMPING": 0.0}
     q, v = closed()
@@ -206,7 +205,7 @@ def test_equation_12_counts_the_constraint_twice():
 
 
 def test_equations_15_and_22_lack_the_damping():
-    """The robot of the appendix has D v in M v' + C + D v + G = H^T lambda + B u, a column; (22) is h'' with it."""
+    """The robot of the appendix has the column D v in M v' + C + D v + G = H^T lambda + B u; (22) is h'' with this column."""
     q, v = closed()
     a, multipliers = independent.acceleration(NUMBERS, q, v, TORQUES)
     _, H, bias = independent.constraint(NUMBERS, q, v)
@@ -275,7 +274,7 @@ def test_equation_32_in_its_right_order():
 
 
 def test_equation_28_converges_to_the_solution_of_27():
-    """Newton's method as printed, with the derivative by the unmeasured angles, from 0.05 rad away."""
+    """Newton's method as printed, with the derivative with respect to the unmeasured angles, converges from 0.05 rad away."""
     q, _ = closed()
     wanted, free = q.copy(), [1, 2, 4, 5, 7, 8]
     q[free] += 0.05 * np.array([1, -1, 1, 1, -1, 1])
@@ -286,7 +285,7 @@ def test_equation_28_converges_to_the_solution_of_27():
 
 
 def test_equations_34_and_35():
-    """Velocity and acceleration of the tool."""
+    """The equations give velocity and acceleration of the tool."""
     q, v = closed()
     a, _ = independent.acceleration(NUMBERS, q, v, TORQUES)
     tip = independent.arm_points(NUMBERS, q[:3], v[:3])[-1]
@@ -299,7 +298,7 @@ def test_equations_34_and_35():
 
 
 def test_alpha_of_feedback_linearisation_depends_on_the_rates():
-    """w2' = alpha(q) + beta(q) u is printed: at fixed q and u the acceleration of the tool changes with v."""
+    """The paper prints w2' = alpha(q) + beta(q) u, but at fixed q and u the acceleration of the tool changes with v."""
     q, v = closed()
 
     def tool(v):
@@ -333,7 +332,7 @@ def test_six_of_the_twelve_modes_are_seen():
 
 
 def test_gravity_compensation_leaves_three_modes_at_rest():
-    """With u of (32) as a function of y three eigenvalues are zero: no equilibrium is exponentially stable (section 4.E)."""
+    """With u of (32) as a function of y, three eigenvalues are zero: no equilibrium is exponentially stable (section 4.E)."""
     A, B = independent.reduced(NUMBERS, Y)
 
     def holding(y):

@@ -11,7 +11,7 @@ from tests.piles.bodies import G, ball, cuboid, floor, graph_of, refused
 
 
 def test_a_tower_sleeps_until_a_ball_strikes_it():
-    """A sleeping tower is bit-identical until a ball hits it; then it falls as a tower that has not slept, within the
+    """A sleeping tower is bit-identical until a ball hits it; then it falls like a tower that has not slept, within the
     tolerance."""
     runs = []
     for sleep in (0.0, 1e-3):
@@ -30,7 +30,7 @@ def test_a_tower_sleeps_until_a_ball_strikes_it():
 
 
 def test_a_sleeping_box_wakes_when_its_belt_starts():
-    """A belt rests at first, then moves away from under it."""
+    """A belt is at rest at first, then moves away from under the box."""
     belt = prescribed_body("belt", twist=lambda t: (0, 0, 0, 10.0 * maximum(t - 0.3, 0.0), 0, 0), shape=HalfSpace())
     made = free_body_stepper(graph_of(belt, cuboid("box", position=(0, 0, 0.05)), friction=0.4), sleep=1e-3)
     run = made.simulate(0.5, step=0.005)

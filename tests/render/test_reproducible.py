@@ -1,4 +1,4 @@
-"""The layout's arithmetic: its laws, and that no operation's last bit depends on the processor."""
+"""The layout's arithmetic obeys its laws, and no operation's last bit depends on the processor."""
 
 import ast
 from pathlib import Path
