@@ -148,7 +148,7 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
     if not request.config.getoption("--both-loops"):
         yield
         return
-    from tests.twin_runs import compared  # not until a C compiler has replaced LLVM
+    from tests.twin_runs import compared  # only after a C compiler has replaced LLVM
 
     with compared() as told:
         yield
@@ -157,7 +157,7 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    from tests.inner.emit import llvm  # not until a C compiler has replaced LLVM
+    from tests.inner.emit import llvm  # only after a C compiler has replaced LLVM
 
     llvm.LEVEL = 1 if item.nodeid.startswith(OPTIMISED) else 0
 

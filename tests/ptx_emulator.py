@@ -78,7 +78,7 @@ class Emulated:
         self._launch = ctypes.CDLL(str(path)).launch
 
     def launch(self, block_address: int, grid: int, block: int) -> None:
-        """Run the kernel with this argument, in a grid of blocks of threads; addresses are those of this process."""
+        """Run the kernel with this argument, in a grid of blocks of threads; addresses belong to this process."""
         self._launch(ctypes.c_uint64(block_address), ctypes.c_uint32(grid), ctypes.c_uint32(block))
 
 

@@ -344,7 +344,7 @@ def test_no_test_is_judged_by_a_clock() -> None:
 DRAWING = "bondgraph/render"
 """Pictures are for people: the words for domains and kinds select letters and colours. `bondgraph.export` needs no exception."""
 MACHINE_TYPES = "bondgraph/emit"
-"""Here the kind of a value is its LLVM type itself."""
+"""In this package, the kind of a value is its LLVM type itself."""
 
 
 def test_names_are_no_identity() -> None:

@@ -30,7 +30,7 @@ def referred(prepared, settings):
 
 
 def ensure_same(prepared, mine, end, reference):
-    """Assert that the result of a run, and where it ended, equal those of its reference."""
+    """Assert that a run and its reference have the same result and the same end."""
     other = result_of(reference, prepared.choice, 0.0)
     asked = mine.statistics.events_in_python
     TOLD.update(runs=1, events=len(mine.events), asked=asked, asked_again=reference.events_in_python)

@@ -16,7 +16,7 @@ ENTRIES = Entries()
 
 
 def motor(graph: Graph) -> Any:
-    """R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6, U = 5; returns the shaft."""
+    """Add a motor with R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6 and U = 5 to a graph, and return its shaft."""
     coil, shaft, k = J1("coil"), J1("shaft"), GY("k", 9.54e-3)
     graph.connect(Se("u", 5.0), coil).connect(coil, R("winding", 4.0)).connect(coil, I("l", 15e-6))
     graph.connect(coil, k).connect(k, shaft).connect(shaft, I("j", 1e-6)).connect(shaft, R("b", 1e-6))

@@ -53,7 +53,7 @@ def redundant() -> Found:
 
 @ENTRIES.add("error: a mode without valid causality")
 def shorted() -> Found:
-    """A switch that shorts a source when it closes."""
+    """Return the refusal of a switch that shorts a source when it closes."""
     graph = joined(J0("node"), Se("u", 1.0), R("r", 1.0), Switch("short", automaton="lever", closed=["on"]))
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     return refused(graph, "E212", 'mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")

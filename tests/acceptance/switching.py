@@ -112,9 +112,9 @@ def rectifier() -> Found:
 
 @ENTRIES.add("ideal boost converter")
 def boost() -> Found:
-    """12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz, D = .5, in continuous conduction: two ideal switches that alternate.
+    """Two ideal switches alternate at 12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz and D = .5, in continuous conduction.
 
-    Periodic: (4.196961 A, 24.109746 V) at switch-on, (5.396961, 23.869850) at switch-off.
+    The periodic state is (4.196961 A, 24.109746 V) at switch-on, and (5.396961 A, 23.869850 V) at switch-off.
     """
     half = 0.5 / 50e3
     result = run(converter(), 1500 * 2 * half, [1500 * 2 * half])

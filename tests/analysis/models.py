@@ -28,7 +28,8 @@ def hoist() -> Graph:
 
 
 def coupled_masses() -> Graph:
-    """Return m1 = 2, which drives m2 = 5 through TF v2 = v1 / 3, with friction 7 on side 2: one of the inertias is dependent."""
+    """Return two masses: m1 = 2 drives m2 = 5 through TF v2 = v1 / 3, with friction 7 on side 2; one of the inertias is
+    dependent."""
     graph = Graph("coupled")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     lever = TF("lever", 1.0 / 3.0)
@@ -37,7 +38,7 @@ def coupled_masses() -> Graph:
 
 
 def two_masses() -> Graph:
-    """Return m 2, 1; k 250, 400; c 5, 15: springs and dampers in series from the wall, and a force on the first mass."""
+    """Return masses 2, 1 with springs 250, 400 and dampers 5, 15 in series from the wall, and a force on the first mass."""
     graph = Graph("two masses")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     between, relative = J0("between", domain="translation"), J1("relative", domain="translation")

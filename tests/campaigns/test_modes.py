@@ -139,7 +139,7 @@ def test_a_slider_crank_has_its_closed_form() -> None:
 
 
 def test_a_four_bar_closes_and_comes_to_rest() -> None:
-    """The angle at rest is that of another program, which computes the inertia by another formula."""
+    """Another program, with another formula for the inertia, gives the same angle at rest."""
     links, _ = places(FOUR_BAR, np.linspace(0.0, 6.0, 9))
     ends = {name: place.begin + place.link.length * np.exp(1j * place.angle) for name, place in links.items()}
     np.testing.assert_allclose(ends["rod 0"], ends["follower 0"], atol=1e-15)
@@ -150,8 +150,8 @@ def test_a_four_bar_closes_and_comes_to_rest() -> None:
 
 
 def test_a_stop_and_a_lock() -> None:
-    """A flywheel (all other parts are massless) bounces back at half its rate; another one is driven, locked, and driven from
-    rest."""
+    """A flywheel (all other parts are massless) bounces back at half its rate; a second flywheel is driven, locked, and driven
+    again from rest."""
     light = Dyad("rocker", Link(0.4, 0.0, 0.0), Link(0.3, 0.0, 0.0), (0.4, 0.0), 0.1)
     wheel = Linkage(Link(0.1, 0.0, 0.5), (light,), start=0.0, rate=4.0, stop=(2.0, 0.5))
     known = integrated(wheel, SAMPLES)
@@ -218,7 +218,9 @@ def test_a_campaign_goes_on_from_its_store(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(modes, "apart", answer)
     store = tmp_path / "verdicts.jsonl"
     first = list(modes.campaign(["networks", "masses"], range(2), store=store))
-    store.write_text(store.read_text(encoding="utf-8") + '{"family": "netw', encoding="utf-8")  # it was killed while writing
+    store.write_text(
+        store.read_text(encoding="utf-8") + '{"family": "netw', encoding="utf-8"
+    )  # the campaign was killed while writing
     assert len(asked) == 4 and [t.verdict.kind for t in first] == ["right", "right", "wrong", "right"]
     assert list(modes.campaign(["networks", "masses"], range(2), store=store)) == first and len(asked) == 4
     assert "     1 masses, wrong: differs (seeds 0)" in modes.table(first)

@@ -1,4 +1,4 @@
-"""Relations declared passive are tested: one that generates power is refused."""
+"""Relations declared passive are tested: a relation that generates power is refused."""
 
 from __future__ import annotations
 

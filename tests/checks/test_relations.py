@@ -1,4 +1,4 @@
-"""Formulas of one element that must agree: refused if they differ anywhere, but never for rounding errors alone."""
+"""Formulas of one element that must agree: they are refused if they differ anywhere, but never for rounding errors alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start values that depend on the varied numbers, and what has no derivative: differences of start formulas, refusals."""
+"""Start values that depend on the varied parameters: differences of start formulas, and refusals where no derivative exists."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def shown(notebook: Any) -> list[tuple[int, str, str]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True if the words are equal, and the numbers between them are equal except for rounding."""
+    """Return True if the words are equal, and the numbers between them are equal within rounding error."""
     words = ["".join(NUMBER.sub("#", said).split()) for said in (one, other)]  # arrays are padded to their widest number
     if words[0] != words[1]:
         return False

@@ -23,7 +23,7 @@ def test_parameters_and_signals_wherever_they_stand():
         (lambda f, k, c, t: c * t**k * f, {"t": "time"}),
         (lambda f, *, c, t, k: c * t**k * f, {"t": "time"}),
         (lambda f, c, k, t: c * t**k * f, ["time"]),
-        (lambda f, a, b, t: a * t**b * f, ["time"]),  # no argument has such a name: bound by order, as before
+        (lambda f, a, b, t: a * t**b * f, ["time"]),  # no argument has this name: bound by order, as before
     ):
         run = mass(R("r", effort=formula, parameters=given, signals=read), initial=5.0).simulate(1.0)
         assert run["m.p"][-1] == pytest.approx(5.0 * np.exp(-0.5), rel=1e-5)

@@ -1,4 +1,5 @@
-"""Linear systems: printed, drawn and sampled through python-control; sampled loops over a period, by hand and by differences."""
+"""Linear systems: printed, drawn and sampled through python-control; sampled loops over a period against hand calculations and
+differences."""
 
 import warnings
 from dataclasses import replace

@@ -96,7 +96,7 @@ def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
     momentum = run["top.twist"][:, :3] * MOMENTS
     jellett = (momentum * (R * upward - BELOW * np.array([0.0, 0.0, 1.0]))).sum(axis=1)
     assert np.ptp(jellett) < 5e-3 * np.abs(jellett).max()
-    # hence the spin of the inverted top, which in space keeps its sense
+    # hence the spin of the inverted top, which keeps its sense in space
     moved = SPIN * (R - BELOW) / (R + BELOW)
     assert -run["top.twist"][-1, 2] == pytest.approx(moved, rel=0.03)
 
@@ -107,7 +107,7 @@ def ball_in_bowl(rises, **_):
 
 
 def arm_on_table(run, **_):
-    """At rest the moments about each joint cancel: those of its motor, the weights beyond it, and the table."""
+    """At rest the moments of motors, weights and table cancel about each joint."""
     q, m, length = run["arm.q"][-1], 0.5, 0.3
     assert np.abs(run["arm.v"][-1]).max() < 1e-4
     turned = np.cumsum(q)  # about y: a link points along (cos, -sin)
@@ -194,7 +194,7 @@ def own_surface(tumbled, rolled, **_):
 
     expected = course(ring, [0.0, 0.0, 0.065, 0.0, 8.0, 1.0, 0.0, 1.0, 0.0], rolled.t)
     np.testing.assert_allclose(rolled["body.pose"][:, 4:7], expected[:, :3], atol=1e-3)
-    assert np.ptp(rolled["body.pose"][:, 5]) > 0.05  # it does roll in a curve
+    assert np.ptp(rolled["body.pose"][:, 5]) > 0.05  # the ring rolls in a curve
 
 
 CHECKS = [quarter_car, motor_pid, cart_pendulum, tippe_top, ball_in_bowl, arm_on_table, cylinder, boost, own_surface]

@@ -77,7 +77,7 @@ def test_moving_plate_capacitor_efforts_and_reciprocity() -> None:
 
 
 def test_an_inertia_field_couples_its_ports() -> None:
-    """Two coils on one core: flows are the gradient of the energy, and each port has its own resistor."""
+    """Two coils share one core: flows are the gradient of the energy, and each port has its own resistor."""
     L = np.array([[2.0, 0.6], [0.6, 1.0]])
     inverse = np.linalg.inv(L)
 

@@ -1,4 +1,4 @@
-"""Unsavable models and invalid files: refused with a code, the part and the user's line."""
+"""Unsavable models and invalid files: each is refused with a code, the part and the user's line."""
 
 from __future__ import annotations
 

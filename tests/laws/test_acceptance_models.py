@@ -122,7 +122,7 @@ def test_half_of_the_entries_have_a_dual() -> None:
     """The other cases contain constraints, switches, ICs or matrices with a direction, which have no dual."""
     found = []
     for name in SUITE:
-        with contextlib.suppress(ModelError):  # entries that demonstrate a refusal
+        with contextlib.suppress(ModelError):  # cases that demonstrate a refusal
             found.append(dual(shown_by(name)[0].graph, np.random.default_rng(0)))
     assert sum(one is not None for one in found) > len(found) / 2
 

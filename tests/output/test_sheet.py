@@ -16,7 +16,7 @@ from tests.inner.output import CYCLE, INK, PAPER, SHEET, styled, widen_flat_rang
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
-"""The style sheet; SVG diagrams with their own colours and typefaces; colours of solids in scenes."""
+"""Exempt modules: the style sheet, SVG diagrams with their own colours and typefaces, and colours of solids in scenes."""
 SOLIDS = {
     *("models/delta/pictures/scene.py", "models/hand/pictures.py", "models/impact/figures.py", "models/maze/pictures.py"),
     *(f"models/pictures/stage/{name}.py" for name in ("posters", "stage")),
@@ -103,7 +103,7 @@ def linear(colour: str) -> np.ndarray:
 
 
 def lab(light: np.ndarray) -> np.ndarray:
-    """CIE L*, a*, b* (3,) of linear RGB (3,)."""
+    """Return CIE L*, a*, b* (3,) of linear RGB (3,)."""
     x = TO_XYZ @ np.clip(light, 0.0, 1.0) / WHITE
     f = np.where(x > (6 / 29) ** 3, np.cbrt(x), x / (3 * (6 / 29) ** 2) + 4 / 29)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])

@@ -124,10 +124,8 @@ def test_equations_30_and_31_need_the_rotations():
 
 
 def test_units_of_table_I():
-    """J is in kg m^2 = N m s^2: with time in ms the poles must become a thousandth, which holds only if J is unchanged.
-
-    In N m/s^2, as printed, it would change by the fourth power of a thousandth.
-    """
+    """J is in kg m^2 = N m s^2: with time in ms the poles become a thousandth only if J is unchanged. In N m/s^2, as printed, J
+    would change by the fourth power of a thousandth."""
     slow = {**NUMBERS, "g": P.g * 1e-6, "DAMPING": P.DAMPING * 1e-3}
     wanted = np.sort_complex(independent.poles(NUMBERS, Y) * 1e-3)
     assert np.allclose(np.sort_complex(independent.poles(slow, Y)), wanted, rtol=1e-9)
@@ -262,7 +260,7 @@ def test_equation_21_has_a_derivative_too_many():
 
 
 def test_equation_32_in_its_right_order():
-    """[B H^T] [u; lambda] = G holds the robot; [u; lambda] [B H^T] = G, as printed, gives torques under which it falls."""
+    """[B H^T] [u; lambda] = G supports the robot; under torques from the printed [u; lambda] [B H^T] = G, the robot falls."""
     q, _ = closed()
     B = np.stack([pushed(e) for e in E], axis=1)
     both = np.hstack([B, independent.constraint(NUMBERS, q, np.zeros(9))[1].T])
@@ -345,7 +343,7 @@ def test_gravity_compensation_leaves_three_modes_at_rest():
 
 
 def test_forward_kinematics_have_two_assemblies():
-    """The same motor angles place the tool below the elbows or above: they are not "one-to-one" (section 4.A)."""
+    """The same motor angles place the tool above or below the elbows: the kinematics are not "one-to-one" (section 4.A)."""
     robot = DeltaRobot(replace(P, DAMPING=0.0))
     below, above = (robot.forward_kinematics(Y, mode=mode) for mode in ("below", "above"))
     for found in (below, above):

@@ -80,7 +80,7 @@ def test_captions_of_figures_2_and_3_name_alpha_0_alpha_1():
 
 
 def test_caption_of_figure_2_has_another_alpha_1():
-    """Four bounces, then rest, require a1 = 10. With 1, as printed, the fourth bounce is still 0.8 m high."""
+    """Four bounces before rest require a1 = 10. With 1, as printed, the fourth bounce is still 0.8 m high."""
     run = bouncing(10.0)
     assert len(contacts(run, "lets go")) == 4 and run.events[-1].kind == "touches"
     assert run["floor.multiplier"][-1] == pytest.approx(MASS * GRAVITY, rel=1e-8)
@@ -100,7 +100,7 @@ def test_times_of_figure_4():
 
 
 def test_a_ball_that_is_off_when_it_is_let_go_is_free_at_once():
-    """In state 2 the listing waits for an edge of h > 0, which never comes if h > 0 already holds (fig. 3 and 4)."""
+    """In state 2 the listing waits for an edge of h > 0, which never comes if h is already positive (fig. 3 and 4)."""
     run = bouncing(0.0)
     slot = run.program.layout
     let_go, off = contacts(run, "lets go"), contacts(run, "is off")
@@ -151,7 +151,8 @@ def slip(i, q, v):
 
 
 def test_equation_9b_needs_the_radius_of_the_balls_centre():
-    """The rate of (9b) is the slip if r_i + r_b multiplies the angle's rate, not r_i; atan of q2 / q3 jumps where q3 = 0."""
+    """The rate of (9b) is the slip if the angle's rate is multiplied by r_i + r_b, not r_i; atan of q2 / q3 jumps where q3 =
+    0."""
     for i in MAZE.rings:
         r, b = MAZE.radii[i - 1], MAZE.ball_radius
         q, zero = on_ring(i, 0.5), np.array([0.0, 0.0, 1.0, 0.0])
@@ -171,8 +172,8 @@ def test_equation_9b_needs_the_radius_of_the_balls_centre():
 
 
 def test_equation_10_has_radii_too_many():
-    """Equation (10) is zero where the gate of the turned maze is under the ball; with a radius in metres as a factor it is zero
-    elsewhere."""
+    """Equation (10) is zero where the gate of the turned maze is under the ball; with a radius in metres as a factor, the
+    equation is zero elsewhere."""
     start = 0.0
     for i, gate in zip(MAZE.rings, MAZE.gates, strict=True):
         sense = 1 if gate > start else -1

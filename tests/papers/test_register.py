@@ -44,7 +44,7 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def named_operations() -> Iterator[tuple[str, Op]]:
-    """Yield operations that modules name, including those of tuples and actions."""
+    """Yield operations that modules name, including operations in tuples and actions."""
     for package in (bondgraph, models):
         for module in modules(package):
             for name, value in vars(module).items():

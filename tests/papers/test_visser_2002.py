@@ -227,7 +227,7 @@ def terms(m, T):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_18_takes_the_twist_in_C2(gap):
-    """(18) holds as printed for T_O2 expressed in C2, but not for the body twist of O2 that the text names."""
+    """(18) is correct as printed for T_O2 expressed in C2, but not for the body twist of O2 that the paper names."""
     m = measured(gap)
     (M1, _, _), (_, K2, _) = m["forms"]
 
@@ -258,7 +258,7 @@ def test_equation_21_has_a_minus(gap):
 
 
 def test_equation_3_of_the_world_twist():
-    """hat(T) = dH/dt H^-1 is a twist; with H instead of its inverse, as printed, it is not."""
+    """hat(T) = dH/dt H^-1 is a twist; the printed dH/dt H is not."""
     frames = [H for H, _ in course(GAPS[0])]
     H, slope = frames[2], rate(frames)
     hat = slope @ np.linalg.inv(H)

@@ -88,7 +88,7 @@ def test_equation_10_counts_the_impulse_once():
     assert 1.0 / (n @ once[:3, :3] @ n) == pytest.approx(measured, rel=1e-12)
     assert 1.0 / (n @ (7.0 * once)[:3, :3] @ n) == pytest.approx(measured / 7.0, rel=1e-12)
     printed = to_point @ np.linalg.solve(M, lin(Ad(g_cp)).T)
-    # Without the inverse the point would yield against the force.
+    # Without the inverse the point would move against the force.
     assert np.linalg.eigvalsh(once[:3, :3])[0] > 0.0 > np.linalg.eigvalsh(0.5 * (printed + printed.T)[:3, :3])[0]
 
 

@@ -227,8 +227,8 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """Momentum and spin are conserved to rounding error, for a body that tumbles about a general axis and whose centre of mass is
-    not its origin."""
+    """Momentum and spin are conserved within rounding error, for a body that tumbles about a general axis and whose centre of
+    mass is not its origin."""
     body = rigid_body(
         "stone",
         mass=2.0,
@@ -327,7 +327,7 @@ def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
 
 
 def test_a_bag_of_a_hundred_balls_settles():
-    """The bag is four walls that lean outwards, and a floor. A ball may keep spinning about the normal of a single contact."""
+    """The bag has four walls that lean outwards, and a floor. A ball may keep spinning about the normal of a single contact."""
     rng = np.random.default_rng(4)
     tilt = np.radians(60)
     walls = [
@@ -350,7 +350,7 @@ def test_a_bag_of_a_hundred_balls_settles():
 
 
 def test_millimetres_and_grams():
-    """The same pile in other units has the same run, except for rounding that contacts magnify."""
+    """The same pile in other units has the same run, except for rounding errors that contacts magnify."""
     runs = [
         free_body_stepper(
             graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, max_contacts=512), tolerance=1e-7

@@ -10,7 +10,7 @@ MODELS = [hoist().freeze(), touching_bodies().freeze(), random_graph(0)]
 
 
 def valid_cells(drawn, made, random):
-    """Return cells in which every box holds only its own nodes, or None: one box after another, along a line or near it."""
+    """Return cells in which every box contains only its own nodes, or None: one box after another, along a line or near it."""
     chains = [drawn.chain(i) for i in range(len(drawn.nodes))]
     order = sorted(range(len(chains)), key=lambda i: (chains[i], random.random()))
     cells = np.zeros((len(chains), 2))

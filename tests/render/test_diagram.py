@@ -1,4 +1,4 @@
-"""The drawn bond graph: it is complete, nothing overlaps, signs are on the correct side."""
+"""The drawn bond graph: it is complete, nothing overlaps, and signs are on the correct side."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""Icons: graphs that have one are folded, and show it with the names of their ports."""
+"""Icons: graphs with an icon are folded, and show the icon with the names of their ports."""
 
 from __future__ import annotations
 

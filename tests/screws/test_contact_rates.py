@@ -123,7 +123,7 @@ def coordinates(surface, point, chart, near):
 
 
 def contact_coordinates(name1, name2, chart1, chart2, H, at):
-    """Return (q1, q2, alpha, d) of a pose, the angles near those of `at`."""
+    """Return (q1, q2, alpha, d) of a pose, with angles near the angles of `at`."""
     surface1, surface2 = BODIES[name1][0], BODIES[name2][0]
     p1, p2 = independent(name1, name2, H, surface1.point(at[:2], chart1), surface2.point(at[2:4], chart2))
     q1, q2 = coordinates(surface1, p1, chart1, at[:2]), coordinates(surface2, p2, chart2, at[2:4])

@@ -31,7 +31,7 @@ def test_a_chirp_sweeps_from_one_frequency_to_the_other():
 
 
 def test_a_relay_switches_at_both_levels():
-    """For sin(2 pi t): up at t1 with sin = 1/2, down at 1/2 + t2 with sin = -1/4."""
+    """For sin(2 pi t), the relay switches up at t1 with sin = 1/2, and down at 1/2 + t2 with sin = -1/4."""
     relay = signals.hysteresis("h", "u.y", -0.25, 0.5, low=-1.0, high=2.0)
     run = run_of(signals.sine("u", omega=TURN), relay, signals.integrator("i", "h.y"), until=2.0)
     up, down = np.arcsin(0.5) / TURN, 0.5 + np.arcsin(0.25) / TURN
@@ -86,8 +86,7 @@ def test_pulses_begin_where_a_duty_leaves_zero(duty):
 
 
 def test_full_pulses_have_no_edge_between_them():
-    """Full pulses have no edge between them even where a period is not a binary fraction, so that an end and the next start
-    differ by rounding."""
+    """The end of a pulse and the start of the next differ by rounding error where a period is not a binary fraction."""
     run = run_of(signals.step("d", before=1.0), signals.pwm("p", "d.y", 0.1), until=5.0)
     assert [event.kind for event in run.events] == ["p rises"] and run["p.y"][-1] == 1.0
 

@@ -1,4 +1,4 @@
-"""Samples sent to files, arrays and functions during a run equal those of the result; a file is complete or absent."""
+"""Samples sent to files, arrays and functions during a run equal the samples of its result; a file is complete or absent."""
 
 from __future__ import annotations
 

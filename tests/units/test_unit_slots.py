@@ -249,7 +249,7 @@ a domain."""
 
 
 def arguments_of(function: Callable[..., Any]) -> set[str]:
-    """`Function.argument` for all numbers with an expected unit."""
+    """Return `Function.argument` for all numbers with an expected unit."""
     free = WORDS | FREE.keys()
     named = {f"{function.__name__}.{name}": name for name in inspect.signature(function).parameters}
     return {full for full, name in named.items() if name not in free and full not in free}
