@@ -126,8 +126,8 @@ _COMPARED = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden files again, for a look at their diff")
-    parser.addoption("--procedures-by", metavar="COMPILER", help="have the solvers' procedures made from C: gcc, 'clang -O3'")
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files, to inspect their diff")
+    parser.addoption("--procedures-by", metavar="COMPILER", help="build the solvers' procedures from C: gcc, 'clang -O3'")
     parser.addoption(
         "--both-loops", action="store_true", help="have CPython handle the events of every run too, and compare bit for bit"
     )
@@ -183,7 +183,7 @@ def few_objects() -> None:
 def one_loop(request: pytest.FixtureRequest) -> None:
     """Skip tests that count the work of a run where each run is repeated."""
     if request.config.getoption("--both-loops"):
-        pytest.skip("this test counts the calls of a run, and here each run is made twice")
+        pytest.skip("this test counts the calls of a run, and each run is repeated here")
 
 
 @pytest.fixture

@@ -19,8 +19,6 @@ class Entries(dict[str, Callable[[], Found]]):
     """Name of a case -> the function that computes it."""
 
     def add(self, name: str) -> Callable[[Callable[[], Found]], Callable[[], Found]]:
-        """Add a function to the table."""
-
         def put(function: Callable[[], Found]) -> Callable[[], Found]:
             self[name] = function
             return function

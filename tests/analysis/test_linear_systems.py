@@ -86,7 +86,7 @@ def test_too_many_states_for_all_poles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_zeros_against_python_control(seed: int) -> None:
-    """Systems are square, with one to three inputs, some with rank-deficient feedthrough, some with wide scales."""
+    """Systems have one to three inputs and outputs, some with rank-deficient feedthrough or wide scales."""
     control = pytest.importorskip("control")
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 7)), int(rng.integers(1, 4))
@@ -102,8 +102,7 @@ def test_zeros_against_python_control(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_zeros_that_were_put_in(seed: int) -> None:
-    """Systems have one input and one output with given zeros and poles, in mixed coordinates, alone or beside an unrelated
-    channel."""
+    """Systems have given zeros and poles, in mixed coordinates, alone or beside an unrelated channel."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     zeros, poles = rng.normal(size=int(rng.integers(0, n))), rng.normal(size=n)

@@ -218,9 +218,7 @@ def test_a_campaign_goes_on_from_its_store(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(modes, "apart", answer)
     store = tmp_path / "verdicts.jsonl"
     first = list(modes.campaign(["networks", "masses"], range(2), store=store))
-    store.write_text(
-        store.read_text(encoding="utf-8") + '{"family": "netw', encoding="utf-8"
-    )  # the campaign was killed while writing
+    store.write_text(store.read_text(encoding="utf-8") + '{"family": "netw', encoding="utf-8")  # killed while writing
     assert len(asked) == 4 and [t.verdict.kind for t in first] == ["right", "right", "wrong", "right"]
     assert list(modes.campaign(["networks", "masses"], range(2), store=store)) == first and len(asked) == 4
     assert "     1 masses, wrong: differs (seeds 0)" in modes.table(first)
@@ -282,8 +280,7 @@ def test_networks_that_were_wrong_or_refused(seed: int) -> None:
 
 
 def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
-    """The diode of network 6041 opens and closes at 0.113 s, and the switch changes at 0.374 s. No solution exists after 1.19
-    s."""
+    """The diode of network 6041 opens and closes at 0.113 s; no solution exists after 1.19 s."""
     graph = network_graph(drawn_network(6041))[0]
     with pytest.warns(RunEndedWarning, match="E220"):
         run = graph.simulate(SAMPLES[-1], samples=SAMPLES, progress=False)

@@ -12,7 +12,6 @@ from campaigns.mutant_tests import tree_of
 
 
 def test_mutants_are_functions_that_differ_from_the_source():
-    """Each mutant is a function of the same name that differs in one statement."""
     chosen = mutants.mutants(40, seed=0)
     assert [mutant.mutation for mutant in chosen] == [mutant.mutation for mutant in mutants.mutants(40, seed=0)]
     assert [mutant.mutation for mutant in chosen] != [mutant.mutation for mutant in mutants.mutants(40, seed=1)]

@@ -91,7 +91,6 @@ def test_a_formula_that_returns_no_number_is_told_alone(result):
 
 
 def test_numpy_functions_of_numbers_are_not_accused():
-    """np.exp(1.0) on the same line is not blamed."""
     _, cures = advice(lambda: loop(Se("u", lambda t: np.exp(1.0) * math.cos(t), signals=["time"]), I("m", 1.0)))
     assert cures == ("from screws.scalars import cos",)
 

@@ -1,4 +1,4 @@
-"""Blocks and formulas that cannot be computed: for each, its code, a minimal cause and words of its message."""
+"""Blocks and formulas that cannot be computed: code, minimal cause and words of the message of each."""
 
 from __future__ import annotations
 

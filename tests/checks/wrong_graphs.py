@@ -1,4 +1,4 @@
-"""Errors in graphs, ends, names and switches: for each, its code, a minimal cause and words of its message."""
+"""Errors in graphs, ends, names and switches: code, minimal cause and words of the message of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invalid numbers for an element: for each, its code, a minimal cause and words of its message."""
+"""Invalid numbers for an element: code, minimal cause and words of the message of each."""
 
 from __future__ import annotations
 

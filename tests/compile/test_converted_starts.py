@@ -30,7 +30,6 @@ def test_the_parameters_of_the_run_convert_it(oscillator):
 
 
 def test_a_start_does_not_depend_on_the_units_of_parameters():
-    """The same oscillator has parameters and start values in SI and in other units."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(v, I("mass", mass=Parameter(2000.0, "g"))).connect(v, C("spring", stiffness=Parameter(0.05, "N/mm")))
     compiled = graph.connect(v, R("damper", damping=5.0)).compile()

@@ -73,8 +73,7 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
 
 
 def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
-    """A switch is across a capacitor. While the switch is open or the capacitor is empty, Python does not evaluate the model
-    again; it does when the start is a short circuit, which is refused."""
+    """Python evaluates the model again only if the start closes a switch across a charged capacitor, which is refused."""
     lever = Automaton("lever", ("off", "on"), "off", ())
     graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
     compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()

@@ -43,7 +43,6 @@ def with_accents():
     ],
 )
 def test_accents_indices_and_names_of_functions_have_their_places(with_accents, made, shown):
-    """Compare the output of docutils with the formula that the site shows."""
     assert with_accents(MATH.format(made)) == MATH.format(shown)
 
 

@@ -31,7 +31,6 @@ def test_the_gallery_draws_every_picture() -> None:
 
 
 def test_the_note_says_what_each_picture_shows() -> None:
-    """Each picture has a row under the heading of its kind, and appears on a page."""
     text = (PICTURES / NOTE).read_text(encoding="utf-8")
     rows = {
         heading: re.findall(r"^\| \[(.+?)\]\(\1\) \| \S.{20,} \|$", part, flags=re.MULTILINE)
@@ -77,7 +76,6 @@ def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
 
 
 def test_another_palette_is_seen(tmp_path: Path) -> None:
-    """The comparison detects curves in other colours."""
     from PIL import Image
 
     kept = PICTURES / "delta_soft_touch.png"

@@ -173,7 +173,6 @@ class Targets(HTMLParser):
 
 @pytest.mark.release
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
-    """Links to pages, pictures and scripts, and to anchors within pages, have targets."""
     pages = {page: Targets(page) for page in site.rglob("*.html") if "_static" not in page.parts}
     assert len(pages) > 50
     within = 0

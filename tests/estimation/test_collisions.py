@@ -262,7 +262,7 @@ def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
 
 
 def test_what_does_not_act_on_each_other_has_times_of_its_own():
-    """Two blocks with friction land at the same time by chance: each block has the derivatives that it has alone."""
+    """Two blocks with friction land at the same time by chance, and have the derivatives of one block alone."""
 
     def blocks(count):
         graph = Graph("blocks")
@@ -440,8 +440,7 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
-    """The collision of nonlinear storages is not a linear problem: the run takes the storages in sequence, each by its own
-    formula."""
+    """The collision of nonlinear storages is not a linear problem: the run takes them in sequence, each by its own formula."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)

@@ -138,8 +138,8 @@ def test_dexterous_hand():
 
 
 def test_bouncing_ball():
-    """The number of bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate are
-    correct, the time to 1e-9 s."""
+    """Bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate (to 1e-9 s) are
+    correct."""
     found = bouncing_ball.runs()
     assert all(result.ok and result.ledger.relative_residual < 1e-7 for result in found.values())
     leaves = {name: sum(e.kind == "lets go" for e in result.events) for name, result in found.items()}

@@ -76,7 +76,7 @@ def test_numbers_are_compared_as_numbers() -> None:
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Any]:
-    """Yield one kernel for all notebooks: starting it and importing packages take half as long as running a notebook."""
+    """Yield one kernel for all notebooks, since starting it takes half as long as running a notebook."""
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
@@ -136,7 +136,6 @@ def test_both_typesetters_know_every_formula(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pictures_are_drawn(name: str) -> None:
-    """No picture is blank."""
     from PIL import Image
 
     outputs = [output for cell in read(notebooks()[name]).cells for output in cell.get("outputs", ())]

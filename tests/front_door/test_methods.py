@@ -51,7 +51,6 @@ def test_settings_are_spelled_out_from_one_record(function):
 
 
 def test_every_setting_is_taken():
-    """A run accepts every setting that the record lists, passed with its default."""
     usual = oscillator().compile().simulate(0.1)["spring.q"]
     for name, value in DEFAULTS.items():
         np.testing.assert_array_equal(oscillator().simulate(0.1, **{name: value})["spring.q"], usual)
@@ -97,7 +96,6 @@ def test_states_and_parameters_with_their_units():
 
 
 def test_a_run_goes_on_from_the_end_of_another():
-    """The second run continues with the modes of friction, and with a source that depends on time."""
     compiled = stick_slip().compile()
     first, whole = (compiled.simulate(end, rtol=1e-10) for end in (1.5, 4.0))
     assert isinstance(first.final, StartValues) and first.final["floor"] == "backward"

@@ -24,7 +24,6 @@ def packages() -> list[str]:
 
 @pytest.mark.thorough
 def test_packages_idioms_and_scripts_pass_and_slips_are_found():
-    """All checks run in one call, because checking the packages takes most of the time."""
     pytest.importorskip("mypy")
     assert {"bondgraph", "models", "screwbond", "screws"} == set(packages())
     users = [RIGHT, WRONG, *sorted((HERE / "scripts").glob("*.py"))]

@@ -38,7 +38,6 @@ def other_parts(word, domain):
 
 @pytest.mark.parametrize("word", COEFFICIENTS)
 def test_every_word(word):
-    """I q'' + R q' + q / C = u gives the expected q'', whichever word names a coefficient."""
     known = COEFFICIENTS[word]
     domain = known.domains[0].name if known.domains else DOMAIN.get(word, "translation")
     graph, name, number = other_parts(word, domain)

@@ -106,7 +106,6 @@ def test_a_removed_part_takes_its_bonds_and_ports_along() -> None:
 
 
 def test_a_bond_is_removed_by_its_ends_in_any_direction() -> None:
-    """A resistor moves from one node of a divider to the other node."""
     graph, a, b, r = Graph("divider"), J0("a"), J0("b"), R("r", 1.0)
     graph.connect(Se("u", 2.0), a).between(a, b, R("s", 1.0)).between(b, None, R("load", 1.0)).connect(a, r)
     assert final(graph, "r.effort") == pytest.approx([2.0])

@@ -106,7 +106,7 @@ def test_the_nested_graphs_of_a_graph() -> None:
 
 
 def test_one_part_in_two_graphs_is_two_parts() -> None:
-    """The same graph object is nested in two other graphs: there are two sets of states, each fed by its own signal."""
+    """Each of the two outer graphs has its own states, fed by its own signal."""
     shared = Graph("part").declare_input("ratio")
     lever = MTF("lever", lambda n: n, signals=["ratio"])
     shared.connect(lever.port("2"), C("spring", stiffness=1.0, initial=0.5))

@@ -107,7 +107,6 @@ def test_a_number_stands_for_an_array_and_another_shape_does_not() -> None:
 
 
 def test_a_scalar_of_a_piece_that_is_differentiated_is_not_used_outside() -> None:
-    """Outside its piece the scalar belongs to no tape."""
     held: list[Any] = []
 
     def leaking(x: Any) -> Any:

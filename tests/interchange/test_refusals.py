@@ -230,7 +230,6 @@ def test_contacts_that_do_not_fit(said: str, build: Callable[[], Graph], change:
 
 
 def test_keys_and_names_that_look_like_those_of_the_format_are_only_names() -> None:
-    """A block has the names `$is`, `op` and `is`."""
     named = {"$is": 1.0, "op": 2.0, "is": 3.0}
     whole = Graph("whole")
     whole.add(Block("$is", [("y", lambda a, b, c: a + b * c, list(named))], parameters=named))

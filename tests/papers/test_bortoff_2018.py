@@ -184,10 +184,8 @@ def test_equation_5_counts_a_third_of_the_third():
 
 
 def test_equation_12_counts_the_constraint_twice():
-    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u; the printed lambda^T H in addition is wrong.
-
-    Damping is left out, because (12) has none.
-    """
+    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u without the printed lambda^T H. Damping is left
+    out, because (12) has none."""
     free = {**NUMBERS, "DAMPING": 0.0}
     q, v = closed()
     a, multipliers = independent.acceleration(free, q, v, TORQUES)

@@ -186,8 +186,6 @@ def resolved(path: str) -> Any:
 
 
 def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
-    """Where the page names an operation for an equation, the operation's source cites that equation, and marks it as corrected if
-    the page does."""
     checked = 0
     for paper in PAPERS:
         for heading, corrected in ((RIGHT, False), (WRONG, True)):
@@ -205,7 +203,7 @@ def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_rows_name_code_and_tests_that_exist(paper: str) -> None:
-    """Every row of a wrong equation names its code and its test; no equation is both right and wrong."""
+    """Every row of a wrong equation names code and test; no equation is both right and wrong."""
     for row in rows(paper, RIGHT):
         assert len(row) == 3 and code_of(row[2]) and places_of(row[0]), row
     for row in rows(paper, WRONG):

@@ -106,8 +106,7 @@ def test_jacobian_of_nonlinear_blocks(start: float) -> None:
 
 
 def test_many_blocks_are_compiled_as_loops() -> None:
-    """The chain of lags is long enough for the compiler of large models; at first only lags with a nonzero input or value
-    move."""
+    """The chain of lags is long enough for the compiler of large models."""
     count = 1500
     blocks = [signals.step("u", -1.0, after=2.0), signals.lowpass("lag0", "u.y", 0.5)]
     for k in range(1, count):

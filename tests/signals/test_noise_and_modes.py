@@ -46,7 +46,6 @@ STARTS = [(2.0, "low", 1.0), (-2.0, "high", 0.0), (0.0, "low", 0.0), (0.0, "high
 @pytest.mark.parametrize("slope", [-0.5, 0.0, 0.5])
 @pytest.mark.parametrize(("level", "initial", "expected"), STARTS)
 def test_a_relay_starts_where_its_input_says_or_in_its_initial_state(level, initial, expected, slope):
-    """The relay starts as its input or its initial state requires, even if the input moves later."""
     relay = signals.hysteresis("h", "u.y", -1.0, 1.0, initial=initial)
     assert run_of(signals.ramp("u", slope, offset=level), relay, until=1.0)["h.y"][-1] == expected
 
@@ -66,8 +65,7 @@ def test_a_relay_holds_a_temperature():
 
 @pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
 def test_pulses_have_the_width_that_is_asked_for(duty):
-    """Widths are exact within rounding error, from no pulse to no gap; a duty set within a period takes effect in the next
-    period."""
+    """Widths are exact within rounding error; a duty set within a period takes effect in the next period."""
     run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
