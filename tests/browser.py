@@ -209,7 +209,7 @@ class Browser:
         return found
 
     def overflow(self) -> int:
-        """Return by how many px the page is wider than its window."""
+        """Return the horizontal overflow of the page, px."""
         return int(self.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 

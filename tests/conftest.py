@@ -174,7 +174,7 @@ def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def few_objects() -> None:
-    """Exclude existing objects from garbage collection, for tests that count calls and collect garbage before each."""
+    """Exclude existing objects from garbage collection, for tests that count calls, and collect garbage first."""
     gc.collect()
     gc.freeze()
 

@@ -140,7 +140,7 @@ def subpackage(name, package):
 
 @functools.cache
 def inside(package):
-    """Return imports between modules of a package, as pairs, including those in functions and for type checkers, but not
+    """Return imports between modules of a package, as pairs, including imports in functions and for type checkers, but not
     shortcuts."""
     own = modules(package)
     found = ((name, to) for name in own for to in imports(SOURCES[name], name) if to in own)

@@ -50,7 +50,7 @@ def two_masses() -> Graph:
 
 
 def pi_filter() -> Graph:
-    """Return a source, resistor, C_a, L, C_b with load: all values are one."""
+    """Return a pi filter (C_a, L, C_b) between a source with a resistor and a load; all values are one."""
     graph = Graph("pi filter")
     inlet, a, b = J1("inlet", domain="electrical"), J0("a", domain="electrical"), J0("b", domain="electrical")
     middle = J1("middle", domain="electrical")

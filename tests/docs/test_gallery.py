@@ -1,4 +1,4 @@
-"""The pictures of the pages: one command draws them all, and they match what it draws today."""
+"""The pictures of the pages: one command draws them all, and the stored pictures match its output."""
 
 from __future__ import annotations
 

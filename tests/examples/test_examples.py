@@ -160,7 +160,7 @@ def test_parallel_gripper():
 
 
 def test_sphere_robot():
-    """Friction never exceeds mu N, to 1e-9, and the layer becomes thinner with the step."""
+    """Friction never exceeds mu N, to 1e-9, and the gap of the convex law is proportional to the step."""
     found = sphere_robot.runs()
     assert np.abs(found["coulomb, h = 0.01 s"]["floor.friction force"]).max() == pytest.approx(5.0, rel=1e-9)
     coarse, fine = (found[f"convex, h = {h} s"]["floor.gap"].max() for h in (0.01, 0.0025))
@@ -250,7 +250,7 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns at the steady speed of its own parts, to exp(-t / tau) < 4e-5; the mean speed is near the nominal one."""
+    """Every motor turns at the steady speed of its own parts, to exp(-t / tau) < 4e-5; their mean is near the nominal speed."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

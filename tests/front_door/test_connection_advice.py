@@ -1,4 +1,4 @@
-"""Wrong bonds, parts and signals: the message states what to write, and that works."""
+"""Wrong bonds, parts and signals: the message states what to write, and its advice works."""
 
 from __future__ import annotations
 

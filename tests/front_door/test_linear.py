@@ -193,7 +193,7 @@ def derived(h, T, kd, **more):
 
 
 def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():
-    """s+ = (T s + e - e_before) / (T + h) with e = -x; u = kp e + kd s+; then x, p over a period with u held."""
+    """s+ = (T s + e - e_before) / (T + h) with e = -x; u = kp e + kd s+; x and p then follow over a period with u held."""
     h, T, kp, kd, m = 0.1, 0.05, 3.0, 2.0, 2.0
     found = linearise_sampled(derived(h, T, kd))
     slope = np.array([-1.0, 0.0, T, -1.0]) / (T + h)  # of (x, p, s, e_before)

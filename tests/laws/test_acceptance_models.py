@@ -97,7 +97,7 @@ def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: floa
 
 
 def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
-    """Return a graph under a law; the test is skipped where the law does not apply to this graph."""
+    """Return a graph rewritten under a law; the test is skipped where the law does not apply."""
     try:
         found = LAWS[law](graph, np.random.default_rng(seed))
     except ModelError:

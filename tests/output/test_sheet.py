@@ -97,7 +97,7 @@ WHITE = TO_XYZ.sum(axis=1)
 
 
 def linear(colour: str) -> np.ndarray:
-    """Return linear RGB (3,), 0 to 1."""
+    """Return a colour as linear RGB (3,), 0 to 1."""
     given = np.array(rgb(colour)) / 255.0
     return np.where(given <= 0.04045, given / 12.92, ((given + 0.055) / 1.055) ** 2.4)
 

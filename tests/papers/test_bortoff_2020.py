@@ -141,7 +141,7 @@ def test_equation_9a_is_the_distance_from_the_ring():
 
 
 def slip(i, q, v):
-    """Return the velocity of the ball's contact point relative to the ring's, along the ring, by vector algebra alone."""
+    """Return the velocity at which the ball slips along the ring, by vector algebra alone."""
     centre, out = np.array([q[1], q[2], 0.0]), np.array([q[1], q[2], 0.0]) / np.hypot(q[1], q[2])
     point = centre - MAZE.ball_radius * out
     of_ball = np.array([v[1], v[2], 0.0]) + np.cross([0.0, 0.0, v[3]], point - centre)

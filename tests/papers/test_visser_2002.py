@@ -81,7 +81,7 @@ def nearest(H, q):
 
 @cache
 def start(gap):
-    """Return the pose H_O1_O2 with that gap, and the coordinates of the closest points, from a search over both surfaces."""
+    """Return the pose H_O1_O2 with a given gap, and the coordinates of the closest points, from a search over both surfaces."""
     H = poses.exp(np.array([0.5, 0.9, -0.4, 0.0, 0.0, 0.0])).astype(float)
     H[:3, 3] = (0.06, 0.045, 0.03)
     grid = [np.array([u, v]) for u in np.linspace(0.1, 3.0, 40) for v in np.linspace(-np.pi, np.pi, 80)]

@@ -109,7 +109,7 @@ def test_the_equivalent_inertia_needs_transposes():
 
 
 def at_release(w0):
-    """Return (s, s', energy that the damper took) when (15) releases, in units of k, m and v0, by integration."""
+    """Return (s, s', energy dissipated in the damper) when the contact (15) opens, in units of k, m and v0, by integration."""
 
     def back(_, x):
         return x[0]

@@ -33,7 +33,7 @@ def along(path: str, count: int = 60) -> np.ndarray:
 
 
 def bonds_of(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
-    """Return name of a bond -> its group."""
+    """Return a map from the names of bonds to their groups."""
     return {group.get("data-bond", ""): group for group in root.iter(f"{SVG}g") if group.get("class") == "bond"}
 
 

@@ -30,7 +30,7 @@ def drawn(request):
 
 
 def groups(root, *kinds):
-    """Return name -> SVG group of everything drawn of these kinds."""
+    """Return a map from names to SVG groups, for objects of these kinds."""
     found = [node for node in root.iter(f"{SVG}g") if node.get("class") in kinds]
     named = {node.get("data-bond", node.get("data-name")): node for node in found}
     assert len(named) == len(found)

@@ -112,7 +112,7 @@ def test_diagrams_of_models_can_be_read(name):
 
 
 def shuffled(model, seed):
-    """Return the same model, built in another order."""
+    """Return a copy of a model, built in another order."""
     order = random.Random(seed)
 
     def mixed(things):

@@ -34,7 +34,7 @@ def core_point(solid, u):
 
 
 def judged_distance(a, b, R, p):
-    """Return the distance of two separate solids, by minimising over both cores; it is positive only for separate solids."""
+    """Return the distance of two solids, by minimising over both cores; it is positive only if the solids are separate."""
     if isinstance(b, HalfSpace):
         n = R[1][:, 2]
         core = [n @ (p[0] + R[0] @ (a.half * u) - p[1]) for u in CUBE]

@@ -62,7 +62,7 @@ def test_every_block_is_written_in_latex() -> None:
 
 
 def test_every_block_runs_on_symbols() -> None:
-    """The right-hand sides of SymPy, with numbers put in, are the values of the plain formulas."""
+    """SymPy's right-hand sides, evaluated with numbers, equal the values of the plain formulas."""
     import sympy
 
     model = compile_model(everything(), backend="numpy")

@@ -27,7 +27,7 @@ def exact(t: float) -> np.ndarray:
 
 
 def linear() -> Any:
-    """Return the same system as a model: a mass, spring and damper as blocks, linearised."""
+    """Return a mass, spring and damper as blocks, linearised."""
     graph = Graph("plant").add(
         signals.step("push", after=0.0), signals.gain("pull", "x.y", -4.0), signals.gain("brake", "v.y", -0.4)
     )

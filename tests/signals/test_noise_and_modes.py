@@ -145,7 +145,7 @@ PERIOD = 1e-3
 
 
 def noise_of(count: int, parameters=None, **more) -> np.ndarray:
-    """Return the numbers of the first ticks."""
+    """Return the random numbers of the first ticks."""
     times = (np.arange(count) + 0.5) * PERIOD
     run = run_of(signals.noise("n", 2.0, PERIOD, mean=1.0, **more), until=count * PERIOD, samples=times, parameters=parameters)
     return run["n.y"][np.searchsorted(run.t, times)]
