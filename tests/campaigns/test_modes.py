@@ -1,4 +1,4 @@
-"""Modes of a campaign: its reference programs against closed forms, its classification of results, and a small sample."""
+"""The campaign of modes: its reference programs against closed forms, its classification of results, and a small sample."""
 
 from __future__ import annotations
 

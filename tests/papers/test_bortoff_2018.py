@@ -103,7 +103,7 @@ def test_equation_4_needs_the_offset():
 
 
 def test_equation_10_needs_the_offset():
-    """h vanishes for a robot that closes; with the printed psi, the norm of h is sqrt(3) (L0 - L3)."""
+    """h vanishes for a robot that closes; with the printed psi, two tips are sqrt(3) (L0 - L3) apart."""
     q, _ = closed()
     first, second, third = arms(q)
     for place, wanted in ((psi, 0.0), (bare, np.sqrt(3.0) * (P.L0 - P.L3))):
