@@ -418,7 +418,6 @@ def _is_anothers(side: ast.Attribute) -> bool:
 
 
 def test_rules_of_a_run_stand_where_the_page_says():
-    """Each name in the table of rules is a module or a function of the runtime."""
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     rows = page.partition("| rule | its function |\n|---|---|\n")[2].partition("\n\n")[0].splitlines()
     named = [name for row in rows for name in re.findall(r"`([a-z_]+(?:\.[a-z0-9_]+)+)`", row)]

@@ -144,7 +144,6 @@ def test_no_derivative_on_the_edge_of_a_formula() -> None:
 
 
 def test_a_loop_without_a_solution() -> None:
-    """A resistor whose law cannot reach the applied voltage is in series with another resistor."""
     compiled = compile_model(diode(), backend="numpy")
     with pytest.raises(ModelError, match="E262"):
         linearise(compiled, parameters={"supply.value": float("1e308")})

@@ -41,7 +41,6 @@ def bridge(amperes: float, volts: float, source: Any) -> Graph:
     [(1.0, 1.0, 325.0), (1e-12, 1.0, 0.0), (1.0, 1e9, 10.0), (1e-12, 1e-9, 1.0), (1e12, 1e-3, 1.0), (1e-4, 1.0, 0.0)],
 )
 def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, source: float) -> None:
-    """Two diodes conduct, and two pass their saturation current."""
     flow = bridge(amperes, volts, source).compile().evaluate()["load.flow"] / amperes
 
     def off(i: float) -> float:

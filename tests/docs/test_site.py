@@ -275,7 +275,6 @@ def test_formulas_tables_and_pictures_are_there(site: Path, window: Browser) -> 
 @pytest.mark.release
 @needs_chromium
 def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
-    """The term is typed into the search box of the first page."""
     window.open(site / "index.html")
     window.run('document.querySelector(".sidebar-search").value = "torus"')
     window.run('setTimeout(() => document.querySelector(".sidebar-search-container").requestSubmit(), 0)')

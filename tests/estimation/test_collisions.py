@@ -408,9 +408,8 @@ def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
 
 
 def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
-    """The shares of three supports in the impulse are indeterminate, but the motion of the plank has derivatives; with friction
-    that depends on one support it has none. A support with a larger restitution exerts the whole impulse; a smaller one changes
-    nothing."""
+    """The shares of three supports in the impulse are indeterminate: the motion has derivatives unless friction depends on one
+    support, or the restitution of one support is varied."""
     arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
     smooth = plank(arms)
     found = run_sensitivities(smooth, ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)

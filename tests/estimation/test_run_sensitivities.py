@@ -271,7 +271,7 @@ def test_torques_of_the_delta_robot_against_differences_of_runs():
 
 
 def test_two_balls_that_touch_at_the_same_time_by_chance():
-    """The balls do not act on each other, so each bounce has its own time; a ball alone has the same derivatives."""
+    """Each bounce has its own time: a ball alone has the same derivatives."""
 
     def balls(count):
         graph = Graph("balls")

@@ -71,14 +71,12 @@ def test_length(path):
 
 
 def test_every_example_is_tested():
-    """Each example is tested here or in test_vehicles.py."""
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
 
 
 def test_arm_impact(monkeypatch):
-    """The paper's impulse and duration give these parameters, and each graph yields the mass of its formula; the test compares
-    fewer poses than the example."""
+    """The paper's impulse and duration give these parameters, and each graph yields the mass of its formula."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]

@@ -31,7 +31,7 @@ def test_a_public_model_gives_its_published_results(name) -> None:
 
 
 def test_the_page_lists_every_model() -> None:
-    """`python -m docs.gallery_models` writes the page, with the deviations and times measured on that occasion."""
+    """`python -m docs.gallery_models` writes the page with measured deviations and times."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     begins = [row_begin(entry) for entry in ENTRIES.values()]
     assert len(rows) == len(begins) and all(row.startswith(begin) for row, begin in zip(rows, begins, strict=True))

@@ -61,7 +61,6 @@ def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> N
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
 def test_a_load_takes_power_at_either_end(kind: str, grounded: str) -> None:
-    """A storage element to ground decays through its resistor, whichever end is grounded."""
     graph, node = Graph("decay"), NODES[kind]("node")
     store = C("store", capacitance=1.0, initial=1.0) if kind == "J0" else I("store", mass=1.0, initial=1.0)
     graph.connect(node, store).between(*((None, node) if grounded == "start" else (node, None)), R("load", 0.5))

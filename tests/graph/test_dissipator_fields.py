@@ -64,7 +64,6 @@ def test_a_transistor_and_a_capacitor(away):
 
 
 def test_a_transistor_without_storages():
-    """The transistor and the resistors dissipate the power of the sources."""
     run = amplifier().simulate(0.05, samples=1e-3)
     assert run.ok and run.ledger.relative_residual < 1e-9
     for k in range(0, len(run.t), 10):
@@ -79,8 +78,7 @@ def test_a_transistor_without_storages():
 
 
 def test_two_bases_at_a_node_that_only_they_determine():
-    """A current source of 0.1 mA feeds both transistors: one base receives its voltage from the node, and the other base sets it
-    by Newton's method."""
+    """One base receives its voltage from the node of a 0.1 mA source, and the other base sets it by Newton's method."""
     graph, node = Graph("pair"), J0("node")
     graph.connect(Sf("bias", 1e-4), node)
     for k, resistance in (("1", 1e3), ("2", 2e3)):

@@ -168,8 +168,6 @@ def test_automata_and_starts_inside_a_part_use_its_names() -> None:
 
 
 def test_replacing_a_part_by_another_with_the_same_ports() -> None:
-    """A stiff and a soft section behind the same port give the same model except for the values."""
-
     def whole(part: Graph) -> Graph:
         return Graph("whole").connect(part.port("in"), I("hand", 2.0, initial=1.0))
 
@@ -302,7 +300,6 @@ def level(value: float) -> Element:
 
 
 def test_a_signal_is_that_of_the_nearest_graph_around() -> None:
-    """A nested graph whose parts read surrounding signals behaves as it does on its own."""
     inner = Graph("inner")
     inner.add(level(3.0), reader("part", "level.y"))
     outer = Graph("outer")

@@ -129,8 +129,8 @@ def on_ring(i, theta, q1=0.3, q4=-0.7):
 
 
 def test_equation_9a_is_the_distance_from_the_ring():
-    """Equation (9a) is zero where a ball of radius r_b touches a ring of radius r_i from outside; the paper prints q1^2 + q2^2 +
-    (r_i + r_b)^2, with a wrong sign."""
+    """Equation (9a) is zero where a ball of radius r_b touches a ring of radius r_i from outside; the paper prints + (r_i +
+    r_b)^2."""
     for i in MAZE.rings:
         r, b = MAZE.radii[i - 1], MAZE.ball_radius
         for theta in (-0.4, 0.0, 0.9):

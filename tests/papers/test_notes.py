@@ -57,7 +57,6 @@ def test_the_note_of_a_gauss_frame_tells_the_surface(surface: Surface) -> None:
 
 
 def test_the_note_of_a_gauss_frame_defines_metric_curvature_and_torsion() -> None:
-    """The formulas of M, K and T in the note are evaluated with finite differences of the frame."""
     equations = [text for text in GAUSS_FRAME_NOTE.split("$")[1::2] if text.startswith(("M = ", "K = ", "T = "))]
     assert len(equations) == 3
     rng, h = np.random.default_rng(6), 1e-5

@@ -238,7 +238,6 @@ def test_names_are_text_and_never_markup():
 
 
 def test_elements_along_a_line_are_drawn():
-    """Elements along a line, whose distances determine only one coordinate, get finite positions."""
     graph, v = Graph("line"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=10.0))
     graph.add(Block("twice", [("y", lambda u: 2.0 * u, "u")], inputs={"u": "m.p"}))

@@ -125,7 +125,6 @@ def test_the_module_lists_its_blocks() -> None:
 
 
 def test_the_page_lists_every_block_and_code() -> None:
-    """`tests/docs/test_docs.py` checks that the page's examples print what it shows."""
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
     assert set(re.findall(r"E14\d|E44\d", page)) == {code for code, _, _ in WRONG}

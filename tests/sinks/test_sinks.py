@@ -146,7 +146,6 @@ def test_what_is_interrupted_leaves_no_file(compiled, ending, small_pages, tmp_p
 
 
 def test_a_killed_process_leaves_no_file_under_the_name(tmp_path):
-    """The killed process leaves a folder, which the next process deletes."""
     script = (
         "import os\n"
         "from bondgraph.run.streaming import run as kept_runs\n"
