@@ -1,7 +1,5 @@
-"""A headless Chromium for tests, controlled over a pipe by its own protocol: it opens files, runs scripts, takes pictures.
-
-Console errors and network requests are recorded. Without Chromium, tests of pages are skipped with this reason.
-"""
+"""A headless Chromium for tests, controlled over a pipe by its own protocol: it opens files, runs scripts and takes pictures.
+Console errors and network requests are recorded. Without Chromium, tests of pages are skipped, with a reason."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ import pytest
 
 
 def _works(path: str | None) -> bool:
-    """Return True if a command starts: some only print where to get the program."""
+    """Return True if a command starts: some commands only print where to get the program."""
     if path is None:
         return False
     return (
@@ -211,7 +209,7 @@ class Browser:
         return found
 
     def overflow(self) -> int:
-        """Return by how many px the page is wider than its window."""
+        """Return the horizontal overflow of the page, px."""
         return int(self.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 

@@ -39,7 +39,7 @@ def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence
 
 @functools.cache
 def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
-    """Build a shared library from C source code. The variable `<name>_address` holds the address of each function that is
+    """Build a shared library from C source code. The variable `<name>_address` contains the address of each function in
     `given`."""
     with tempfile.TemporaryDirectory() as folder:
         source, table, made = (Path(folder, name) for name in ("procedures.c", "given.c", "procedures.so"))
@@ -54,10 +54,8 @@ def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
 
 
 def replace_procedures(compiler: str) -> list[int]:
-    """Make a C compiler build all procedures from now on; the list returned records how many each time.
-
-    Call this before importing modules that compile any.
-    """
+    """Make a C compiler build all procedures from now on; the list returned records the number of each build. Call this before
+    importing modules that compile any."""
     assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "LLVM's code already exists"
     made: list[int] = []
 

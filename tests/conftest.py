@@ -1,6 +1,5 @@
-"""Settings shared by all tests: how Hypothesis samples, what was not tested because a program is missing; a switch that rewrites
-golden files, and one that lets a C compiler build the procedures of the solvers.
-"""
+"""Settings shared by all tests: how Hypothesis samples, a report of what was not tested because a program is missing, a switch
+that rewrites golden files, and a switch that lets a C compiler build the procedures of the solvers."""
 
 import gc
 import os
@@ -114,20 +113,21 @@ TOGETHER = {
         for name in ("document", "explain", "readers", "sampled_forms", "state_diagram", "typst", "units_of_models")
     },
 }
-"""File -> another that needs the same pages, models, documents or syntax trees: one worker runs both and builds these once."""
+"""File -> another file that needs the same pages, models, documents or syntax trees: one worker runs both and builds these
+once."""
 
 OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/comparisons/", "tests/laws/")
 """Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: results
 are bit-identical (`tests/emit/test_backends.py`), and most tests run little of the code."""
 
 MADE = pytest.StashKey[list[int]]()
-"""Number of procedures that a C compiler has built each time."""
+"""Number of procedures in each build by a C compiler."""
 _COMPARED = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden files again, for a look at their diff")
-    parser.addoption("--procedures-by", metavar="COMPILER", help="have the solvers' procedures made from C: gcc, 'clang -O3'")
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files, to inspect their diff")
+    parser.addoption("--procedures-by", metavar="COMPILER", help="build the solvers' procedures from C: gcc, 'clang -O3'")
     parser.addoption(
         "--both-loops", action="store_true", help="have CPython handle the events of every run too, and compare bit for bit"
     )
@@ -144,11 +144,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Compare every run of any test with one whose events CPython handles, on request."""
+    """On request, compare every run of any test with a run whose events CPython handles."""
     if not request.config.getoption("--both-loops"):
         yield
         return
-    from tests.twin_runs import compared  # not until a C compiler has replaced LLVM
+    from tests.twin_runs import compared  # only after a C compiler has replaced LLVM
 
     with compared() as told:
         yield
@@ -157,7 +157,7 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    from tests.inner.emit import llvm  # not until a C compiler has replaced LLVM
+    from tests.inner.emit import llvm  # only after a C compiler has replaced LLVM
 
     llvm.LEVEL = 1 if item.nodeid.startswith(OPTIMISED) else 0
 
@@ -174,16 +174,16 @@ def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def few_objects() -> None:
-    """Exclude existing objects from garbage collection, for tests that count calls and collect garbage before each."""
+    """Exclude existing objects from garbage collection, for tests that count calls, and collect garbage first."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
-    """Handle events once only, for tests that count the work of a run."""
+    """Skip tests that count the work of a run where each run is repeated."""
     if request.config.getoption("--both-loops"):
-        pytest.skip("this test counts the calls of a run, and here each run is made twice")
+        pytest.skip("this test counts the calls of a run, and each run is repeated here")
 
 
 @pytest.fixture
@@ -193,7 +193,8 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts one near the end."""
+    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts a slow file near the
+    end."""
     whole = {item.nodeid.partition("::")[0] for item in items} if not any("::" in argument for argument in config.args) else set()
     gone = {name for name in AT_RELEASES if name.partition("::")[0] in whole} - {item.nodeid for item in items}
     if gone:

@@ -1,4 +1,4 @@
-"""Many runs by the loop of a processor, and by the kernel of a GPU, which runs as C."""
+"""Many runs executed by the CPU loop, and by the GPU kernel translated to C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...]) -> RunBatch:
-    """Allocate a batch for the runs of these values."""
+    """Allocate a batch for runs with these values."""
     program, counts = prepared.program, [sum(item.size for item in kept if item.over_time is over) for over in (False, True)]
     width = program.states + (0 if program.powers is None else int(program.powers.n_out))
     return RunBatch.of(max(map(len, blocks)), width, program.modes, len(prepared.wanted[0]), *counts)
@@ -26,7 +26,7 @@ def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun
 def on_processor(
     prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...] = (), outputs: Kernel | None = None
 ) -> RunBatch:
-    """Run one after another on this processor, without the Python part."""
+    """Execute all runs one after another on this processor, without the Python part."""
     batch = empty_batch(prepared, blocks, kept)
     with prepared._workspace() as space:
         space.many(blocks, slice(0, len(batch.status)), False, batch, kept, outputs, None, Event())
@@ -34,7 +34,7 @@ def on_processor(
 
 
 def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatch, slots: int, budget: int) -> int:
-    """Run in this many threads, each of which pauses after this many steps; returns the number of launches."""
+    """Execute all runs in this many threads, each of which pauses after this many steps; return the number of launches."""
     runs, shared = len(batch.status), np.zeros(len(kernel.shared_at(0)), np.uint64)
     shared[:] = kernel.shared_at(shared.ctypes.data)
     states, scratch = (np.zeros(slots * words + 1, np.uint64) for words in (kernel.state_words, kernel.scratch_words))
@@ -53,7 +53,8 @@ def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatc
 
 
 def differences(one: RunBatch, other: RunBatch) -> dict[str, int]:
-    """Return the arrays in which runs differ, with the count; of runs that did not reach their end only the status counts."""
+    """Return the arrays in which runs differ, with the count; for runs that did not reach their end, only the status is
+    compared."""
     found = {"status": int((one.status != other.status).sum())}
     both = (one.status == 0) & (other.status == 0)
     for name, array in one.arrays().items():

@@ -1,7 +1,7 @@
 """Translator of LLVM's PTX to C, instruction by instruction: GPU code runs on any machine, bit for bit.
 
-`fma` is exact, division and root round once, and nothing else is fused. Threads run one after another, so this says nothing about
-the speed of a GPU. An instruction without a row in the tables is refused.
+`fma` is exact, division and root round once, and nothing else is fused. Threads run one after another, so times are not those of
+a GPU. An instruction without a row in the tables is refused.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Emulated:
         self._launch = ctypes.CDLL(str(path)).launch
 
     def launch(self, block_address: int, grid: int, block: int) -> None:
-        """Run the kernel with this argument, in a grid of blocks of threads; addresses are those of this process."""
+        """Run the kernel with this argument, in a grid of blocks of threads; addresses belong to this process."""
         self._launch(ctypes.c_uint64(block_address), ctypes.c_uint32(grid), ctypes.c_uint32(block))
 
 
@@ -178,7 +178,7 @@ def _statement(operation: str, rest: str, targets: dict[str, list[str]]) -> str:
 
 
 def _moved(name: str, kinds: list[str], rest: str) -> str:
-    """Return a load or a store, of several numbers for vectors."""
+    """Return a load or store; for vectors, one per number."""
     bits = int(kinds[-1][1:])
     place = re.search(r"\[([^\]]*)\]", rest)
     assert place is not None, rest

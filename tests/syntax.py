@@ -18,7 +18,6 @@ def files(folder: str) -> tuple[Path, ...]:
 
 @functools.cache
 def tree_of(path: Path) -> ast.Module:
-    """Parse a file."""
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 

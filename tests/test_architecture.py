@@ -1,4 +1,4 @@
-"""Walls between packages: who may import whom, the packages' guarantees, and the cost of an import."""
+"""Walls between packages: permitted imports, the packages' guarantees, and the cost of an import."""
 
 import ast
 import functools
@@ -36,15 +36,15 @@ SHORTCUTS = {
 """Convenience methods: `graph.compile()` only calls a function of a higher layer with the graph."""
 
 TRANSLATOR = "bondgraph.emit.kernel_language.expressions"
-"""Module that evaluates constants that functions of this project name in their own source."""
+"""Module that evaluates constants named in the source of this project's functions."""
 OUTSIDER = "tests.models.studies.pendulum_study"
 """A study as a user writes one: it imports what users import."""
 MOST_MODULES = 14
-"""Modules in one folder, including its `__init__`."""
+"""Maximum number of modules in one folder, including its `__init__`."""
 MOST_ARGUMENTS = 8
-"""Positional arguments of a function; a longer list becomes a record, or has names."""
+"""Maximum number of positional arguments of a function; more become a record or keyword-only arguments."""
 MOST_LINES, MOST_LINES_OF_TESTS = 500, 500
-"""Lines of a file: a longer one holds several ideas, or proves several things."""
+"""Maximum number of lines of a file of the packages, and of a test; a longer file contains several ideas."""
 HEAVY = (
     "sympy",
     "vtk",
@@ -100,7 +100,7 @@ def targets(node, importer):
 
 @functools.cache
 def imports(path, importer):
-    """Return all modules that a file imports, anywhere in its text."""
+    """Return all modules that a file imports, anywhere in its code."""
     return [target for node in nodes(path, ast.Import, ast.ImportFrom) for target in targets(node, importer)]
 
 
@@ -140,7 +140,7 @@ def subpackage(name, package):
 
 @functools.cache
 def inside(package):
-    """Return imports between modules of a package, as pairs, including those in functions and for type checkers, but not
+    """Return imports between modules of a package, as pairs, including imports in functions and for type checkers, but not
     shortcuts."""
     own = modules(package)
     found = ((name, to) for name in own for to in imports(SOURCES[name], name) if to in own)
@@ -149,7 +149,8 @@ def inside(package):
 
 @pytest.mark.parametrize("name", SHORTCUTS)
 def test_a_shortcut_is_an_import_and_a_return(name):
-    """It is in a method of two lines, or only for type checkers, so it can neither hold logic nor run while modules load."""
+    """A shortcut is in a method of two lines, or only for type checkers, so it can neither contain logic nor run while modules
+    load."""
     allowed, met = [], set()
     for node in nodes(SOURCES[name], ast.If):
         allowed += node.body if ast.unparse(node.test) == "TYPE_CHECKING" else []
@@ -179,7 +180,7 @@ def test_a_subpackage_knows_only_the_layers_below(package):
 
 
 def test_the_page_shows_the_layers():
-    """`python -m docs.layers` writes them; each package is in one table."""
+    """`python -m docs.layers` writes the tables; each package is in exactly one table."""
     page = layers.PAGE.read_text(encoding="utf-8")
     assert sorted(name for packages in layers.TABLES for name in packages) == sorted(SUBPACKAGES)
     assert all(layers.table(packages) in page for packages in layers.TABLES) and layers.with_tables(page) == page
@@ -187,7 +188,7 @@ def test_the_page_shows_the_layers():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_circles_of_files_or_folders(package):
-    """Imports anywhere in a file count; at every depth a folder counts as one."""
+    """Imports anywhere in a file count; at every depth a folder counts as one module."""
     pairs = {(name, to) for name, to in inside(package) if SOURCES[to].name != "__init__.py" or not name.startswith(f"{to}.")}
     assert not circles(pairs)
     assert not [
@@ -213,7 +214,7 @@ def test_files_are_short(folder):
 
 
 def test_functions_take_few_arguments_by_place():
-    """Formulas of `screwbond.models` and `screws` may take as many as their equation has."""
+    """Formulas of `screwbond.models` and `screws` may take as many arguments as their equation has."""
     for name in modules("bondgraph"):
         for node in nodes(SOURCES[name], ast.FunctionDef):
             taken = [one.arg for one in (*node.args.posonlyargs, *node.args.args) if one.arg not in ("self", "cls")]
@@ -222,7 +223,7 @@ def test_functions_take_few_arguments_by_place():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_module_is_not_called_as_what_its_package_exports(package):
-    """Otherwise `import package.name` would give the module, and `package.name` something else."""
+    """Otherwise `import package.name` would give the module, and `package.name` another object."""
     for name, path in modules(package).items():
         if path.name == "__init__.py":
             own = {
@@ -235,7 +236,7 @@ def test_a_module_is_not_called_as_what_its_package_exports(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_class_name_has_one_meaning(package):
-    """Private classes may share a name: users never meet two of them in one place."""
+    """Private classes may share a name: users never meet two of them in one module."""
     found = [(node.name, name) for name in modules(package) for node in nodes(SOURCES[name], ast.ClassDef)]
     names = [name for name, _ in found if not name.startswith("_")]
     assert not [pair for pair in found if names.count(pair[0]) > 1]
@@ -250,7 +251,7 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
 
 
 def test_text_is_never_evaluated_as_code():
-    """No module turns strings or files into running code, except one, which reads functions of this project alone."""
+    """No module turns strings or files into running code, except one module, which reads functions of this project alone."""
     for name in SOURCES:
         for node in nodes(SOURCES[name], ast.Call):
             function = called(node.func)
@@ -343,13 +344,13 @@ def test_no_test_is_judged_by_a_clock() -> None:
 DRAWING = "bondgraph/render"
 """Pictures are for people: the words for domains and kinds select letters and colours. `bondgraph.export` needs no exception."""
 MACHINE_TYPES = "bondgraph/emit"
-"""Here the kind of a value is its LLVM type itself."""
+"""In this package, the kind of a value is its LLVM type itself."""
 
 
 def test_names_are_no_identity() -> None:
-    """The identity of a thing is a type, a record or the object itself; its name and the word for its kind are for people.
+    """The identity of an object is a type, a record or the object itself; names and kinds are for people.
 
-    So nothing is compared with such a word, and no dictionary has it as a key, for storing or for look-up.
+    No code compares them or uses them as keys of dictionaries.
     """
     found = []
     for path in (*files("bondgraph"), *files("screws")):
@@ -370,7 +371,7 @@ def _compared_with_text(path: Path):
 
 
 def _keys_by_name(path: Path, kinds: tuple[str, ...]):
-    """Return keys of dictionaries that are the word for a kind, or the name of an operation."""
+    """Yield dictionary keys that are attributes naming a kind, or the name of an operation."""
     for key in _keys(path):
         for part in key.elts if isinstance(key, ast.Tuple) else [key]:
             if isinstance(part, ast.Attribute) and _is_anothers(part):
@@ -393,7 +394,7 @@ def _keys(path: Path):
 
 @functools.cache
 def _operations(path: Path) -> set[str]:
-    """Return names of operations: by their annotation, by the table that they come from, or by themselves."""
+    """Return names of operations: by their annotation, by the table that contains them, or by convention."""
     names = {"op", "operation", "OPERATIONS"}
     for node in nodes(path, ast.arg):
         if node.annotation is not None and ast.unparse(node.annotation) in ("Op", "Operation"):
@@ -409,7 +410,7 @@ def _holds_text(node: ast.expr) -> bool:
 
 
 def _is_anothers(side: ast.Attribute) -> bool:
-    """Return True unless it is a field of the class itself, or NumPy's letter for a type of numbers."""
+    """Return True unless the attribute is a field of the class itself or belongs to a NumPy dtype."""
     owner = side.value
     return not (isinstance(owner, ast.Name) and owner.id == "self") and not (
         isinstance(owner, ast.Attribute) and owner.attr == "dtype"
@@ -417,7 +418,6 @@ def _is_anothers(side: ast.Attribute) -> bool:
 
 
 def test_rules_of_a_run_stand_where_the_page_says():
-    """Each name in the table of rules is a module or a function of the runtime."""
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     rows = page.partition("| rule | its function |\n|---|---|\n")[2].partition("\n\n")[0].splitlines()
     named = [name for row in rows for name in re.findall(r"`([a-z_]+(?:\.[a-z0-9_]+)+)`", row)]

@@ -1,4 +1,4 @@
-"""Every benchmark runs in its quick form and prints a table; each writes its own section of their README."""
+"""Every benchmark runs in its quick form and prints a table; each writes its own section of benchmarks/README.md."""
 
 import ast
 import inspect

@@ -38,7 +38,7 @@ def test_ships_its_types(config):
 
 @pytest.mark.parametrize("folder", [*PACKAGES, "models"])
 def test_ships_the_files_that_modules_read(config, folder):
-    """A module reads such a file from its own folder; without a pattern in setup.cfg a wheel would lack it."""
+    """Without a pattern in setup.cfg, a wheel would lack these files."""
     for path in (each for each in (ROOT / folder).rglob("*") if each.is_file() and each.suffix not in (".py", ".pyc")):
         package = ".".join((FOLDERS.get(folder, folder), *path.parent.relative_to(ROOT / folder).parts))
         patterns = config["options.package_data"].get(package, "").replace(",", " ").split()
@@ -98,7 +98,7 @@ def environment(tmp_path_factory):
 
 
 def run(python, *arguments, folder):
-    """Return what Python prints, run as typed in a user's folder."""
+    """Run Python as typed in a user's folder, and return its output."""
     done = subprocess.run(
         [python, *arguments], cwd=folder, env={"MPLBACKEND": "Agg"}, capture_output=True, text=True, check=False
     )
@@ -200,7 +200,7 @@ def test_sweeps_from_before_know_the_functions_of_models():
 
 
 def overlaid(environment, folder, package, where):
-    """Return what `import screwbond` says after the distribution "foreign" has installed or removed a package of that name."""
+    """Return the error of `import screwbond` after the distribution "foreign" has installed or removed a package of that name."""
     python, site = environment
     here = folder / "site"
     shutil.copytree(site / "screwbond", here / "screwbond")

@@ -168,7 +168,7 @@ def test_results_keep_what_python_does_with_them() -> None:
 
 @pytest.mark.parametrize("name", ["bounce", "heap"])
 def test_models_that_were_saved_before_are_read_and_saved_alike(name: str) -> None:
-    """All numbers, words and their order are kept: from their digest, stores of sweeps identify their model."""
+    """Stores of sweeps identify a model by a digest of its file."""
     text = (BEFORE / f"{name}.json").read_text(encoding="utf-8")
     before, now = json.loads(text), json.loads(dump_model(parse_model(text)))
     before.pop("left out", None)

@@ -30,7 +30,7 @@ def referred(prepared, settings):
 
 
 def ensure_same(prepared, mine, end, reference):
-    """Assert that the result of a run, and where it ended, equal those of its reference."""
+    """Assert that a run and its reference have the same result and the same end."""
     other = result_of(reference, prepared.choice, 0.0)
     asked = mine.statistics.events_in_python
     TOLD.update(runs=1, events=len(mine.events), asked=asked, asked_again=reference.events_in_python)
@@ -47,7 +47,7 @@ def ensure_same(prepared, mine, end, reference):
 
 
 def told(run, end):
-    """Return the rest of a run's report, except its duration and who handled its events."""
+    """Return where and how a run ended, as a string, with its statistics except for times and the events handled in Python."""
     cost = replace(run.statistics, wall_time=0.0, integration_time=0.0, events_in_python=0)
     return repr((end[0], end[1].tolist(), cost, run.failure and (run.failure.kind, run.failure.reason), run.events.kinds))
 

@@ -1,6 +1,6 @@
 """mypy, with the folder models/ as the package `screwbond.models`: `python -m tests.typed`, with mypy's own arguments.
 
-mypy finds modules by their paths. Here files come first, each with its name.
+mypy finds modules by their paths; here files come first, each with its name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALL = ("screws", "bondgraph", "models", "screwbond")
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Print mypy's messages about the requested files, by default all packages; returns the exit status."""
+    """Print mypy's messages about the requested files, by default all packages; return the exit status."""
     cache = FileSystemCache()
     asked, options = process_options([*arguments], fscache=cache)
     options.cache_dir = join(options.cache_dir, "typed")  # in mypy's own cache the modules have their old names

@@ -1,4 +1,4 @@
-"""Entries of nonlinear relations and chemistry: a diode, reactions at their equilibrium."""
+"""Acceptance cases of nonlinear relations and chemistry: a diode, and reactions at equilibrium."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cycle() -> Found:
 
 @ENTRIES.add("A <=> 2B")
 def dissociation() -> Found:
-    """From (1, 0): the potential of an absent species is large and negative, and its exponential is zero."""
+    """The run starts from (1, 0): the potential of an absent species is large and negative, and its exponential is zero."""
     reaction, two = Re("r"), TF("two", 2.0)
     graph = Graph("dissociation").connect(Ce("A", initial=1.0), reaction.port("1"))
     graph.connect(reaction.port("2"), two).connect(two, Ce("B", initial=0.0))

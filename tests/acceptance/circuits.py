@@ -1,4 +1,4 @@
-"""Entries of linear circuits: matrices, poles and time courses in closed form."""
+"""Acceptance cases of linear circuits: matrices, poles and time courses in closed form."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def rc_decaying() -> Found:
 
 @ENTRIES.add("Se parallel to C and R")
 def parallel() -> Found:
-    """Derivative causality: the current is C u' + u / R."""
+    """The causality is derivative: the current is C u' + u / R."""
     source = Se("u", lambda t: sin(3.0 * t) + 2.0, signals=["time"])
     model = compiled(joined(J0("node"), source, C("c", capacitance=0.5), R("r", 4.0)))
     times = np.linspace(0.0, 2.0, 5)
@@ -88,7 +88,8 @@ def flow_sources() -> Found:
 
 @ENTRIES.add("Pi filter")
 def pi_filter() -> Found:
-    """Source across C_a, a coil with resistance, and C_b with the load across the far end; all values are one."""
+    """Source with C_a in parallel, then a coil with a resistor in series, then C_b and the load in parallel; all values are
+    one."""
     graph, near, branch, far = Graph("pi"), J0("near"), J1("branch"), J0("far")
     graph.connect(Se("u", 1.0), near).connect(near, C("a", capacitance=1.0)).connect(near, branch)
     graph.connect(branch, R("r", 1.0)).connect(branch, I("l", 1.0)).connect(branch, far)

@@ -1,4 +1,4 @@
-"""Entries of the acceptance suite: the table that holds them, and helpers that build their models and query them."""
+"""Acceptance cases: the table that stores them, and helpers that build their models and evaluate them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from bondgraph.analysis import linearise
 from tests.inner.run import Result
 
 Found = Sequence[tuple[Any, Any, float]]
-"""(found, wanted, tolerance) for every number of an entry."""
+"""(found, wanted, tolerance) for every number of a case."""
 
 
 class Entries(dict[str, Callable[[], Found]]):
-    """Name of an entry -> the function that computes it."""
+    """Name of a case -> the function that computes it."""
 
     def add(self, name: str) -> Callable[[Callable[[], Found]], Callable[[], Found]]:
-        """Add a function to the table."""
-
         def put(function: Callable[[], Found]) -> Callable[[], Found]:
             self[name] = function
             return function
@@ -41,7 +39,7 @@ def compiled(graph: Graph) -> Compiled:
 
 
 def matrices(graph: Graph, states: Sequence[str], inputs: Sequence[str] = ()) -> np.ndarray:
-    """[A B] of x' = A x + B u, rows and columns in the order given."""
+    """Return [A B] of x' = A x + B u, rows and columns in the given order."""
     linear = linearise(compiled(graph), inputs)
     place = [linear.states.index(name) for name in states]
     assert len(place) == len(linear.states)

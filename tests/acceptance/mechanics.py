@@ -1,4 +1,4 @@
-"""Entries of mechanics and machines: motors, masses, oscillators, a pendulum, a rigid body."""
+"""Acceptance cases of mechanics and machines: motors, masses, oscillators, a pendulum, a rigid body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENTRIES = Entries()
 
 
 def motor(graph: Graph) -> Any:
-    """R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6, U = 5; returns the shaft."""
+    """Add a motor with R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6 and U = 5 to a graph, and return its shaft."""
     coil, shaft, k = J1("coil"), J1("shaft"), GY("k", 9.54e-3)
     graph.connect(Se("u", 5.0), coil).connect(coil, R("winding", 4.0)).connect(coil, I("l", 15e-6))
     graph.connect(coil, k).connect(k, shaft).connect(shaft, I("j", 1e-6)).connect(shaft, R("b", 1e-6))
@@ -49,7 +49,7 @@ def hoist() -> Found:
 
 @ENTRIES.add("two masses")
 def two_masses() -> Found:
-    """Spring and damper from the wall to the first mass, and from there to the second."""
+    """A spring and a damper connect the wall to the first mass, and another pair connects the two masses."""
     graph, v1, v2, force, stretch = Graph("two"), J1("v1"), J1("v2"), J0("force"), J1("stretch")
     graph.connect(v1, I("m1", 2.0)).connect(v1, C("k1", stiffness=250.0)).connect(v1, R("c1", 5.0))
     graph.connect(v1, force).connect(force, v2).connect(v2, I("m2", 1.0)).connect(force, stretch)
@@ -60,7 +60,8 @@ def two_masses() -> Found:
 
 @ENTRIES.add("derivative causality: effective mass")
 def effective_mass() -> Found:
-    """m1 = 2, v2 = v1 / 3, m2 = 5, b = 7 on side 2: an effort on side 1 moves 23/9; pole -7/23."""
+    """m1 = 2, v2 = v1 / 3, m2 = 5, b = 7 on side 2: an effort on side 1 accelerates the effective mass 23/9; the pole is
+    -7/23."""
     graph, v1, v2, lever = Graph("lever"), J1("v1"), J1("v2"), TF("lever", 1 / 3)
     graph.connect(Se("u", 1.0), v1).connect(v1, I("m1", 2.0)).connect(v1, lever).connect(lever, v2)
     graph.connect(v2, I("m2", 5.0)).connect(v2, R("b", 7.0))
@@ -72,7 +73,7 @@ def effective_mass() -> Found:
 
 @ENTRIES.add("Duffing oscillator")
 def duffing() -> Found:
-    """H = x^2 / 2 + x^4 / 4 with unit inertia; period from amplitude a: 4 K(m) / sqrt(1 + a^2), m = a^2 / (2 + 2 a^2)."""
+    """H = x^2 / 2 + x^4 / 4 with unit inertia; the period at amplitude a is 4 K(m) / sqrt(1 + a^2), m = a^2 / (2 + 2 a^2)."""
     spring = C("x", output=lambda x: x + x**3, energy=lambda x: x**2 / 2 + x**4 / 4, initial=1.5)
     graph = joined(J1("v"), spring, I("m", 1.0))
     law = linearise(compiled(graph), initial={"x.q": 0.5}).A
@@ -96,7 +97,7 @@ def plate() -> Any:
 
 @ENTRIES.add("two-port storage and moving-plate capacitor")
 def moving_plate() -> Found:
-    """Efforts of the two-port, their reciprocity, and a run in which electrical becomes mechanical energy."""
+    """The efforts of the two-port and their reciprocity are as derived; a run converts electrical into mechanical energy."""
     graph, node, v = Graph("microphone"), J0("node"), J1("v")
     both = J0("both", dimension=2)
     charge, gap = TF("charge", [[1.0], [0.0]]), TF("gap", [[0.0], [1.0]])
@@ -111,7 +112,7 @@ def moving_plate() -> Found:
 
 
 def crossings(signal: str, component: int | None = None) -> Automaton:
-    """Mark every sign change of a signal that starts positive."""
+    """Mark every change of sign of a signal that starts positive."""
 
     def part(x):
         return x if component is None else x[component]

@@ -1,4 +1,4 @@
-"""Entries of models that must be refused, with the words that explain why."""
+"""Acceptance cases of models that must be refused, with the words that explain the reason."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def unconnected() -> Found:
 
 @ENTRIES.add("error: redundant loop of ideal constraints")
 def redundant() -> Found:
-    """Three bodies, each held to the two others: the third constraint follows from the first two."""
+    """Three bodies, each fixed to the other two: the third constraint follows from the first two."""
     graph = Graph("triangle")
     bodies = [J1(f"v{k}") for k in range(3)]
     for k, body in enumerate(bodies):
@@ -53,7 +53,7 @@ def redundant() -> Found:
 
 @ENTRIES.add("error: a mode without valid causality")
 def shorted() -> Found:
-    """A switch that shorts a source when it closes."""
+    """Return the refusal of a switch that shorts a source when it closes."""
     graph = joined(J0("node"), Se("u", 1.0), R("r", 1.0), Switch("short", automaton="lever", closed=["on"]))
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     return refused(graph, "E212", 'mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")

@@ -1,4 +1,4 @@
-"""The acceptance suite: the entries of all subjects in one table."""
+"""The acceptance suite: the cases of all subjects in one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of switching: impacts, clutches, friction, converters, and the effect of constraints on drift."""
+"""Acceptance cases of switching: impacts, clutches, friction, converters, and the effect of constraints on drift."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ENTRIES = Entries()
 
 @ENTRIES.add("bouncing ball")
 def bouncing() -> Found:
-    """h = 1, e = .8: .451524, 1.173961; bounces accumulate at 4.063713, which is reported; the contact closes, and the run
-    continues."""
+    """h = 1, e = .8: impacts at .451524 and 1.173961 s accumulate at 4.063713 s, which is reported; the contact closes, and the
+    run continues."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.8)
     graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), floor)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting")
@@ -32,7 +32,8 @@ def bouncing() -> Found:
 
 @ENTRIES.add("bullet and wood")
 def bullet() -> Found:
-    """m = 1, 1; v = 1, 0; gap .2: when the gap closes, a constraint acts: a plastic impact, both .5 at t = .2, loss .25 J."""
+    """m = 1, 1; v = 1, 0; gap .2: a constraint acts when the gap closes: a plastic impact, both speeds .5 at t = .2, loss .25
+    J."""
     graph, bullet, wood, gap = Graph("shot"), J1("bullet v"), J1("wood v"), J0("gap")
     graph.connect(bullet, I("bullet", 1.0, initial=1.0)).connect(wood, I("wood", 1.0))
     graph.connect(wood, gap).connect(gap, bullet)
@@ -50,7 +51,7 @@ def bullet() -> Found:
 
 @ENTRIES.add("clutch")
 def clutch() -> Found:
-    """J = 1, 2; w = 10, 0; T = 5 until the speeds agree: 1.33333 s, 3.33333 rad/s, 33.3333 J."""
+    """J = 1, 2; w = 10, 0; T = 5 until the speeds are equal: 1.33333 s, 3.33333 rad/s, 33.3333 J."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(slip, Friction("plates", 5.0, initial="forward"))
@@ -66,7 +67,7 @@ def clutch() -> Found:
 
 @ENTRIES.add("clutch that locks at once")
 def rigid_clutch() -> Found:
-    """The same clutch closed without slip: an impulse that conserves momentum leads to the same speed and the same loss."""
+    """The same clutch closes without slip: an impulse that conserves momentum leads to the same speed and the same loss."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(slip, Constraint("plates", holds="velocity", automaton="lever", active=["locked"]))
@@ -80,7 +81,8 @@ def rigid_clutch() -> Found:
 
 @ENTRIES.add("stick-slip")
 def stick_slip() -> Found:
-    """m = k = 1, belt .2, Fs = 1, Fk = .5: slip pi + 2 atan(.2 / .5) s, stick 2 * .5 / .2 s, the stick state exact."""
+    """m = k = 1, belt .2, Fs = 1, Fk = .5: slip lasts pi + 2 atan(.2 / .5) s, stick 2 * .5 / .2 s; the sticking state is
+    exact."""
     graph, v, relative, belt = Graph("belt"), J1("v"), J0("relative"), 0.2
     graph.connect(v, I("m", 1.0, initial=belt)).connect(v, C("k", capacitance=1.0, initial=0.5))
     graph.connect(Sf("belt", belt), relative).connect(relative, v)
@@ -94,7 +96,7 @@ def stick_slip() -> Found:
 
 @ENTRIES.add("ideal rectifier")
 def rectifier() -> Found:
-    """10 sin(100 pi t) through an ideal diode on C = 200e-6 and R = 100: closed, C follows the source."""
+    """10 sin(100 pi t) feeds C = 200e-6 and R = 100 through an ideal diode; C follows the source while the diode is closed."""
     graph, loop, out = Graph("rectifier"), J1("loop"), J0("out")
     graph.connect(Se("mains", lambda t: 10.0 * sin(100.0 * np.pi * t), signals=["time"]), loop)
     graph.connect(loop, Diode("diode", initial="closed")).connect(loop, out)
@@ -110,9 +112,9 @@ def rectifier() -> Found:
 
 @ENTRIES.add("ideal boost converter")
 def boost() -> Found:
-    """12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz, D = .5, in continuous conduction: two ideal switches that alternate.
+    """Two ideal switches alternate at 12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz and D = .5, in continuous conduction.
 
-    Periodic: (4.196961 A, 24.109746 V) at switch-on, (5.396961, 23.869850) at switch-off.
+    The periodic state is (4.196961 A, 24.109746 V) at switch-on, and (5.396961 A, 23.869850 V) at switch-off.
     """
     half = 0.5 / 50e3
     result = run(converter(), 1500 * 2 * half, [1500 * 2 * half])
@@ -140,7 +142,7 @@ def landing(alpha1: float) -> Graph:
 
 @ENTRIES.add("ball on a constraint, a1 = 0")
 def growing() -> Found:
-    """The height grows by exactly 0.0138852 m per bounce; the fifth contact lasts from 4.3116 to 4.3620 s."""
+    """Each bounce is 0.0138852 m higher than the previous one; the fifth contact lasts from 4.3116 to 4.3620 s."""
     result = run(landing(0.0), 12.0, rtol=1e-11)
     touches = [event for event in result.events if event.kind == "touch"]
     slot = result.program.layout
@@ -151,7 +153,7 @@ def growing() -> Found:
 
 @ENTRIES.add("ball on a constraint, a1 = 10 and 20")
 def settling() -> Found:
-    """Four bounces at a1 = 10, two at 20, then rest with the multiplier at m g."""
+    """The ball bounces four times at a1 = 10, twice at 20, and then rests with the multiplier m g."""
     found: Found = []
     for alpha1, bounces in ((10.0, 4), (20.0, 2)):
         result = run(landing(alpha1), 8.0)

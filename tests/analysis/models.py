@@ -18,7 +18,7 @@ def motor() -> Graph:
 
 
 def hoist() -> Graph:
-    """The motor lifts a mass on a rope: TF 0.05, rope C = 1e-6, m = 5e-3, g = 9.81."""
+    """Return the motor with a mass that it lifts on a rope: TF 0.05, rope C = 1e-6, m = 5e-3, g = 9.81."""
     graph = motor()
     rotor = graph.parts["rotor"]
     drum, rope, load = TF("drum", 0.05), J0("rope", domain="translation"), J1("load", domain="translation")
@@ -28,7 +28,8 @@ def hoist() -> Graph:
 
 
 def coupled_masses() -> Graph:
-    """m1 = 2 drives m2 = 5 through TF v2 = v1 / 3, friction 7 on side 2: one of the inertias is dependent."""
+    """Return two masses: m1 = 2 drives m2 = 5 through TF v2 = v1 / 3, with friction 7 on side 2; one of the inertias is
+    dependent."""
     graph = Graph("coupled")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     lever = TF("lever", 1.0 / 3.0)
@@ -37,7 +38,7 @@ def coupled_masses() -> Graph:
 
 
 def two_masses() -> Graph:
-    """m 2, 1; k 250, 400; c 5, 15: springs and dampers in series from the wall, a force on the first mass."""
+    """Return masses 2, 1 with springs 250, 400 and dampers 5, 15 in series from the wall, and a force on the first mass."""
     graph = Graph("two masses")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     between, relative = J0("between", domain="translation"), J1("relative", domain="translation")
@@ -49,7 +50,7 @@ def two_masses() -> Graph:
 
 
 def pi_filter() -> Graph:
-    """Return a source, resistor, C_a, L, C_b with load: all values are one."""
+    """Return a pi filter (C_a, L, C_b) between a source with a resistor and a load; all values are one."""
     graph = Graph("pi filter")
     inlet, a, b = J1("inlet", domain="electrical"), J0("a", domain="electrical"), J0("b", domain="electrical")
     middle = J1("middle", domain="electrical")

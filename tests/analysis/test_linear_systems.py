@@ -49,7 +49,7 @@ def test_two_masses_in_series_from_the_wall() -> None:
 
 
 def test_dependent_inertias() -> None:
-    """Effective mass 2 + 5/9 = 23/9, pole -7/23."""
+    """The effective mass is 2 + 5/9 = 23/9, and the pole -7/23."""
     system = linearise(compile_model(coupled_masses(), backend="numpy"), ["push.value"], ["v1.flow"])
     np.testing.assert_allclose(system.poles(), [-7.0 / 23.0], rtol=1e-12)
     assert system.transfer_function().gain == pytest.approx(9.0 / 23.0, rel=1e-12)
@@ -86,7 +86,7 @@ def test_too_many_states_for_all_poles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_zeros_against_python_control(seed: int) -> None:
-    """Square systems with one to three inputs, some with rank-deficient feedthrough, some with wide scales."""
+    """Systems have one to three inputs and outputs, some with rank-deficient feedthrough or wide scales."""
     control = pytest.importorskip("control")
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 7)), int(rng.integers(1, 4))
@@ -102,7 +102,7 @@ def test_zeros_against_python_control(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_zeros_that_were_put_in(seed: int) -> None:
-    """One input and one output with given zeros and poles, in mixed coordinates, alone or beside a second, unrelated channel."""
+    """Systems have given zeros and poles, in mixed coordinates, alone or beside an unrelated channel."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     zeros, poles = rng.normal(size=int(rng.integers(0, n))), rng.normal(size=n)
@@ -156,7 +156,7 @@ def test_minimal_realisation_has_the_order_that_was_put_in(seed: int) -> None:
 
 
 def test_minimal_realisation_of_twin_circuits() -> None:
-    """Two equal RC circuits on one source: only their sum is controllable."""
+    """Two equal RC circuits are on one source: only the sum of their states is controllable."""
     system = linearise(compile_model(wired(), backend="numpy"), ["supply.value"], ["c1.effort", "c2.effort"])
     assert system.order == 2 and system.minimal().order == 1
     assert system.minimal().states == ("z[0]",)

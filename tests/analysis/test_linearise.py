@@ -1,4 +1,4 @@
-"""Derivatives from the tape against finite differences, names of inputs and outputs, and refusals."""
+"""Linearisation: derivatives from the tape against finite differences, names of inputs and outputs, and refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.inner.compile import whole_parameters
 
 
 def differences(compiled, point, step: float = 1e-6) -> np.ndarray:
-    """d rates / d x by central differences."""
+    """Return d rates / d x by central differences."""
     p, columns = whole_parameters(compiled, point), []
     for k in range(len(point.x)):
         ahead, back = point.x.copy(), point.x.copy()
@@ -100,7 +100,7 @@ def test_point_by_names_and_by_arrays() -> None:
 
 
 def test_a_nonlinear_loop_adds_no_poles() -> None:
-    """Diode and resistor in series on a capacitor: the small-signal time constant is C (R + r_d)."""
+    """A diode and a resistor are in series on a capacitor: the small-signal time constant is C (R + r_d)."""
     compiled = compile_model(diode(), backend="numpy")
     system = linearise(compiled, ["supply.value"], ["series.flow"])
     assert system.states == ("capacitor.q",)
@@ -144,7 +144,6 @@ def test_no_derivative_on_the_edge_of_a_formula() -> None:
 
 
 def test_a_loop_without_a_solution() -> None:
-    """A resistor whose law cannot reach the applied voltage, in series with another one."""
     compiled = compile_model(diode(), backend="numpy")
     with pytest.raises(ModelError, match="E262"):
         linearise(compiled, parameters={"supply.value": float("1e308")})

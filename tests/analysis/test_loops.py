@@ -45,7 +45,7 @@ def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
 
 
 def test_an_input_has_the_name_that_the_user_gave() -> None:
-    """A nested graph exports the result of an inner block, which has another name inside."""
+    """A nested graph exports the result of an inner block under another name."""
     gains = Block("gains", [("y", lambda t: array([t, 2.0 * t]), ["t"])], inputs={"t": "time"})
     control = Graph("control").add(gains).export("y", "gains.y")
     graph = Graph("loop").add(control, signals.gain("drive", "control.y", 1.0))
@@ -60,7 +60,8 @@ def test_an_input_has_the_name_that_the_user_gave() -> None:
 
 
 def test_sources_as_inputs_wherever_the_model_stands() -> None:
-    """m v' = F(y, t) - d v |v|: the input adds to the force; the slope by v depends on the time and the operating point."""
+    """m v' = F(y, t) - d v |v|: the input adds to the force; the derivative with respect to v depends on time and operating
+    point."""
     graph, v = Graph("drag"), J1("v", domain="translation")
     graph.connect(Se("push", lambda v, t: 5.0 * t - 2.0 * v, signals=["v.flow", "time"]), v).connect(v, I("mass", 2.0))
     graph.connect(v, R("drag", effort=lambda v: 3.0 * v * v)).connect(Se("pull", 1.0), v)

@@ -13,7 +13,7 @@ from tests.inner.analysis import newton
 
 
 def signals(name: str, rates, initial, parameters=None):
-    """x' = rates(x, *parameters), as a block."""
+    """Return x' = rates(x, *parameters), as a block."""
     graph = Graph(name)
     names = list(initial)
     graph.add(
@@ -91,7 +91,7 @@ def test_a_free_direction_is_reported_and_left_alone() -> None:
 
 
 def test_conserved_amounts_are_those_of_the_guess() -> None:
-    """A + B <=> C with unit constants from (1, 2, 3): the end state of the acceptance suite's chemistry."""
+    """A + B <=> C with unit constants from (1, 2, 3) reaches the end state of the acceptance suite's chemistry."""
 
     def rates(a, b, c):
         forward = a * b - c
@@ -112,7 +112,8 @@ def test_strong_nonlinearity_is_damped() -> None:
 
 
 def test_a_diode_in_the_way_is_conducting() -> None:
-    """A diode without current conducts nothing: the first step of the flux is 1e-14 Wb, far below 1, but far from rest."""
+    """At zero current a diode hardly conducts: Newton's first step of the flux is 1e-14 Wb, although the steady state is far
+    away."""
     graph = Graph("rectifier")
     loop, out = J1("loop", domain="electrical"), J0("out", domain="electrical")
     shockley = R("diode", flow=lambda e, Is, Vt: Is * (exp(e / Vt) - 1.0), parameters={"Is": 1e-14, "Vt": 0.025})
@@ -142,7 +143,7 @@ def test_no_solution() -> None:
 
 
 def test_wide_scales_are_no_lack_of_rank() -> None:
-    """A picofarad and a farad in one ladder: charges of 1e-12 and 1 at the same voltage."""
+    """A picofarad and a farad are in one ladder: charges of 1e-12 and 1 at the same voltage."""
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
     between = J1("between")
@@ -209,7 +210,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
-    """A spring yields by F / k and the mass stays at rest: its momentum is rounding error, in newtons and in other units."""
+    """A spring deflects by F / k and the mass stays at rest: its momentum is rounding error, in newtons and in other units."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
     compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))
@@ -233,7 +234,7 @@ def test_sensitivity_of_what_nothing_holds() -> None:
 
 
 def test_newton_on_rectangular_equations() -> None:
-    """Three consistent equations for two unknowns, and one equation for two unknowns, solved with minimum norm."""
+    """Three consistent equations for two unknowns are solved, and one equation for two unknowns with minimum norm."""
 
     def three(z):
         return np.array([z[0] ** 2 - 4, z[1] - z[0], z[0] * z[1] - 4]), np.array([[2 * z[0], 0], [-1, 1], [z[1], z[0]]])

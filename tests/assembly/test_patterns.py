@@ -1,4 +1,4 @@
-"""Equal elements are written by a pattern, which gives the statements of separate elements in far fewer calls."""
+"""Equal elements are written by a pattern, which gives the statements of separate elements with far fewer calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages of statements, against paths in their graph, and the modes in which an unknown acts."""
+"""Stages of statements against paths in their graph, and the modes in which an unknown is active."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.inner.model import TIME_DERIVATIVE
 
 
 def geared() -> Graph:
-    """Return two inertias on one shaft, one of them dependent; two resistors in series, whose loop depends on itself; and a
+    """Return two inertias on one shaft, one of them dependent; two resistors in series, which form an algebraic loop; and a
     switch between a battery and a coil."""
     graph, shaft, divider, branch = Graph("geared"), J1("shaft"), J1("divider"), J1("branch")
     graph.connect(Se("torque", 1.0), shaft).connect(shaft, I("one", 2.0)).connect(shaft, I("two", 3.0))

@@ -10,14 +10,14 @@ from campaigns.estimates import STUDIES, found, least, main, within
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_truth_lies_where_the_estimate_says(name):
-    """The distance of three parameters exceeds 4.5 deviations once in six thousand times; it equals that of the linear problem
-    except for curvature, which is small where deviations are a few per cent."""
+    """The distance of three estimates from the truth exceeds 4.5 standard deviations once in six thousand times; it equals that
+    of the linear problem except for curvature, which is small where deviations are a few per cent."""
     answer = found((name, 11))
     assert answer.distance < 4.5 and answer.distance == pytest.approx(answer.linear, abs=0.2)
 
 
 def test_how_many_lie_within():
-    """Distances of normal noise: 95 of 100 are within 2.795 deviations for three parameters."""
+    """Of 100 distances of normal noise, 95 are within 2.795 standard deviations for three parameters."""
     drawn = np.linalg.norm(np.random.default_rng(0).normal(size=(20000, 3)), axis=1)
     assert within(drawn) == pytest.approx(19000, abs=4.0 * np.sqrt(950.0))
 

@@ -1,5 +1,4 @@
-"""The reference programs of the campaign of modes against closed forms, how the campaign classifies results, and a small
-sample."""
+"""The campaign of modes: its reference programs against closed forms, its classification of results, and a small sample."""
 
 from __future__ import annotations
 
@@ -87,7 +86,8 @@ def test_order_and_names_of_branches_do_not_matter_to_the_judge() -> None:
 
 
 def test_two_blocks() -> None:
-    """Up to t = 1 friction of 2 N carries the second block along (4 t / 4 < 2 / 2), then they slip; the second is on ice."""
+    """Friction of 2 N carries the second block along up to t = 1 (4 t / 4 < 2 / 2); then the blocks slip. The second is on
+    ice."""
     blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (Rub(0, 1, 2.0),))
     known = stepped(blocks, SAMPLES)
     after = SAMPLES - 1.0
@@ -97,7 +97,8 @@ def test_two_blocks() -> None:
 
 
 def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
-    """Nothing moves until 6 t exceeds friction at both ends and in the drag behind the gear, 2 + 1 / 2, on the middle mass."""
+    """Nothing moves until the force 6 t on the middle mass exceeds 2 + 1/2: the friction at both ends, and the drag behind the
+    gear."""
     row = Masses(
         (Mass(1.0), Mass(1.0, Wave(slope=6.0)), Mass(1.0)),
         (Rub(0, None, 1.0), Rub(1, 0, 9.0), Rub(1, 2, 9.0), Rub(2, None, 1.0), Rub(1, None, 1.0, 0.5)),
@@ -110,8 +111,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
-    """The row has 39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by
-    one."""
+    """The row has 39 equations of rates and 8 of values: too many modes to solve one by one."""
     assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -139,7 +139,7 @@ def test_a_slider_crank_has_its_closed_form() -> None:
 
 
 def test_a_four_bar_closes_and_comes_to_rest() -> None:
-    """The angle at rest is that of another program, which computes the inertia by another formula."""
+    """Another program, with another formula for the inertia, gives the same angle at rest."""
     links, _ = places(FOUR_BAR, np.linspace(0.0, 6.0, 9))
     ends = {name: place.begin + place.link.length * np.exp(1j * place.angle) for name, place in links.items()}
     np.testing.assert_allclose(ends["rod 0"], ends["follower 0"], atol=1e-15)
@@ -150,7 +150,8 @@ def test_a_four_bar_closes_and_comes_to_rest() -> None:
 
 
 def test_a_stop_and_a_lock() -> None:
-    """A flywheel (all other parts are massless) bounces back immediately at half its rate; locked, and then driven from rest."""
+    """A flywheel (all other parts are massless) bounces back at half its rate; a second flywheel is driven, locked, and driven
+    again from rest."""
     light = Dyad("rocker", Link(0.4, 0.0, 0.0), Link(0.3, 0.0, 0.0), (0.4, 0.0), 0.1)
     wheel = Linkage(Link(0.1, 0.0, 0.5), (light,), start=0.0, rate=4.0, stop=(2.0, 0.5))
     known = integrated(wheel, SAMPLES)
@@ -217,7 +218,7 @@ def test_a_campaign_goes_on_from_its_store(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(modes, "apart", answer)
     store = tmp_path / "verdicts.jsonl"
     first = list(modes.campaign(["networks", "masses"], range(2), store=store))
-    store.write_text(store.read_text(encoding="utf-8") + '{"family": "netw', encoding="utf-8")  # it was killed while writing
+    store.write_text(store.read_text(encoding="utf-8") + '{"family": "netw', encoding="utf-8")  # killed while writing
     assert len(asked) == 4 and [t.verdict.kind for t in first] == ["right", "right", "wrong", "right"]
     assert list(modes.campaign(["networks", "masses"], range(2), store=store)) == first and len(asked) == 4
     assert "     1 masses, wrong: differs (seeds 0)" in modes.table(first)
@@ -245,7 +246,8 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_a_difference_is_judged_again_with_shorter_steps() -> None:
-    """An event lies less than the shortest step after a time that all step sizes share: halving sees 7e-6 of 5e-5."""
+    """An event lies less than the shortest step after a time that all step sizes share: halving the steps shows only 7e-6 of an
+    error of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
     )
@@ -278,8 +280,7 @@ def test_networks_that_were_wrong_or_refused(seed: int) -> None:
 
 
 def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
-    """The diode of network 6041 opens and closes at .113 s; the switch changes at its own time. No solution exists after 1.19
-    s."""
+    """The diode of network 6041 opens and closes at 0.113 s; no solution exists after 1.19 s."""
     graph = network_graph(drawn_network(6041))[0]
     with pytest.warns(RunEndedWarning, match="E220"):
         run = graph.simulate(SAMPLES[-1], samples=SAMPLES, progress=False)
@@ -288,7 +289,7 @@ def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
 
 
 def test_linkages_are_graphs() -> None:
-    """Each part of the random linkages has its elements; the thorough tests also compile them, which takes seconds."""
+    """Every friction, stop and lock of the random linkages is in the graph; the thorough tests also compile the graphs."""
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}

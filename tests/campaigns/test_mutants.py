@@ -1,4 +1,5 @@
-"""Mutation testing of the runtime: mutants differ from the source, and the tests that execute them kill them or do not."""
+"""Mutation testing of the runtime: each mutant differs from the source, and is killed by the tests that execute it or
+survives."""
 
 import ast
 import os
@@ -11,7 +12,6 @@ from campaigns.mutant_tests import tree_of
 
 
 def test_mutants_are_functions_that_differ_from_the_source():
-    """Each mutant is a function of the same name that differs in one statement."""
     chosen = mutants.mutants(40, seed=0)
     assert [mutant.mutation for mutant in chosen] == [mutant.mutation for mutant in mutants.mutants(40, seed=0)]
     assert [mutant.mutation for mutant in chosen] != [mutant.mutation for mutant in mutants.mutants(40, seed=1)]

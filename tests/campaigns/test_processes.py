@@ -1,4 +1,4 @@
-"""The limits of a trial of a campaign, in a process that already uses much memory."""
+"""Limits of a campaign's trial, in a process that already uses much memory."""
 
 import subprocess
 import sys

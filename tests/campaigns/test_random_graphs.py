@@ -1,4 +1,4 @@
-"""A small sample of the campaign of random graphs, and what its checks detect when something is wrong."""
+"""A small sample of the campaign of random graphs, and errors that its checks detect."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_random_graphs_agree_with_dense_algebra(part: int) -> None:
 
 @pytest.mark.parametrize("number", [2505, 3222])
 def test_states_that_depend_by_a_ratio_jump_with_it(number: int) -> None:
-    """Impulses, by the reference's own algebra, where a mode changes a ratio between storages that depend on each other."""
+    """Where a mode changes the ratio between dependent storages, impulses agree with the reference's own algebra."""
     found = trial((1, number))
     assert {"instant", "ratio"} <= set(found.drawn_from) and found.verdict.kind == "right"
 
@@ -67,7 +67,7 @@ def loop() -> Graph:
 
 
 def test_hidden_equations_give_the_rates_of_dependent_storages() -> None:
-    """Two masses of 2 kg together, v = 2: F = 2 - 6 = -4, v' = -2."""
+    """Two masses of 2 kg move together with v = 2: F = 2 - 6 = -4, v' = -2."""
     compiled = compile_model(loop(), backend="numpy")
     x, m = compiled.initial()
     point = Point(compiled.model, Situation(values_of(compiled, x, m), {}))
@@ -115,6 +115,6 @@ def test_the_smallest_graph_is_found() -> None:
 
 
 def test_a_reference_that_misses_its_own_relations_judges_nothing() -> None:
-    """Gains of 1e9 in one graph: the decisive singular values are cut off, and the solution violates a junction by 1."""
+    """One graph has gains of 1e9: the decisive singular values are cut off, and the solution violates a junction by 1."""
     assert trial((89, 19464)).verdict.kind == "undecided"
     assert once((89, 100)).verdict.kind == "right"

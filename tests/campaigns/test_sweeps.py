@@ -1,4 +1,4 @@
-"""A small sample of the campaign of killed sweeps, and what its check detects when something is wrong."""
+"""A small sample of the campaign of killed sweeps, and errors that its check detects."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def shorted(what=None, initial: str = "off") -> Graph:
 
 
 def shorted_by(count: int) -> Graph:
-    """Return switches across a source, each with its own automaton: any that closes shorts it."""
+    """Return switches across a source, each with its own automaton: any closed switch shorts the source."""
     graph, node = Graph("model"), J0("node")
     graph.connect(node, Se("u", 1.0)).connect(node, R("r", 1.0))
     for name in "abcdefghijk"[:count]:
@@ -104,7 +104,7 @@ def shorted_by(count: int) -> Graph:
 
 
 def short_by_two() -> None:
-    """Two switches in series that short a source when both are closed, from 1 s."""
+    """Return two switches in series that short a source when both are closed, from 1 s."""
     graph, branch, node = Graph("model"), J1("branch"), J0("node")
     graph.connect(Se("u", 2.0), branch).connect(branch, Switch("near", automaton="a", closed="on")).connect(branch, node)
     graph.connect(node, R("r", 3.0)).connect(node, Switch("far", automaton="b", closed="on"))

@@ -1,5 +1,4 @@
-"""Coils with the coupling k = 1 store no energy in one motion: the message reports this, and both of its suggestions give the
-same run."""
+"""Coils with the coupling k = 1 store no energy in one motion: both suggestions of the message give the same run."""
 
 from __future__ import annotations
 

@@ -49,7 +49,6 @@ def test_one_cause_is_told_once() -> None:
 
 
 def test_nothing_is_left_behind_by_an_error() -> None:
-    """A refused graph can be corrected and compiled."""
     graph = loop(C("c", capacitance=1.0, initial=2.0))
     with pytest.raises(ModelError):
         graph.freeze()

@@ -85,13 +85,11 @@ def test_an_operator_of_numbers_alone_is_told_with_an_expression(operator):
 
 @pytest.mark.parametrize("result", [None, "2 * t"])
 def test_a_formula_that_returns_no_number_is_told_alone(result):
-    """Only the function without a return statement is blamed, no other element."""
     text, _ = advice(lambda: loop(Se("u", lambda t: result, signals=["time"]), I("m", 1.0)))
     assert f"returns {result!r}" in text and text.startswith('E129 Se "u": the formula of u.effort')
 
 
 def test_numpy_functions_of_numbers_are_not_accused():
-    """np.exp(1.0) on the same line is not blamed."""
     _, cures = advice(lambda: loop(Se("u", lambda t: np.exp(1.0) * math.cos(t), signals=["time"]), I("m", 1.0)))
     assert cures == ("from screws.scalars import cos",)
 
@@ -109,7 +107,7 @@ def test_an_interpolation_becomes_a_table():
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_expression_in_place_of_a_function_is_that_function(name):
-    """Numbers have both signs, but are no halves, which Python rounds to even."""
+    """The numbers have both signs, but none ends in .5 where Python would round to even."""
     function = {"float": float, "int": int, "round": round}.get(name) or getattr(np, name, None) or getattr(math, name)
     count = len({"x", "y", "z"} & set(EXPRESSIONS[name].replace("exp", "").replace("max", "")))
     for numbers in ((0.7, 1.9, 2.5), (2.3, 0.4, 1.0), *(() if name.startswith("log") else ((-1.7, 0.6, 0.9),))):

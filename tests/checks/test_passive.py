@@ -1,4 +1,4 @@
-"""Relations declared passive are tested: one that generates power is refused."""
+"""Relations declared passive are tested: a relation that generates power is refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from screws.scalars import array, exp
 
 
 def test_relations_declared_passive_are_tried() -> None:
-    """Dissipative relations pass, even a diode's exponential or one with a skew part; one that generates power in any direction
-    is found."""
+    """Even a diode's exponential and a relation with a skew part pass."""
 
     def freeze(part, size: int = 1) -> None:
         junction = J1("v", dimension=size)

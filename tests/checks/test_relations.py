@@ -1,4 +1,4 @@
-"""Formulas of one element that must agree: refused if they differ anywhere, but never for rounding errors alone."""
+"""Formulas of one element that must agree: they are refused if they differ anywhere, but never for rounding errors alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.inner.model import Automaton
 
 
 def around(element) -> Graph:
-    """Return the element in a graph that does not set its own variable."""
+    """Return a graph in which the element does not set its own variable."""
     graph = Graph("tried")
     junction = J1("j") if element.kind in ("C", "R") else J0("j")
     n = element.ports[0].dimension or 1

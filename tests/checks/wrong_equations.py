@@ -1,4 +1,5 @@
-"""Models without equations or solutions, and calls that a compiled one refuses: code, cause, words."""
+"""Models without equations or solutions, and calls that a compiled model refuses: code, minimal cause and words of the message of
+each."""
 
 from __future__ import annotations
 

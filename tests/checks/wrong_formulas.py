@@ -1,4 +1,4 @@
-"""Blocks and formulas that cannot be computed: code, the smallest cause, words of the message."""
+"""Blocks and formulas that cannot be computed: code, minimal cause and words of the message of each."""
 
 from __future__ import annotations
 

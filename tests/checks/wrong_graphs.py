@@ -1,4 +1,4 @@
-"""Errors in a graph, its ends, names and switches: code, the smallest cause, words of the message."""
+"""Errors in graphs, ends, names and switches: code, minimal cause and words of the message of each."""
 
 from __future__ import annotations
 

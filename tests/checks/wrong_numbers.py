@@ -1,4 +1,4 @@
-"""Invalid numbers for an element: code, the smallest cause, words of the message."""
+"""Invalid numbers for an element: code, minimal cause and words of the message of each."""
 
 from __future__ import annotations
 

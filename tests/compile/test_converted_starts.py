@@ -30,7 +30,6 @@ def test_the_parameters_of_the_run_convert_it(oscillator):
 
 
 def test_a_start_does_not_depend_on_the_units_of_parameters():
-    """The same oscillator with parameters and starts in SI and in other units."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(v, I("mass", mass=Parameter(2000.0, "g"))).connect(v, C("spring", stiffness=Parameter(0.05, "N/mm")))
     compiled = graph.connect(v, R("damper", damping=5.0)).compile()
@@ -109,7 +108,8 @@ def test_a_value_that_the_law_never_has_is_refused():
 
 
 def test_an_effort_or_flow_that_one_state_decides_starts_it():
-    """Behind a transformer, of a dependent mass, of a damper; a relative speed depends on two states and starts none."""
+    """It may lie behind a transformer, at a dependent mass or at a damper; a relative speed depends on two states and sets
+    neither."""
     graph, v, w, slip = Graph("lever"), J1("v"), J1("w"), J0("slip")
     graph.connect(v, I("m", 2.0)).connect(v, lever := TF("t", 2.0)).connect(lever, wheel := J1("wheel"))
     graph.connect(wheel, I("rim", 0.5)).connect(wheel, R("r", 3.0))

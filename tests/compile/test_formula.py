@@ -41,7 +41,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_operations_are_counted_once_and_constants_not_at_all():
-    """x y + x y has one product, one sum, two inputs; if y is constant, its sine is not an operation."""
+    """x y + x y has one product, one sum and two inputs; if y is constant, its sine is not an operation."""
     scalars = {"x": (), "y": ()}
     assert count_operations(lambda x, y: {"z": x * y + x * y}, scalars) == 4
     assert count_operations(lambda x, y: {"z": x * sin(sin(y))}, scalars) == 5

@@ -1,4 +1,4 @@
-"""Large models: the number of Python calls for one more part, and results that do not depend on how equal the parts are."""
+"""Large models: the number of Python calls per added part, and results that do not depend on whether parts are identical."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ from bondgraph import J0, J1, C, Graph, I, ModelError, Parameter, R, Se, compile
 from screws.scalars import exp
 
 HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
-"""Solutions of u^2 - 100 u + 2000 = 0: 100 V behind 2 Ohm feed 1000 W."""
+"""Solutions of u^2 - 100 u + 2000 = 0: 100 V in series with 2 Ohm feed 1000 W."""
 
 
 def feeder(source: Any = 100.0, **load: Any) -> Graph:
-    """Return a constant-power load behind a line."""
+    """Return a constant-power load at the end of a line."""
     node = J1("node", domain="electrical")
     drive = Se("source", source, **({"signals": ["time"]} if callable(source) else {}))
     graph = Graph("feeder").connect(drive, node).connect(node, R("line", 2.0))
@@ -108,7 +108,7 @@ def test_a_guess_that_does_not_fit_is_refused(guess: dict[str, Any]) -> None:
 
 
 def test_rounding_makes_no_second_solution() -> None:
-    """exp(u / 0.025) - 1 behind 1e6 Ohm at 0 V has the solution zero, and nearby numbers that round to it."""
+    """A diode in series with 1e6 Ohm at 0 V has the solution zero; nearby voltages satisfy the equation within rounding error."""
     node = J1("node")
     graph = Graph("diode").connect(Se("s", 0.0), node).connect(node, R("r", 1e6))
     graph.connect(node, R("d", flow=lambda u: 1e-12 * (exp(u / 0.025) - 1.0)))
@@ -124,8 +124,8 @@ RISING = {
 
 
 def passive_network(seed: int) -> Graph:
-    """Return increasing relations between two to four nodes, with a resistor from each node to ground, fed by a source behind a
-    resistor."""
+    """Return increasing relations between two to four nodes, with a resistor from each node to ground, fed by a source with a
+    resistor in series."""
     rng = np.random.default_rng(seed)
     count, law = int(rng.integers(2, 5)), RISING[rng.choice(list(RISING))]
     i, u = 10 ** rng.uniform(-14, 0), 10 ** rng.uniform(-3, 1)
@@ -143,7 +143,7 @@ def passive_network(seed: int) -> Graph:
 
 @pytest.mark.parametrize("seed", [119, 206, 308, 434, *range(16)])
 def test_a_passive_network_has_one_solution(seed: int) -> None:
-    """Increasing relations have a single common solution; steep exponentials and flat cubes must not seem to add others."""
+    """Steep exponentials and flat cubes must not produce spurious solutions."""
     passive_network(seed).compile()
 
 

@@ -12,7 +12,7 @@ from bondgraph import J0, J1, C, Graph, R, RunEndedWarning, Se
 from screws.scalars import exp, less, log, sin, where
 
 SATURATION, THERMAL = 1e-12, 0.02585
-"""Saturation current of a diode in the unit of current, its thermal voltage in the unit of voltage."""
+"""Saturation current of a diode in the unit of current, and its thermal voltage in the unit of voltage."""
 
 UNITS = [tuple(10.0 ** np.random.default_rng(seed).uniform(-12.0, 12.0, 3)) for seed in range(3)]
 """Random units of current, voltage and time, relative to SI."""
@@ -23,7 +23,7 @@ def diode(name: str, amperes: float = 1.0, volts: float = 1.0, **inverse: Any) -
 
 
 def bridge(amperes: float, volts: float, source: Any) -> Graph:
-    """Return four diodes between a source behind 1 Ohm and a load of 100 Ohm, in these units."""
+    """Return four diodes between a source with 1 Ohm in series and a load of 100 Ohm, in these units."""
     ohms, line = volts / amperes, J1("line")
     a, b, plus, minus = (J0(name) for name in ("a", "b", "plus", "minus"))
     drive = Se("source", source, signals=["time"]) if callable(source) else Se("source", source * volts)
@@ -41,7 +41,6 @@ def bridge(amperes: float, volts: float, source: Any) -> Graph:
     [(1.0, 1.0, 325.0), (1e-12, 1.0, 0.0), (1.0, 1e9, 10.0), (1e-12, 1e-9, 1.0), (1e12, 1e-3, 1.0), (1e-4, 1.0, 0.0)],
 )
 def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, source: float) -> None:
-    """Two diodes conduct, two pass their saturation current."""
     flow = bridge(amperes, volts, source).compile().evaluate()["load.flow"] / amperes
 
     def off(i: float) -> float:
@@ -51,7 +50,7 @@ def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, so
 
 
 def test_natural_sizes_follow_the_units() -> None:
-    """The sizes of the unknowns scale with the units, exactly if these are powers of two."""
+    """The scales of the unknowns change with the units, exactly if these are powers of two."""
 
     def sizes(amperes: float, volts: float) -> list[float]:
         program = bridge(amperes, volts, 10.0).compile().program
@@ -83,7 +82,7 @@ def test_a_rectifier_runs_alike_in_all_units(amperes: float, volts: float, secon
 
 
 def chain(source: Any, **inverse: Any) -> Graph:
-    """Return a source behind 1 Ohm with a resistor to ground beside a diode."""
+    """Return a source with 1 Ohm in series, loaded by a resistor and a diode in parallel."""
     line, node, out = J1("line"), J0("node"), J1("out")
     graph = Graph("chain").connect(Se("source", source, signals=["time"]), line).connect(line, R("r", 1.0))
     graph.connect(line, node).connect(node, R("leak", 100.0)).connect(node, out)

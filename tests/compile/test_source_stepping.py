@@ -31,7 +31,7 @@ def flow_at_start(graph: Graph, parameters: Mapping[str, float] | None = None) -
 
 
 def conducting(voltage: float, saturations: Sequence[float]) -> float:
-    """Flow far above saturation: the geometric mean of saturation currents times exp of the mean voltage per diode."""
+    """Return the flow far above saturation: the geometric mean of saturation currents times exp of the mean voltage per diode."""
     return float(np.exp(np.mean(np.log(saturations)) + voltage / THERMAL / len(saturations)))
 
 

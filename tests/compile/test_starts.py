@@ -1,4 +1,4 @@
-"""Functions of start values: right for every change, and called only if an argument has changed."""
+"""Functions of start values: correct for every change, and called only if an argument has changed."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,8 @@ from examples import rolling_eggs
 
 @pytest.fixture(scope="module")
 def springs():
-    """Spring a starts at twice the length of spring b, and c at the sum of a and its own stiffness; calls are recorded."""
+    """Return springs, and a list of calls: spring a starts at twice the length of spring b, and c at the sum of a and its own
+    stiffness."""
     graph, v, calls = Graph("springs"), J1("v"), []
     graph.connect(v, I("m", 1.0)).connect(v, C("b", stiffness=2.0, initial=1.0)).connect(v, R("r", 1.0))
     graph.connect(v, C("a", stiffness=1.0)).connect(v, C("c", stiffness=3.0))
@@ -72,8 +73,7 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
 
 
 def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
-    """A switch beside a capacitor. While it is open, or the capacitor empty, Python evaluates no other parameters and starts; it
-    does for a start as a short circuit, which is refused."""
+    """Python evaluates the model again only if the start closes a switch across a charged capacitor, which is refused."""
     lever = Automaton("lever", ("off", "on"), "off", ())
     graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
     compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()

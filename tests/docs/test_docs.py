@@ -155,7 +155,6 @@ def test_every_page_with_code_is_executed() -> None:
 
 
 def test_the_architecture_names_every_package() -> None:
-    """Packages of `bondgraph` and `models`, and the modules of `assembly` and `tracing`."""
     text = text_of("architecture.md")
     folders = [path.parent for layer in ("bondgraph", "models") for path in (ROOT / layer).glob("*/__init__.py")]
     modules = [path for name in ("assembly", "tracing") for path in (ROOT / "bondgraph" / name).glob("[!_]*.py")]
@@ -190,7 +189,7 @@ def test_the_examples_are_listed_beside_them() -> None:
 
 
 def sections(page: str) -> Iterator[tuple[str, str]]:
-    """(title, text) of every second-level section."""
+    """Return (title, text) of every second-level section."""
     for part in re.split(r"^## ", text_of(page), flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         yield title.strip(), body

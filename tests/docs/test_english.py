@@ -1,4 +1,4 @@
-"""Phrases that are not English of the field: none in pages, docstrings, messages and captions."""
+"""Phrases that a native engineer would not write: pages, docstrings, messages and captions contain none."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ OLD_NAMES = ROOT / "screws" / "names" / "renamed.py"
 
 
 def text_of(path: Path) -> str:
-    """Return a page without its code, or a source, in one line."""
+    """Return a page without its code, or a source file, as one line."""
     text = path.read_text(encoding="utf-8")
     return " ".join(
         (re.sub(r"^```.*?^```|`[^`\n]*`", "``", text, flags=re.DOTALL | re.MULTILINE) if path in PAGES else text).split()
@@ -84,7 +84,7 @@ def text_of(path: Path) -> str:
 
 
 def inversions(text: str) -> list[str]:
-    """Return each phrase of the list found in a string, with its context and what to write instead."""
+    """Return each listed phrase that a string contains, with its context and what to write instead."""
     return [
         f"{text[max(found.start() - 40, 0) : found.end() + 20]!r}: write {instead!r}"
         for part, pattern, instead in PHRASES

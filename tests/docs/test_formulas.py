@@ -1,4 +1,5 @@
-"""Formulas of the pages: an accent is above its letter, indices and exponents beside it, names of functions are set apart."""
+"""Formulas of the pages: an accent is above its letter, indices and exponents are beside it, and names of functions are set
+apart."""
 
 import importlib.util
 import re
@@ -42,12 +43,11 @@ def with_accents():
     ],
 )
 def test_accents_indices_and_names_of_functions_have_their_places(with_accents, made, shown):
-    """Compare the output of docutils with the formula that the site shows."""
     assert with_accents(MATH.format(made)) == MATH.format(shown)
 
 
 def test_every_formula_of_the_pages(with_accents):
-    """Where docutils, which builds the site, is installed: no letter of a page has an index directly beneath it."""
+    """No letter of a page has an index directly beneath it, where docutils, which builds the site, is installed."""
     maths = pytest.importorskip("docutils.utils.math.latex2mathml")
     texts = [page.read_text(encoding="utf-8") for page in DOCS.glob("**/*.md")]
     formulas = [formula for text in texts for formula in re.findall(r"\$+([^$`]+)\$+", text)]

@@ -1,4 +1,4 @@
-"""The pictures of the pages: one command draws them all, and they match what it draws today."""
+"""The pictures of the pages: one command draws them all, and the stored pictures match its output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw, narrowed
 from docs.pages import DOCS
 
 NOTE = "README.md"
-"""Page that says what each picture shows."""
+"""Page that describes each picture."""
 COARSE = 8
 """Side in pixels of squares averaged before two pictures are compared, so that shifted edges and hinting do not count."""
 DIFFERENT = 16.0
@@ -31,7 +31,6 @@ def test_the_gallery_draws_every_picture() -> None:
 
 
 def test_the_note_says_what_each_picture_shows() -> None:
-    """Each picture has a row under the heading of its kind, and appears on a page."""
     text = (PICTURES / NOTE).read_text(encoding="utf-8")
     rows = {
         heading: re.findall(r"^\| \[(.+?)\]\(\1\) \| \S.{20,} \|$", part, flags=re.MULTILINE)
@@ -77,7 +76,6 @@ def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
 
 
 def test_another_palette_is_seen(tmp_path: Path) -> None:
-    """The comparison detects curves in other colours."""
     from PIL import Image
 
     kept = PICTURES / "delta_soft_touch.png"

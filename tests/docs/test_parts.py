@@ -1,4 +1,4 @@
-"""The page of parts shows their records."""
+"""The page of parts agrees with their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The site: every public name has one entry in the reference, every example its picture, every page its place."""
+"""The site: every public name has one entry in the reference, every example its picture, and every page its entry in the
+contents."""
 
 from __future__ import annotations
 
@@ -172,7 +173,6 @@ class Targets(HTMLParser):
 
 @pytest.mark.release
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
-    """Checks pages, pictures, scripts, and anchors within pages."""
     pages = {page: Targets(page) for page in site.rglob("*.html") if "_static" not in page.parts}
     assert len(pages) > 50
     within = 0
@@ -206,12 +206,12 @@ WIDER = """[...document.querySelectorAll("article math, article table, article p
 """Number of formulas, tables, listings and pictures that overflow the window and do not scroll themselves."""
 NARROW = """[...document.querySelectorAll("article td, article th")]
 .filter(cell => cell.innerText.trim().length > 8 && cell.clientWidth < 50).map(cell => cell.innerText)"""
-"""Cells whose words are broken between letters."""
+"""Cells in which a word is broken between letters."""
 STACKED = """[...document.querySelectorAll("article math")].filter(formula => {
   const signs = [...formula.children].filter(part => part.tagName == "mo" && part.textContent.trim() == "=");
   const places = signs.map(sign => sign.getBoundingClientRect().top);
   return Math.max(...places) - Math.min(...places) > 1}).length"""
-"""Formulas whose parts are stacked instead of in a line."""
+"""Formulas whose equals signs are not on one line."""
 LOOKED_AT = (
     "index",
     "surfaces",
@@ -275,7 +275,6 @@ def test_formulas_tables_and_pictures_are_there(site: Path, window: Browser) -> 
 @pytest.mark.release
 @needs_chromium
 def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
-    """Typed on the first page, where a reader would type it."""
     window.open(site / "index.html")
     window.run('document.querySelector(".sidebar-search").value = "torus"')
     window.run('setTimeout(() => document.querySelector(".sidebar-search-container").requestSubmit(), 0)')

@@ -1,6 +1,5 @@
-"""Sensitivities through collisions that form one problem of impulses: friction, simultaneous contacts, restitution; against
-complex steps through closed forms, and against differences of runs with several steps.
-"""
+"""Sensitivities through collisions that form one problem of impulses: friction, simultaneous contacts and restitution, against
+complex steps through closed forms and against differences of runs with several steps."""
 
 from __future__ import annotations
 
@@ -28,9 +27,8 @@ def agree(found, wanted, within=EXACT):
 
 
 def bounced(times, numbers):
-    """Return height, speed along the floor and spin of a ball with initial spin w at these times, through its bounces, also for
-    complex numbers: at each, friction stops the slip or has mu times the impulse of the floor, for both signs of slip.
-    """
+    """Return height, speed along the floor and spin of a bouncing ball with initial spin w at these times, also for complex
+    numbers. At each bounce friction stops the slip, or its impulse is mu times the normal impulse, for both signs of slip."""
     mu, e, mass, inertia, w, v, h, weight = numbers
     rows, t, p, at = [], 0.0 * mu, 0.0 * mu, list(times)
     while True:
@@ -190,7 +188,7 @@ def handed_on(count, p, masses, restitutions):
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
-    """Balls of decreasing mass separate; equal balls touch at rest, so a change of their masses makes them meet again."""
+    """Balls of decreasing mass separate; equal balls touch at rest, so that a change of their masses makes them collide again."""
     masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
     given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
@@ -222,7 +220,7 @@ def beam():
 
 
 def test_an_order_by_chance_is_refused_without_friction_too():
-    """In a sequence the slightly lower side is hit first, and the beam turns accordingly."""
+    """In a sequence, the slightly lower side hits first, and the beam turns accordingly."""
     compiled, settings = beam(), {"impacts": "sequential", "progress": False, "rtol": 1e-10}
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
@@ -235,7 +233,7 @@ def test_an_order_by_chance_is_refused_without_friction_too():
 
 
 def test_the_edge_between_sticking_and_slipping_is_refused():
-    """Friction needs exactly its limit to stop the ball: with more spin it would slip, with less it would not."""
+    """Friction needs exactly its limit to stop the ball: with more spin the ball would slip, with less it would not."""
     spin, inertia = 40.0, 0.4 * MASS * RADIUS**2
     edge = 2.0 / 7.0 * RADIUS * spin / (1.5 * np.sqrt(2.0 * GRAVITY * HEIGHT))
     start = {"initial": {"J.p": inertia * spin}, "progress": False, "rtol": 1e-10}
@@ -250,7 +248,7 @@ def test_the_edge_between_sticking_and_slipping_is_refused():
 
 
 def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
-    """More restitution would gain energy; every other parameter has a derivative."""
+    """A larger restitution would gain energy; every other parameter has a derivative."""
     elastic = {"parameters": {"floor.restitution": 1.0}, "progress": False, "samples": [0.3]}
     found = run_sensitivities(ball(1), ("floor.h", "up m.inertia"), 0.3, **elastic)
     since = 0.3 - SPEED / GRAVITY  # h = v s - g s^2 / 2 with v^2 = 2 g h0, and s is shorter by as much as the fall is longer
@@ -264,7 +262,7 @@ def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
 
 
 def test_what_does_not_act_on_each_other_has_times_of_its_own():
-    """Two blocks with friction land at the same time by chance: each has the derivatives that it has alone."""
+    """Two blocks with friction land at the same time by chance, and have the derivatives of one block alone."""
 
     def blocks(count):
         graph = Graph("blocks")
@@ -326,7 +324,7 @@ def test_an_arm_that_strikes_a_wall():
 
 
 def test_a_ball_in_space():
-    """Contact coordinates, changing charts, friction in the tangent plane that is off while the ball flies."""
+    """The model has contact coordinates, changing charts, and friction in the tangent plane that is off while the ball flies."""
     graph, surface = Graph("drop"), ground("floor", surface=plane(5.0))
     start = {"position": (0.0, 0.0, 0.4), "velocity": (0.5, -0.2, 0.0), "angular_velocity": (3.0, -30.0, 0.0)}
     part = rigid_body("ball", mass=2.0, inertia=[0.008] * 3, surface=sphere(0.1), gravity=(0.0, 0.0, -9.81), **start)
@@ -344,7 +342,7 @@ def test_a_ball_in_space():
 
 @pytest.mark.parametrize("seed", range(1))
 def test_friction_and_restitution_are_found_from_noisy_data(seed):
-    """From speed, height and spin of a ball that slides in its first bounces and then rolls."""
+    """The data are the speed, height and spin of a ball that slides in its first bounces and then rolls."""
     t = np.linspace(0.0, 0.65, 80)[1:]
     t = t[np.all(np.abs(np.subtract.outer(t, (0.247, 0.544))) > 0.015, axis=1)]  # where speeds jump, so would the sum of squares
     truth = {"rubs.limit": 0.15, "floor.restitution": 0.6, "J.p": 0.2}
@@ -400,7 +398,7 @@ def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
 
 
 def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
-    """A blow at the start: the second ball is hit together with the last ball unless it moves away first."""
+    """At the start the second ball is hit, together with the last ball unless the last ball moves away first."""
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
     for how in ("simultaneous", "sequential"):
         for name in ("ball1.p", "ball2.p"):
@@ -410,9 +408,8 @@ def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
 
 
 def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
-    """The plank does not determine the shares, and has derivatives; friction that depends on one support has none. More
-    restitution of one support makes it push alone; less changes nothing.
-    """
+    """The shares of three supports in the impulse are indeterminate: the motion has derivatives unless friction depends on one
+    support, or the restitution of one support is varied."""
     arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
     smooth = plank(arms)
     found = run_sensitivities(smooth, ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)
@@ -425,8 +422,8 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
 
 
 def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
-    """The last bounce of an end and the limit of all later bounces coincide; being one contact, the end does not collide with
-    itself."""
+    """The last bounce of an end and the limit of all later bounces coincide; they belong to one contact and do not act on each
+    other."""
     compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
     found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
     last, limit = found.result.events[-2:]

@@ -12,7 +12,7 @@ from tests.inner.estimation import LOSSES, MARGIN
 
 
 def spoilt(seed, known=True):
-    """Return data in which a tenth of the values has twenty times the noise."""
+    """Return data in which a tenth of the values have twenty times the noise."""
     rng, found = np.random.default_rng(seed), {}
     for name, sigma in NOISE.items():
         size = np.where(rng.random(len(TIMES)) < 0.1, 20.0 * sigma, sigma)
@@ -22,7 +22,7 @@ def spoilt(seed, known=True):
 
 
 def test_losses_are_those_of_scipy():
-    """psi is the derivative of half of SciPy's rho, psi' that of psi."""
+    """psi is the derivative of half of SciPy's rho, and psi' that of psi."""
     from scipy.optimize import least_squares
 
     r = np.array([-5.0, -1.0, 0.3, 1.2, 4.0])
@@ -46,7 +46,8 @@ def test_outliers_hardly_move_what_is_found(loss):
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
 def test_the_covariance_is_the_sandwich(loss):
-    """Checks a random matrix and residuals, with the small-sample correction; a parameter without effect stays undetermined."""
+    """A random matrix with residuals gives the closed form, with the small-sample correction; a parameter without effect stays
+    undetermined."""
     rng = np.random.default_rng(3)
     J, r, own = rng.normal(size=(40, 3)), 2.0 * rng.standard_t(2, size=40), LOSSES[loss]
     M, B = (J.T * own.slope(r)) @ J, (J.T * own.psi(r) ** 2) @ J * 40.0 / 37.0
@@ -68,7 +69,7 @@ def test_noise_that_nobody_knows_is_that_without_outliers():
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
 def test_as_many_data_as_numbers_tell_what_they_do_by_least_squares(loss):
-    """No residual is left to estimate the scatter from: one point, of known noise."""
+    """No residual is left to estimate the scatter from: the data are one point with known noise."""
     name, at = "rotor.flow", slice(5, 6)
     one = {name: (TIMES[at], measured()[name][at] + 0.3, NOISE[name])}
     asked = {"winding.resistance": RANGES["winding.resistance"]}

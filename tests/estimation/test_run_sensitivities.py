@@ -47,7 +47,7 @@ METHODS = [{"method": "dop853"}, {"method": "rodas5p"}]
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_motor_against_complex_steps(options):
-    """Checks the implicit method too, with the exact Jacobian of x and S."""
+    """The implicit method uses the exact Jacobian of x and S."""
     compiled = compile_model(motor())
     times = np.array([0.0, 2e-5, 1e-3, 0.02, 0.1])
     found = run_sensitivities(compiled, MOTOR, times[-1], samples=times, rtol=1e-10, progress=False, **options)
@@ -65,7 +65,7 @@ def test_a_motor_against_complex_steps(options):
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("unit", [1.0, 1e-9])
 def test_what_rests_has_derivatives_by_its_start(options, unit):
-    """No state has a size during the run: S' = f_x S has its own scales, in any unit."""
+    """All states stay zero during the run: S' = f_x S has its own scales, in any unit."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("mass", 1.0 * unit, domain="translation")).connect(v, C("spring", stiffness=4.0 * unit))
     graph.add(signals.integrator("way", "mass.flow"), signals.integrator("path", "way.y"))
@@ -80,7 +80,7 @@ def test_what_rests_has_derivatives_by_its_start(options, unit):
 
 
 def bounces(times, numbers):
-    """Return height and momentum of a ball of mass 1 that bounces, at these times, for complex numbers."""
+    """Return height and momentum of a bouncing ball of mass 1 at these times, also for complex numbers."""
     g, p, h, e = numbers
     rows, t, at = [], 0.0 * g, list(times)
     while at:
@@ -132,7 +132,7 @@ def test_bounces_against_complex_steps():
 
 
 def test_where_bounces_accumulate():
-    """The limit of the geometric series depends on the parameters too: afterwards the ball rests, whatever they are."""
+    """The limit of the geometric series depends on the parameters too; afterwards the ball is at rest for all their values."""
     compiled = compile_model(ball(0.6, [stop()]))
     found = run_sensitivities(compiled, ["weight.g", "height.x"], 3.0, samples=[1.5, 1.8, 2.5, 3.0], **TIGHT)
     assert found.ok and found.result["floor.mode"].tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
@@ -146,7 +146,7 @@ def clutch():
 
 
 def locked(times, numbers):
-    """Return the momenta of both sides of the clutch: torque T until the speeds agree."""
+    """Return the momenta of both sides of the clutch: the torque T acts until the speeds are equal."""
     first, second, torque, start = numbers
     until = start / first / (torque / first + torque / second)
     rows = []
@@ -216,7 +216,7 @@ def stick_slip():
 
 
 def controlled():
-    """Return a sampled controller whose goal jumps between its ticks."""
+    """Return a sampled controller whose goal has a kink between its ticks."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -271,7 +271,7 @@ def test_torques_of_the_delta_robot_against_differences_of_runs():
 
 
 def test_two_balls_that_touch_at_the_same_time_by_chance():
-    """The balls do not act on each other, so each bounce has its own time; a ball alone has the same derivatives."""
+    """Each bounce has its own time: a ball alone has the same derivatives."""
 
     def balls(count):
         graph = Graph("balls")

@@ -71,13 +71,12 @@ def test_length(path):
 
 
 def test_every_example_is_tested():
-    """Each example is tested here or in test_vehicles.py."""
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
 
 
 def test_arm_impact(monkeypatch):
-    """The paper's impulse and duration give these parameters; each graph yields its formula's mass; fewer poses are compared."""
+    """The paper's impulse and duration give these parameters, and each graph yields the mass of its formula."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]
@@ -87,7 +86,7 @@ def test_arm_impact(monkeypatch):
 
 
 def test_rolling_eggs():
-    """The position after two seconds, to 1e-9 m, from an independent trajectory integrated at rtol 1e-12."""
+    """The position after two seconds agrees to 1e-9 m with an independent trajectory integrated at rtol 1e-12."""
     run = rolling_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     reference = np.load(Path(__file__).parents[1] / "models" / "data" / "S2a.npz")
@@ -96,7 +95,7 @@ def test_rolling_eggs():
 
 
 def test_colliding_eggs():
-    """Start and end of the impact to 1e-9 s, its peak force to 1e-6."""
+    """The start and end of the impact are correct to 1e-9 s, and its peak force to 1e-6."""
     run = colliding_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     ((on, off),) = run.contact_intervals()
@@ -112,7 +111,7 @@ def test_ball_on_turntable():
 
 
 def test_ball_maze():
-    """Time of the fall through the last gate, to 1e-9 s, by an independent program (tests/models/maze/maze_independent.py)."""
+    """The fall through the last gate agrees to 1e-9 s with an independent program (tests/models/maze/maze_independent.py)."""
     run = ball_maze.simulate()
     assert run.result.ok and run.reached_centre and run.result.ledger.relative_residual < 1e-9
     assert ball_maze.last_gate() == pytest.approx(44.554526986366, abs=1e-9)
@@ -120,7 +119,7 @@ def test_ball_maze():
 
 
 def test_fast_arm():
-    """The least time to 1e-6 s, one torque at its limit at all times, and the graph at the goal to 1e-7."""
+    """The least time is correct to 1e-6 s, one torque is at its limit at all times, and the graph reaches the goal to 1e-7."""
     pytest.importorskip("casadi")
     found, results = fast_arm.plan(), fast_arm.runs()
     assert found.time == pytest.approx(0.190701, abs=1e-6)
@@ -129,7 +128,7 @@ def test_fast_arm():
 
 
 def test_dexterous_hand():
-    """The ball rests at a known place when the fingers are stretched, to 2e-6 m, and is lost with little friction."""
+    """With stretched fingers, the ball rests within 2e-6 m of a known position; with little friction it is lost."""
     run = dexterous_hand.simulate()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert np.abs(run.trajectory["object"][-1, 4:] - (0.009488, 0.0, 0.135844)).max() < 2e-6
@@ -137,7 +136,8 @@ def test_dexterous_hand():
 
 
 def test_bouncing_ball():
-    """Number of bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate, to 1e-9 s."""
+    """Bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate (to 1e-9 s) are
+    correct."""
     found = bouncing_ball.runs()
     assert all(result.ok and result.ledger.relative_residual < 1e-7 for result in found.values())
     leaves = {name: sum(e.kind == "lets go" for e in result.events) for name, result in found.items()}
@@ -150,7 +150,7 @@ def test_bouncing_ball():
 
 
 def test_parallel_gripper():
-    """The final position, to 1e-9 m, and the sliding on which both laws of friction agree."""
+    """The final position is correct to 1e-9 m, and both laws of friction give the same slip of the left finger."""
     found = parallel_gripper.runs()
     for result in found.values():
         assert result.ok and result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
@@ -158,7 +158,7 @@ def test_parallel_gripper():
 
 
 def test_sphere_robot():
-    """Friction never exceeds mu N, to 1e-9, and the layer shrinks with the step."""
+    """Friction never exceeds mu N, to 1e-9, and the gap of the convex law is proportional to the step."""
     found = sphere_robot.runs()
     assert np.abs(found["coulomb, h = 0.01 s"]["floor.friction force"]).max() == pytest.approx(5.0, rel=1e-9)
     coarse, fine = (found[f"convex, h = {h} s"]["floor.gap"].max() for h in (0.01, 0.0025))
@@ -167,7 +167,8 @@ def test_sphere_robot():
 
 
 def test_tipping_box():
-    """The push that tips it, to a percent; with inertia, the finger loses contact, and the box ends up back on the floor."""
+    """The push that tips the box is correct to one per cent; with inertia, the finger loses contact, and the box ends up back on
+    the floor."""
     found = tipping_box.runs()
     assert np.max(found["ignored"]["finger tip.normal force"][2:10]) == pytest.approx(tipping_box.TIPS, rel=1e-2)
     for result in found.values():
@@ -176,7 +177,7 @@ def test_tipping_box():
 
 
 def test_pushing():
-    """mu m g in the plane, and the resulting position of the box; in space less than mu m g, because the box turns away."""
+    """The force is mu m g in the plane, and gives the box's position; in space it is smaller because the box turns away."""
     found = pushing.runs()
     plane, space = found["in a plane"], found["in space"]
     assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)
@@ -186,7 +187,7 @@ def test_pushing():
 
 
 def test_delta_poles():
-    """The angle at which the unstable root crosses zero, to 1e-8 degrees, and the twelve cancellations at -5."""
+    """The angle at which the unstable root crosses zero is correct to 1e-8 degrees, and twelve poles and zeros cancel at -5."""
     assert delta_poles.crossing_angle() == pytest.approx(22.152440415007, abs=1e-8)
     for shown in delta_poles.maps().values():
         assert len(shown.poles) == 6 and not len(shown.zeros)
@@ -213,7 +214,8 @@ def test_delta_pick_and_place():
 
 
 def test_delta_soft_touch():
-    """90 mN at the contact and 40 mN after it, figure 13 of the paper; the brick does not move unless kp is kept."""
+    """The force is 90 mN at the contact and 40 mN after it, as in figure 13 of the paper; the brick does not move unless kp is
+    kept."""
     soft, kept, ball = delta_soft_touch.simulate(13.0).values()
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.holding_force - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0
@@ -246,7 +248,7 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns at the steady speed of its own parts, to exp(-t / tau) < 4e-5; the mean speed is near the nominal one."""
+    """Every motor turns at the steady speed of its own parts, to exp(-t / tau) < 4e-5; their mean is near the nominal speed."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

@@ -29,7 +29,7 @@ WIDTHS = (390, 1300)
 
 
 class Words(HTMLParser):
-    """The visible text of HTML."""
+    """Parser for the visible text of HTML."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def shown(notebook: Any) -> list[tuple[int, str, str]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True if the words are equal, and the numbers between them are equal except for rounding."""
+    """Return True if the words are equal, and the numbers between them are equal within rounding error."""
     words = ["".join(NUMBER.sub("#", said).split()) for said in (one, other)]  # arrays are padded to their widest number
     if words[0] != words[1]:
         return False
@@ -76,7 +76,7 @@ def test_numbers_are_compared_as_numbers() -> None:
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Any]:
-    """One kernel for all notebooks: starting it and importing packages takes half as long as running a notebook."""
+    """Yield one kernel for all notebooks, since starting it takes half as long as running a notebook."""
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
@@ -110,7 +110,7 @@ def test_a_notebook_is_small_and_holds_nothing_of_a_machine(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_teaches(name: str) -> None:
-    """Words before code, short cells, a picture, a page, and results next to known values."""
+    """Every notebook has text before code, short cells, pictures, one page, and results next to known values."""
     cells = read(notebooks()[name]).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     words = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
@@ -136,7 +136,6 @@ def test_both_typesetters_know_every_formula(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pictures_are_drawn(name: str) -> None:
-    """No picture is blank."""
     from PIL import Image
 
     outputs = [output for cell in read(notebooks()[name]).cells for output in cell.get("outputs", ())]

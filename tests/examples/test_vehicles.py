@@ -1,4 +1,4 @@
-"""Example vehicles: balances by hand give their results."""
+"""Example vehicles: hand calculations give the same results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ dig = cache(x.run)
 
 
 def test_the_account_of_the_drive_train_closes_in_every_domain():
-    """The energy that one domain gives, another receives: except for the battery's own energy, to 1e-9 of the throughput."""
+    """Each domain receives the energy that the other domains give up, to 1e-9 of the throughput."""
     run = drive()
     domains = run.ledger.domains
     assert run.ok and not run.warnings and run.ledger.relative_residual < 1e-9
@@ -34,7 +34,8 @@ def test_the_account_of_the_drive_train_closes_in_every_domain():
 
 
 def test_heat_of_the_drive_train_is_its_losses():
-    """Winding and brake: c dT and G (T - Ta) over time are R i^2 and torque times speed, by the trapezoidal rule."""
+    """The heat c dT plus the integral of G (T - Ta) equals the integral of R i^2 in the winding, and of torque times speed in the
+    brake."""
     run = drive()
     thermal = run.ledger.domains["thermal"].received[-1]
     kept = {}
@@ -47,7 +48,7 @@ def test_heat_of_the_drive_train_is_its_losses():
 
 
 def test_the_brake_is_pressed_through_its_hose():
-    """128 mu L V0 / (pi d^4 B) is the time constant of the pressure; the torque slows wheel, rotor and cart down."""
+    """The pressure has the time constant 128 mu L V0 / (pi d^4 B); the torque slows wheel, rotor and cart down."""
     run = drive()
     constant = 128 * 0.04 * 1.0 / (np.pi * 2e-3**4) * 2e-5 / 2e7
     pressed = run.t > 9.0
@@ -56,7 +57,8 @@ def test_the_brake_is_pressed_through_its_hose():
 
 
 def test_duty_decides_the_steady_speed():
-    """Balances of voltage, torque and force, averaged over a period; ripple V D (1 - D) T / L; losses of the gear, heat R i^2."""
+    """Voltage, torque and force balance over a period; the ripple is V D (1 - D) T / L; the gear loses power, and the heat is R
+    i^2."""
     names = ("winding.flow", "motor.rotor.flow", "cart.flow", "battery.cell.effort", "battery.C1.effort", "winding body.effort")
     h, count = d.PERIOD / 50, 5000
     run = d.drive_train(lambda t: d.DUTY).simulate(16.0, samples=h, keep=names, parameters={"pedal.after": 0.0})
@@ -100,7 +102,8 @@ def test_the_pacemaker_beats_as_another_program_says(anions, period, lowest, hig
 
 
 def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
-    """Over a period the channels' charges cancel and their ions' energy is dissipated; at the lowest voltage no current flows."""
+    """Over a period the channels' charges cancel and the energy of the ions is dissipated; no current flows at the lowest
+    voltage."""
     run = pacemaker.run(7.5e-5)
     v, channels = run["membrane.effort"], ("sodium", "potassium", "anions")
     start, stop = np.flatnonzero((v[:-1] < -0.08) & (v[1:] >= -0.08))[-2:]
@@ -126,7 +129,7 @@ def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forces_by_hand(q: np.ndarray, rates: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return the forces of the cylinders (N) by virtual work: power that lifts the weights and turns the pins, over the
+    """Return the forces of the cylinders (N) by virtual work: the power that lifts the weights and turns the pins, over the
     cylinder rates."""
     forces, small = [], 1e-5
     for joint in np.eye(3):
@@ -149,7 +152,7 @@ def test_the_account_of_the_excavator_closes_in_every_domain():
 
 
 def test_pressures_that_hold_the_excavator():
-    """With the valves shut, the pressures by virtual work hold the arm where it is."""
+    """With the valves shut, the pressures computed by virtual work hold the arm at rest."""
     run = dig()
     shut = run.t < 0.5
     forces = forces_by_hand(x.START)
@@ -162,7 +165,8 @@ def test_pressures_that_hold_the_excavator():
 
 
 def test_heat_of_the_excavator_is_the_loss_of_its_valves():
-    """The oil's c dT and G (T - Ta) over time equal pressure times flow of relief valve and lands."""
+    """Stored and lost heat of the oil, c dT plus the integral of G (T - Ta), equals the energy lost in the relief valve and the
+    lands."""
     run = dig()
     above = run["oil.effort"] - x.AMBIENT
     kept = 2e4 * above[-1] + 60.0 * np.trapezoid(above, run.t)
@@ -174,7 +178,8 @@ def test_heat_of_the_excavator_is_the_loss_of_its_valves():
 
 @pytest.mark.parametrize(("name", "when"), [("boom", 3.0), ("bucket", 6.2)])
 def test_cylinders_of_the_excavator_move_by_flow_over_area(name, when):
-    """Flow through two orifices and balance of the piston; the relief valve takes part of the pump's flow."""
+    """The speeds follow from the flow through two orifices and the balance of the piston; the relief valve takes part of the
+    pump's flow."""
     run, place = dig(), list(AREAS).index(name)
     around = np.abs(run.t - when) < 0.4
     q, rates = run["angles.q"][around].mean(0), run["joints.flow"][around].mean(0)

@@ -23,14 +23,14 @@ def test_parameters_and_signals_wherever_they_stand():
         (lambda f, k, c, t: c * t**k * f, {"t": "time"}),
         (lambda f, *, c, t, k: c * t**k * f, {"t": "time"}),
         (lambda f, c, k, t: c * t**k * f, ["time"]),
-        (lambda f, a, b, t: a * t**b * f, ["time"]),  # no argument has such a name: bound by order, as before
+        (lambda f, a, b, t: a * t**b * f, ["time"]),  # no argument has this name: bound by order, as before
     ):
         run = mass(R("r", effort=formula, parameters=given, signals=read), initial=5.0).simulate(1.0)
         assert run["m.p"][-1] == pytest.approx(5.0 * np.exp(-0.5), rel=1e-5)
 
 
 def test_what_a_formula_does_not_need_it_does_not_take():
-    """A hard stop: its force does not use the offset of the energy."""
+    """The force of a hard stop does not use the offset of the energy."""
     law = {"energy": lambda q, k, offset: k * q**4 / 4 + offset, "output": lambda q, k: k * q**3}
     graph = mass(C("stop", **law, parameters={"offset": 7.0, "k": 8.0}, initial=0.5))
     run = graph.simulate(1.0)
@@ -39,7 +39,7 @@ def test_what_a_formula_does_not_need_it_does_not_take():
 
 
 def test_in_every_element():
-    """Each formula gets values that reveal their order: parameters 2 and 3, a signal of 5."""
+    """Each formula gets values that reveal their order: parameters 2 and 3, and a signal of 5."""
     named = {"parameters": {"a": 2.0, "b": 3.0}, "signals": {"s": "five.y"}}
     arm = IC("arm", inertia=lambda q, b, a: 1.0 + 0 * q + b - a, potential=lambda q, s, b: (s + 10 * b) * q, **named)
     lever = MTF("lever", lambda s, b, a: a + 10 * b + 100 * s, dimensions=(1, 1), **named)

@@ -1,4 +1,4 @@
-"""Wrong bonds, parts and signals: the message says what to write, and that works."""
+"""Wrong bonds, parts and signals: the message states what to write, and its advice works."""
 
 from __future__ import annotations
 
@@ -63,7 +63,6 @@ def test_a_block_in_the_place_of_its_signal(make):
 
 @pytest.mark.parametrize("part", [I("m", 1.0), J0("n"), J1("v"), C("c", stiffness=1.0)])
 def test_an_element_in_the_place_of_its_signal(part):
-    """The advised signal exists."""
     (problem,) = problems(lambda: Se("f", lambda y: y, signals=[part]))
     graph, v, n = Graph("g"), J1("v"), J0("n")
     graph.connect(Se("f", lambda y: y, **eval(f"dict({problem.cures[0]})")), v).connect(v, I("m", 1.0)).connect(v, n)  # noqa: S307

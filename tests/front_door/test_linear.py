@@ -1,4 +1,5 @@
-"""Linear systems: printed, drawn and sampled through python-control; sampled loops over a period, by hand and by differences."""
+"""Linear systems: printed, drawn and sampled through python-control; sampled loops over a period against hand calculations and
+differences."""
 
 import warnings
 from dataclasses import replace
@@ -60,7 +61,7 @@ def test_drawn_by_python_control():
 
 
 def test_margins_in_words():
-    """K / (1 + s)^3: the phase is -180 degrees at sqrt 3, where the gain is K / 8."""
+    """The phase of K / (1 + s)^3 is -180 degrees at sqrt 3, where the gain is K / 8."""
     pyplot, _ = pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("control")
     without = oscillator()
     assert without.bode(margins=True)[0].get_title(loc="left") == "gain margin: no crossing, phase margin: no crossing"
@@ -192,7 +193,7 @@ def derived(h, T, kd, **more):
 
 
 def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():
-    """s+ = (T s + e - e_before) / (T + h) with e = -x; u = kp e + kd s+; then x, p over a period with u held."""
+    """s+ = (T s + e - e_before) / (T + h) with e = -x; u = kp e + kd s+; x and p then follow over a period with u held."""
     h, T, kp, kd, m = 0.1, 0.05, 3.0, 2.0, 2.0
     found = linearise_sampled(derived(h, T, kd))
     slope = np.array([-1.0, 0.0, T, -1.0]) / (T + h)  # of (x, p, s, e_before)

@@ -51,7 +51,6 @@ def test_settings_are_spelled_out_from_one_record(function):
 
 
 def test_every_setting_is_taken():
-    """Pass each with its default: a run accepts every setting that the record lists."""
     usual = oscillator().compile().simulate(0.1)["spring.q"]
     for name, value in DEFAULTS.items():
         np.testing.assert_array_equal(oscillator().simulate(0.1, **{name: value})["spring.q"], usual)
@@ -97,7 +96,6 @@ def test_states_and_parameters_with_their_units():
 
 
 def test_a_run_goes_on_from_the_end_of_another():
-    """Checks modes of friction, and a source that depends on time."""
     compiled = stick_slip().compile()
     first, whole = (compiled.simulate(end, rtol=1e-10) for end in (1.5, 4.0))
     assert isinstance(first.final, StartValues) and first.final["floor"] == "backward"
@@ -108,7 +106,8 @@ def test_a_run_goes_on_from_the_end_of_another():
 
 
 def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
-    """A ball bounces with spin, slips and sticks; a controller samples every 70 ms: interrupted in free flight and in contact."""
+    """A ball bounces with spin, slips and sticks, and a controller samples every 70 ms; runs are interrupted in free flight and
+    in contact."""
     floor = ground("floor", surface=plane())
     moving = {"position": (0.0, 0.0, 0.08), "velocity": (0.5, 0.0, 0.0), "angular_velocity": (3.0, 9.0, -4.0)}
     ball = rigid_body("ball", mass=0.1, inertia=[4e-5] * 3, surface=sphere(0.03), gravity=(0.0, 0.0, -9.81), **moving)
@@ -129,7 +128,7 @@ def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
 
 
 def test_an_operating_point_is_a_start():
-    """The force that is found satisfies k q = F, and nothing moves."""
+    """The resulting force satisfies k q = F, and nothing moves."""
     m = J1("m")
     graph = Graph("held").connect(Se("force", 1.0), m).connect(m, I("mass", 2.0)).connect(m, C("spring", stiffness=50.0))
     compiled = graph.connect(m, R("damper", 1.0)).compile()

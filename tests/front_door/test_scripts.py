@@ -1,4 +1,4 @@
-"""Nine models as a user writes them with the pages alone: short scripts, each checked against a derivation by hand."""
+"""Nine models as a user would write them from the documentation alone: short scripts, each checked against a hand derivation."""
 
 import runpy
 from pathlib import Path
@@ -87,7 +87,8 @@ def cart_pendulum(run, plant, K, **_):
 
 
 def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
-    """Whatever force acts at the contact point, L . a is constant, a from the centre of mass to that point (Jellett 1872)."""
+    """For any force at the contact point, L . a is constant, where a points from the centre of mass to the contact point (Jellett
+    1872)."""
     assert upright[0] > 0.97 and upright[-1] < -0.97 and run.ok
     w, x, y, z = run["top.pose"][:, :4].T
     axis = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z], axis=1)
@@ -95,7 +96,7 @@ def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
     momentum = run["top.twist"][:, :3] * MOMENTS
     jellett = (momentum * (R * upward - BELOW * np.array([0.0, 0.0, 1.0]))).sum(axis=1)
     assert np.ptp(jellett) < 5e-3 * np.abs(jellett).max()
-    # hence the spin of the inverted top, which in space keeps its sense
+    # hence the spin of the inverted top, which keeps its sense in space
     moved = SPIN * (R - BELOW) / (R + BELOW)
     assert -run["top.twist"][-1, 2] == pytest.approx(moved, rel=0.03)
 
@@ -106,7 +107,7 @@ def ball_in_bowl(rises, **_):
 
 
 def arm_on_table(run, **_):
-    """At rest the moments about each joint cancel: those of its motor, the weights beyond it, and the table."""
+    """At rest the moments of motors, weights and table cancel about each joint."""
     q, m, length = run["arm.q"][-1], 0.5, 0.3
     assert np.abs(run["arm.v"][-1]).max() < 1e-4
     turned = np.cumsum(q)  # about y: a link points along (cos, -sin)
@@ -180,7 +181,8 @@ def own_surface(tumbled, rolled, **_):
     np.testing.assert_allclose(tumbled["body.pose"][:, 4], course(tumble, np.zeros(2), tumbled.t)[:, 1], atol=5e-4)
 
     def ring(t, y):
-        """Centre, angular velocity and axis; rho is the contact point seen from the centre, which does not move there."""
+        """Return the rates of centre, angular velocity and axis; rho is the vector from the centre to the contact point, where
+        the ring is instantaneously at rest."""
         omega, axis, up = y[3:6], y[6:], np.array([0.0, 0.0, 1.0])
         turn = np.cross(omega, axis)
         u, u_rate = up - axis[2] * axis, -turn[2] * axis - axis[2] * turn
@@ -192,7 +194,7 @@ def own_surface(tumbled, rolled, **_):
 
     expected = course(ring, [0.0, 0.0, 0.065, 0.0, 8.0, 1.0, 0.0, 1.0, 0.0], rolled.t)
     np.testing.assert_allclose(rolled["body.pose"][:, 4:7], expected[:, :3], atol=1e-3)
-    assert np.ptp(rolled["body.pose"][:, 5]) > 0.05  # it does roll in a curve
+    assert np.ptp(rolled["body.pose"][:, 5]) > 0.05  # the ring rolls in a curve
 
 
 CHECKS = [quarter_car, motor_pid, cart_pendulum, tippe_top, ball_in_bowl, arm_on_table, cylinder, boost, own_surface]

@@ -24,7 +24,6 @@ def packages() -> list[str]:
 
 @pytest.mark.thorough
 def test_packages_idioms_and_scripts_pass_and_slips_are_found():
-    """All checks in one call: most of its time goes into the packages."""
     pytest.importorskip("mypy")
     assert {"bondgraph", "models", "screwbond", "screws"} == set(packages())
     users = [RIGHT, WRONG, *sorted((HERE / "scripts").glob("*.py"))]

@@ -1,4 +1,4 @@
-"""The words for a linear C, I or R: the meaning and unit of each, and what is refused."""
+"""The coefficients of a linear C, I or R: the meaning and unit of each, and what is refused."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,8 @@ DOMAIN = {"capacitance": "electrical", "resistance": "electrical", "conductance"
 
 
 def other_parts(word, domain):
-    """Return a loop of a C, an I and an R of 0.5, 2 and 0.3, one of which is given by a word; and its number."""
+    """Return a loop of a C, an I and an R of 0.5, 2 and 0.3, one of which is given by this coefficient; and the coefficient's
+    path and value."""
     kind, number = COEFFICIENTS[word].kind, {"C": 0.5, "I": 2.0, "R": 0.3}[COEFFICIENTS[word].kind]
     number = 1.0 / number if word in ("stiffness", "elastance", "conductance") else number
     parts = {"C": C("C", capacitance=0.5), "I": I("I", 2.0), "R": R("R", 0.3)} | {kind: MAKE[kind](kind, **{word: number})}
@@ -37,7 +38,6 @@ def other_parts(word, domain):
 
 @pytest.mark.parametrize("word", COEFFICIENTS)
 def test_every_word(word):
-    """q'' by hand: I q'' + R q' + q / C = u, whichever word names a coefficient."""
     known = COEFFICIENTS[word]
     domain = known.domains[0].name if known.domains else DOMAIN.get(word, "translation")
     graph, name, number = other_parts(word, domain)

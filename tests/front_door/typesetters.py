@@ -15,8 +15,8 @@ ENVIRONMENTS = {"aligned", "gathered", "matrix", "bmatrix", "pmatrix", "cases", 
 
 
 def unknown(formula: str) -> list[str]:
-    """Return commands and environments that one of them may not know, unbalanced braces, and underscores in text: KaTeX refuses
-    bare ones, and MathJax prints the backslash of escaped ones."""
+    """Return commands and environments that KaTeX or MathJax may not know, unbalanced braces, and underscores in text: KaTeX
+    refuses bare underscores, and MathJax prints the backslash of escaped ones."""
     commands = set(re.findall(r"\\([A-Za-z]+)", formula.replace(r"\\", ""))) - set(COMMANDS.split())
     environments = set(re.findall(r"\\begin\{(.*?)\}", formula)) - ENVIRONMENTS
     bare = re.sub(r"\\[{}]", "", formula)

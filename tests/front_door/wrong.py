@@ -1,4 +1,4 @@
-"""A wrong input with its correction, and what the tests of wrong inputs are made of."""
+"""A wrong input with its correction, and models for the tests of wrong inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from screws import joints, pose
 
 
 class Wrong(NamedTuple):
-    """A wrong input, what its message says (the code first), and the input that follows its advice."""
+    """A wrong input, words of its message (the code first), and the input that follows its advice."""
 
     wrong: Callable[[], Any]
     says: tuple[str, ...]
@@ -57,7 +57,7 @@ def frozen(*parts: Any) -> Any:
 
 
 def alone(part: Any) -> Any:
-    """Return a block in a graph of its own, checked."""
+    """Return a checked graph of a pushed mass to which a block is added."""
     return cart().add(part).freeze()
 
 
@@ -129,7 +129,7 @@ def connected(*ends: Any) -> Any:
 
 
 def is_refused(row: Wrong) -> None:
-    """Check that a wrong input is refused in the words of its row, and that the corrected one works."""
+    """Check that a wrong input is refused with the words of its row, and that the corrected input works."""
     with pytest.raises(ScrewbondError) as caught:
         row.wrong()
     text = str(caught.value)

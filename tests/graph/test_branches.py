@@ -30,7 +30,7 @@ def test_parts_between_voltages_are_in_series() -> None:
 
 
 def test_parts_between_velocities_are_side_by_side() -> None:
-    """Relative motion of the reduced mass 2/3 kg on k = 6 N/m and d = 2 N s/m: omega^2 = 9, decay 1.5 1/s."""
+    """The relative motion is that of the reduced mass 2/3 kg on k = 6 N/m and d = 2 N s/m: omega^2 = 9, decay 1.5 1/s."""
     graph = two_masses(C("spring", stiffness=6.0, initial=0.1), R("damper", 2.0))
     omega, decay = np.sqrt(9 - 1.5**2), 1.5
     stretch = 0.1 * np.exp(-decay) * (np.cos(omega) + decay / omega * np.sin(omega))
@@ -50,7 +50,7 @@ def test_a_force_pushes_the_end_away_from_the_start(others: tuple[Element, ...])
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
 def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> None:
-    """A source of the nodes' common variable: an effort between two J0, a flow between two J1."""
+    """A source sets the nodes' common variable: an effort between two J0, a flow between two J1."""
     graph, node = Graph("driven"), NODES[kind]("node")
     source = Se("source", 3.0) if kind == "J0" else Sf("source", 3.0)
     graph.connect(node, R("load", 2.0)).between(*((None, node) if grounded == "start" else (node, None)), source)
@@ -61,7 +61,6 @@ def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> N
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
 def test_a_load_takes_power_at_either_end(kind: str, grounded: str) -> None:
-    """A storage element to ground decays through its resistor, whichever end is grounded."""
     graph, node = Graph("decay"), NODES[kind]("node")
     store = C("store", capacitance=1.0, initial=1.0) if kind == "J0" else I("store", mass=1.0, initial=1.0)
     graph.connect(node, store).between(*((None, node) if grounded == "start" else (node, None)), R("load", 0.5))
@@ -106,7 +105,6 @@ def test_a_removed_part_takes_its_bonds_and_ports_along() -> None:
 
 
 def test_a_bond_is_removed_by_its_ends_in_any_direction() -> None:
-    """A resistor moves from one node of a divider to the other."""
     graph, a, b, r = Graph("divider"), J0("a"), J0("b"), R("r", 1.0)
     graph.connect(Se("u", 2.0), a).between(a, b, R("s", 1.0)).between(b, None, R("load", 1.0)).connect(a, r)
     assert final(graph, "r.effort") == pytest.approx([2.0])

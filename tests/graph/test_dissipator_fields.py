@@ -29,7 +29,7 @@ def transistor(name="q", **arguments):
 
 
 def amplifier(capacitance=None, away=False):
-    """Common emitter: 10 kohm at the base, 1 kohm at the collector, and a capacitor there."""
+    """Return a common-emitter stage: 10 kohm at the base, 1 kohm at the collector, and a capacitor there."""
     graph, base, node, load, q = Graph("amplifier"), J1("base"), J0("node"), J1("load"), transistor(passive=True)
     graph.connect(Se("signal", lambda t: 1.0 + 0.5 * sin(100.0 * t), signals=["time"]), base).connect(base, R("rb", 1e4))
     graph.connect(base, q.port("b")).connect(Se("supply", 10.0), load).connect(load, R("rc", 1e3)).connect(load, node)
@@ -64,7 +64,6 @@ def test_a_transistor_and_a_capacitor(away):
 
 
 def test_a_transistor_without_storages():
-    """The transistor and the resistors dissipate the power of the sources."""
     run = amplifier().simulate(0.05, samples=1e-3)
     assert run.ok and run.ledger.relative_residual < 1e-9
     for k in range(0, len(run.t), 10):
@@ -79,8 +78,7 @@ def test_a_transistor_without_storages():
 
 
 def test_two_bases_at_a_node_that_only_they_determine():
-    """A current source of 0.1 mA feeds both: one base receives its voltage from the node, the other sets it by Newton's
-    method."""
+    """One base receives its voltage from the node of a 0.1 mA source, and the other base sets it by Newton's method."""
     graph, node = Graph("pair"), J0("node")
     graph.connect(Sf("bias", 1e-4), node)
     for k, resistance in (("1", 1e3), ("2", 2e3)):
@@ -115,7 +113,7 @@ def four_edges(p, x, k):
 
 
 def servo(x, chambers=False, unit=1.0):
-    """Return a hydraulic motor between A and B, 1 TPa s/m3, at 200 bar; the unit of pressure can be changed."""
+    """Return a hydraulic motor of 1 TPa s/m3 between A and B, at 200 bar; the unit of pressure can be changed."""
     numbers = {"x": x, "k": 1e-8 / np.sqrt(unit)}
     valve = multiport("R", "valve", four_edges, dict.fromkeys("PABT", "hydraulic"), parameters=numbers, passive=True)
     graph, a, b, line = Graph("servo"), J0("a"), J0("b"), J1("line")
@@ -132,7 +130,7 @@ def servo(x, chambers=False, unit=1.0):
 @pytest.mark.parametrize("unit", [1.0, 1e-5])
 @pytest.mark.filterwarnings("ignore::bondgraph.errors.RoundingWarning")
 def test_a_spool_valve_of_four_edges(x, chambers, unit):
-    """Two edges and the motor in series, 2 (q / k x)^2 + R q = p; without chambers, only the valve determines A and B."""
+    """Two edges and the motor are in series, 2 (q / k x)^2 + R q = p; without chambers, only the valve determines A and B."""
     run = servo(x, chambers, unit).simulate(3.0, samples=[0.0, 3.0])
     through = brentq(lambda q: 2.0 * (q / (abs(x) * 1e-8)) ** 2 + 1e12 * q - 2e7, 0.0, 1.0, xtol=1e-20)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -143,7 +141,7 @@ def test_a_spool_valve_of_four_edges(x, chambers, unit):
 
 @pytest.mark.parametrize("away", [False, True])
 def test_efforts_by_flows_and_one_formula_with_its_own_domains(away):
-    """A lossy gearbox by its efforts or by its flows, against its matrix exponential, for all directions of arrows."""
+    """A lossy gearbox given by efforts or by flows matches its matrix exponential, for both directions of arrows."""
     matrix = np.array([[2.0, -0.5], [-0.5, 1.0]])
 
     def braked(field):

@@ -77,7 +77,7 @@ def test_moving_plate_capacitor_efforts_and_reciprocity() -> None:
 
 
 def test_an_inertia_field_couples_its_ports() -> None:
-    """Two coils on one core: flows are the gradient of the energy, and each port has its own resistor."""
+    """Two coils share one core: flows are the gradient of the energy, and each port has its own resistor."""
     L = np.array([[2.0, 0.6], [0.6, 1.0]])
     inverse = np.linalg.inv(L)
 
@@ -151,7 +151,7 @@ def test_piston_on_a_gas_swings_adiabatically() -> None:
 
 
 def test_two_gases_exchange_heat_and_make_entropy() -> None:
-    """A wall of heat conductance G passes the entropy flows G (T1 - T2) / T1 and / T2: energy is conserved, entropy grows."""
+    """A wall passes the entropy flows G (T1 - T2) / T1 and G (T1 - T2) / T2: energy is conserved, entropy grows."""
     graph, wall = Graph("wall"), J1("wall", dimension=2)
     graph.connect(wall, R("conduction", flow=_conduction, parameters={"G": 4.0}, dimension=2))
     for k, (amount, T) in enumerate(((2.0, 400.0), (1.0, 250.0))):
@@ -179,7 +179,7 @@ def _conduction(T, G):
 
 @pytest.mark.parametrize("kind", ["C", "I"])
 def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
-    """A random graph that was once refused (E128), reduced: x is (1,) in the energy, and a number on the bond."""
+    """A reduced random graph that was once refused (E128): x has the shape (1,) in the energy, and is a number on the bond."""
     field = multiport(kind, "one", lambda x, k: k * x[0] ** 2 / 2, {"p": None}, initial=[0.5], parameters={"k": 3.0})
     graph, node = Graph("lone"), (J0 if kind == "C" else J1)("n")
     graph.connect(node, field.port("p")).connect(node, R("r", 2.0))

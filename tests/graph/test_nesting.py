@@ -1,4 +1,4 @@
-"""Nested graphs: ports, input and output signals, reused parts, and the numbers of the flat graph."""
+"""Nested graphs: ports, input and output signals, reused parts, and the results of the flat graph."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_nested_graphs_of_a_graph() -> None:
 
 
 def test_one_part_in_two_graphs_is_two_parts() -> None:
-    """The same graph object is nested in two others: two sets of states, each fed by its own signal."""
+    """Each of the two outer graphs has its own states, fed by its own signal."""
     shared = Graph("part").declare_input("ratio")
     lever = MTF("lever", lambda n: n, signals=["ratio"])
     shared.connect(lever.port("2"), C("spring", stiffness=1.0, initial=0.5))
@@ -168,8 +168,6 @@ def test_automata_and_starts_inside_a_part_use_its_names() -> None:
 
 
 def test_replacing_a_part_by_another_with_the_same_ports() -> None:
-    """A stiff and a soft section behind the same port give the same model except for the numbers."""
-
     def whole(part: Graph) -> Graph:
         return Graph("whole").connect(part.port("in"), I("hand", 2.0, initial=1.0))
 
@@ -302,7 +300,6 @@ def level(value: float) -> Element:
 
 
 def test_a_signal_is_that_of_the_nearest_graph_around() -> None:
-    """A nested graph whose parts read surrounding signals means the same as on its own."""
     inner = Graph("inner")
     inner.add(level(3.0), reader("part", "level.y"))
     outer = Graph("outer")
@@ -323,7 +320,7 @@ def test_an_input_of_a_graph_around_feeds_what_is_deeper_inside() -> None:
 
 
 def test_a_sensing_port_draws_nothing():
-    """An amplifier of gain 10 at a voltage divider of 1 to 3, which it does not load."""
+    """An amplifier of gain 10 does not load the voltage divider of 1 to 3 that it reads."""
     graph, part, node, out = Graph("g"), Graph("amplifier"), J0("node"), J0("out")
     part.expose("out", part.parallel(Se("output", lambda v: 10.0 * v, signals=[part.sense("in", "electrical")])))
     graph.between(None, node, Se("u", 8.0), R("upper", 3.0)).between(node, None, R("lower", 1.0)).connect(node, part.port("in"))

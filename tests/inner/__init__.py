@@ -1,1 +1,1 @@
-"""Inner modules that tests use, one facade per subpackage: when a module moves, only its facade changes."""
+"""Internal modules that tests use, one facade per subpackage: when a module moves, only its facade changes."""

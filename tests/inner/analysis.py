@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.analysis` that tests look into."""
+"""Internal names of `bondgraph.analysis` that tests use."""
 
 # ruff: noqa: F401
 

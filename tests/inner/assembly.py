@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.assembly` that tests look into."""
+"""Internal names of `bondgraph.assembly` that tests use."""
 
 # ruff: noqa: F401
 

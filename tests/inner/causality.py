@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.causality` that tests look into."""
+"""Internal names of `bondgraph.causality` that tests use."""
 
 # ruff: noqa: F401
 

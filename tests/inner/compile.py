@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.compile` that tests look into."""
+"""Internal names of `bondgraph.compile` that tests use."""
 
 # ruff: noqa: F401
 

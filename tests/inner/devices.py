@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.devices` that tests look into."""
+"""Internal names of `bondgraph.devices` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.elements` that tests look into."""
+"""Internal names of `bondgraph.elements` that tests use."""
 
 # ruff: noqa: F401
 

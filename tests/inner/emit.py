@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.emit` that tests look into."""
+"""Internal names of `bondgraph.emit` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.estimation` that tests look into."""
+"""Internal names of `bondgraph.estimation` that tests use."""
 
 # ruff: noqa: F401
 

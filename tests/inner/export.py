@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.export` that tests look into."""
+"""Internal names of `bondgraph.export` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.graph` that tests look into."""
+"""Internal names of `bondgraph.graph` that tests use."""
 
 # ruff: noqa: F401
 

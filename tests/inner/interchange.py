@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.interchange` that tests look into."""
+"""Internal names of `bondgraph.interchange` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.model` that tests look into."""
+"""Internal names of `bondgraph.model` that tests use."""
 
 # ruff: noqa: F401
 

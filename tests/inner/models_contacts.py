@@ -1,4 +1,4 @@
-"""Inner names of `screwbond.models.contacts` that tests look into."""
+"""Internal names of `screwbond.models.contacts` that tests use."""
 
 # ruff: noqa: F401
 

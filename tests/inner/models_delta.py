@@ -1,4 +1,4 @@
-"""Inner names of `screwbond.models.delta` that tests look into."""
+"""Internal names of `screwbond.models.delta` that tests use."""
 
 # ruff: noqa: F401
 

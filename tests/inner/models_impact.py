@@ -1,4 +1,4 @@
-"""Inner names of `screwbond.models.impact` that tests look into."""
+"""Internal names of `screwbond.models.impact` that tests use."""
 
 # ruff: noqa: F401
 

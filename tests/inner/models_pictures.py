@@ -1,4 +1,4 @@
-"""Inner names of `screwbond.models.pictures` that tests look into."""
+"""Internal names of `screwbond.models.pictures` that tests use."""
 
 # ruff: noqa: F401
 

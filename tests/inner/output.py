@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.output` that tests look into."""
+"""Internal names of `bondgraph.output` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.render` that tests look into."""
+"""Internal names of `bondgraph.render` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.run` that tests look into."""
+"""Internal names of `bondgraph.run` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.schedule` that tests look into."""
+"""Internal names of `bondgraph.schedule` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `screws` that tests look into."""
+"""Internal names of `screws` that tests use."""
 
 # ruff: noqa: F401
 

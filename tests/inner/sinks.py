@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.sinks` that tests look into."""
+"""Internal names of `bondgraph.sinks` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.stepping` that tests look into."""
+"""Internal names of `bondgraph.stepping` that tests use."""
 
 # ruff: noqa: F401
 

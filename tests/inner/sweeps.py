@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.sweeps` that tests look into."""
+"""Internal names of `bondgraph.sweeps` that tests use."""
 
 # ruff: noqa: F401
 

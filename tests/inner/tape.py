@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.tape` that tests look into."""
+"""Internal names of `bondgraph.tape` that tests use."""
 
 # ruff: noqa: F401
 

@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.tracing` that tests look into."""
+"""Internal names of `bondgraph.tracing` that tests use."""
 
 # ruff: noqa: F401
 

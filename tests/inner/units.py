@@ -1,4 +1,4 @@
-"""Inner names of `bondgraph.units` that tests look into."""
+"""Internal names of `bondgraph.units` that tests use."""
 
 # ruff: noqa: F401
 

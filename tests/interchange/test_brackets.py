@@ -1,4 +1,5 @@
-"""Nesting depth of brackets: the count in a text equals that of its parsed value, and readers stay within the recursion limit."""
+"""Nesting depth of brackets: the count in a string equals that of its parsed value, and readers stay within the recursion
+limit."""
 
 from __future__ import annotations
 

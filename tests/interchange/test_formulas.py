@@ -69,7 +69,7 @@ def on_tape(function: Any, shapes: Any, results: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_on_a_tape_every_node_is_the_same(name: str) -> None:
-    """All nodes count, not only those of the result, because a tape keeps every operation ever recorded."""
+    """All nodes count, not only the nodes of the result, because a tape stores every operation ever recorded."""
     function, shapes, results = FORMULAS[name]
     replay = Replay(formula_from_json(json.loads(json.dumps(record_formula(function, shapes, results).to_json()))))
     assert on_tape(replay, shapes, results) == on_tape(function, shapes, results)
@@ -107,7 +107,6 @@ def test_a_number_stands_for_an_array_and_another_shape_does_not() -> None:
 
 
 def test_a_scalar_of_a_piece_that_is_differentiated_is_not_used_outside() -> None:
-    """Outside, the scalar belongs to no tape."""
     held: list[Any] = []
 
     def leaking(x: Any) -> Any:
@@ -152,7 +151,7 @@ for _ in range(MAX_NESTING):
             "steps",
             [["slopes", [0], [], [["sin", 2]], [3]], ["cos", 2]],
             "does not exist",
-        ),  # places and steps of a piece are its own
+        ),  # a piece has its own indices and steps
         ("steps", [["slopes", [0], [], [["sin", 2]], [3]], ["cos", 3]], "does not exist"),
         ("steps", "add", "not a list"),
         ("arguments", [[-1]], "not the shape"),

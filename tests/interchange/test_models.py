@@ -179,7 +179,7 @@ def test_start_values_that_follow_are_written_as_found() -> None:
 
 
 def heap() -> Graph:
-    """Return the bodies of every solid that can collide, and a spring between two of them."""
+    """Return bodies of every solid that can collide, and a spring between two of them."""
     tetrahedron = Hull(np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]))
     solids = {"ball": Ball(0.1), "brick": Box(0.1, 0.2, 0.3), "pill": Capsule(0.1, 0.3), "wedge": tetrahedron}
     bodies = {
@@ -207,7 +207,7 @@ DRAWN_AS = {
 
 
 def held(value: Any, found: set[type]) -> set[type]:
-    """Return the kinds of all records in a value."""
+    """Return the types of all records in a value."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found.add(type(value))
         for field in dataclasses.fields(value):
@@ -229,7 +229,7 @@ def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
 
 
 def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
-    """Return every dataclass that a field of a record may hold, by its annotations."""
+    """Return every dataclass that a field of a record may contain, by its annotations."""
     if record in found:
         return found
     found[record] = None
@@ -245,7 +245,7 @@ def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
 
 
 def test_every_field_of_every_record_of_a_model_can_be_written_and_read() -> None:
-    """A field whose annotation a file cannot hold raises TypeError here, as does an unlisted record."""
+    """`reachable` raises TypeError for a field whose annotation a file cannot store, and for an unlisted record."""
     assert set(reachable(Model, {})) | {Domain} >= set(MODEL_RECORDS) - {laws.Action, Mechanics}
     assert {name for record, name in NUMERIC_FIELDS | ANYTHING} <= {f.name for r in MODEL_RECORDS for f in dataclasses.fields(r)}
     assert set(OPERATIONS.values()) == {Op, *Op.__subclasses__()}
@@ -253,7 +253,7 @@ def test_every_field_of_every_record_of_a_model_can_be_written_and_read() -> Non
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_roles_of_formulas_are_those_of_the_statements(name: str) -> None:
-    """The equations use a formula in the roles for which it was recorded: the same values, hence the same shapes."""
+    """A loaded formula gets arguments of the shapes with which it was recorded."""
     system = equations(SMALL[name]().freeze())
     model = parse_model(dump_model(SMALL[name]()))
     loaded = equations(model)
@@ -279,10 +279,8 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_systems_of_the_papers_are_read_as_they_were_written(name: str) -> None:
-    """A system may contain a named operation where a law takes any function.
-
-    A file's notes about itself, fixed starts and omitted pictures, are not repeated.
-    """
+    """A system may contain a named operation where a law takes any function. Fixed start values and omitted pictures, which a
+    file notes about itself, are not repeated."""
     text = dump_model(SYSTEMS[name]())
     first, second = (json.loads(each) for each in (text, dump_model(parse_model(text))))
     assert all(first[part] == second[part] for part in first if part not in ("starts", "left out"))

@@ -1,4 +1,4 @@
-"""Unsavable models and invalid files: refused with a code, the part and the user's line."""
+"""Unsavable models and invalid files: each is refused with a code, the part and the user's line."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_what_no_reader_would_take_is_not_written(graph: Graph, why: str) -> Non
 
 
 def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed() -> None:
-    """Only the direction in use is recorded; an edit that reverses the causality needs the other."""
+    """Only the direction in use is recorded; an edit that reverses the causality needs the other direction."""
     graph = alone(R("r", effort=lambda f: 3.0 * f, flow=lambda e: e / 3.0 if e > 0.0 else 0.0 * e))
     content = json.loads(dump_model(graph))
     assert [entry["why"] for entry in content["operations"] if entry["formula"] is None]
@@ -135,7 +135,7 @@ HEAVY: list[Any] = [
     [["slopes", [0] * 400, [], [["slopes", [0] * 400, [], [["sin", 0]], [0]]], [0]]],
     [0],
 ]
-"""Few steps that perform 6e7 operations."""
+"""A few steps that perform 6e7 operations."""
 
 CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E352", "unknown", lambda f: f.update(more=1)),
@@ -230,7 +230,6 @@ def test_contacts_that_do_not_fit(said: str, build: Callable[[], Graph], change:
 
 
 def test_keys_and_names_that_look_like_those_of_the_format_are_only_names() -> None:
-    """A block with the names `$is`, `op` and `is`."""
     named = {"$is": 1.0, "op": 2.0, "is": 3.0}
     whole = Graph("whole")
     whole.add(Block("$is", [("y", lambda a, b, c: a + b * c, list(named))], parameters=named))

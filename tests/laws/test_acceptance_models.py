@@ -25,12 +25,12 @@ LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measure
 
 
 class Seen(Exception):
-    """Exception that ends an entry once its graph and its run settings are known."""
+    """Exception that ends an acceptance case once its graph and its run settings are known."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A graph of an entry, and the run that the entry makes of it, if any."""
+    """A graph of an acceptance case, and the run that the case makes of it, if any."""
 
     graph: Graph
     t_end: float = 0.0
@@ -39,7 +39,7 @@ class Shown:
 
 @cache
 def shown_by(name: str) -> tuple[Shown, ...]:
-    """Return the graphs of an entry, as it passes them to the compiler."""
+    """Return the graphs of a case, as it passes them to the compiler."""
     found: list[Shown] = []
     graphs: dict[int, Graph] = {}
     compile_it = entries.compile_model
@@ -63,7 +63,7 @@ def shown_by(name: str) -> tuple[Shown, ...]:
 
 @cache
 def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
-    """Return each graph of an entry once, with its physics, as the reference for every law."""
+    """Return each graph of a case once, with its physics, as the reference for every law."""
     return [(one.graph, physics(one.graph)) for one in {id(one.graph): one for one in shown_by(name)}.values()]
 
 
@@ -97,7 +97,7 @@ def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: floa
 
 
 def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
-    """Return a graph under a law; the test is skipped where the law does not apply to this graph."""
+    """Return a graph rewritten under a law; the test is skipped where the law does not apply."""
     try:
         found = LAWS[law](graph, np.random.default_rng(seed))
     except ModelError:
@@ -119,10 +119,10 @@ def test_start(name: str, law: str) -> None:
 
 
 def test_half_of_the_entries_have_a_dual() -> None:
-    """The other entries contain constraints, switches, ICs or matrices with a direction, which have no dual."""
+    """The other cases contain constraints, switches, ICs or matrices with a direction, which have no dual."""
     found = []
     for name in SUITE:
-        with contextlib.suppress(ModelError):  # entries that demonstrate a refusal
+        with contextlib.suppress(ModelError):  # cases that demonstrate a refusal
             found.append(dual(shown_by(name)[0].graph, np.random.default_rng(0)))
     assert sum(one is not None for one in found) > len(found) / 2
 
@@ -132,7 +132,7 @@ PARTS = {
     "hand": lambda: Hand().graph(),
     "delta robot": lambda: DeltaRobot(DeltaParameters.fit()).graph(),
 }
-"""Graphs of the papers, whose own parts are nested and read each other."""
+"""Graphs of the papers, whose nested parts use one another's signals."""
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -152,7 +152,7 @@ RUN = (
     "ideal rectifier",
     "two-port storage and moving-plate capacitor",
 )
-"""Entries whose runs are compared: smooth motion, impulses, friction, chemistry, diodes."""
+"""Cases whose runs are compared: smooth motion, impulses, friction, chemistry, diodes."""
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -167,7 +167,7 @@ def test_run(name: str, law: str) -> None:
 
 @cache
 def runs_of(name: str) -> list[tuple[Shown, Result, dict[str, float]]]:
-    """Return all runs of an entry, each with its energies at the end; an entry without a run gets 2 s."""
+    """Return all runs of a case, each with its energies at the end; a case without a run gets 2 s."""
     runs = [one for one in shown_by(name) if one.t_end] or [Shown(shown_by(name)[0].graph, 2.0)]
     return [(one, *ended(one.graph, one.t_end)) for one in runs]
 
@@ -181,6 +181,6 @@ def ended(graph: Graph, t_end: float) -> tuple[Result, dict[str, float]]:
 
 
 def instants(result: Result) -> list[float]:
-    """Return the times of events; times that are equal except for rounding appear once."""
+    """Return the times of events; times that are equal within rounding error appear once."""
     times = [event.time for event in result.events]
     return [time for k, time in enumerate(times) if not k or time - times[k - 1] > 1e-9 * result.t[-1]]

@@ -42,7 +42,7 @@ def test_a_relation_of_any_name_may_give_power(name: str) -> None:
 
 
 def test_what_follows_is_told_by_what_it_gives() -> None:
-    """Two species on one 0-junction: the effort of one is set by the other."""
+    """Two species are on one 0-junction: one sets the effort of the other."""
     graph, pool = Graph("pool"), J0("pool")
     graph.connect(pool, Ce("A", constant=1.0, initial=1.0)).connect(pool, Ce("B", constant=1.0, initial=1.0))
     report = compile_model(graph, backend="numpy").report()

@@ -44,7 +44,7 @@ class Memristor(Law):
 
 
 def write(draft: Assembly, path: str, element: Element) -> None:
-    """Write its statements: the effort from the flow into the port, the state as the integral of this flow."""
+    """Write the statements of a memristor: the effort from the flow into the port, the state as the integral of this flow."""
     law = element.law
     assert isinstance(law, Memristor)
     bond = draft.model.bonds_at(path)[0]
@@ -94,7 +94,8 @@ def test_a_law_of_ones_own_runs(backend: str) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_an_arrow_that_points_away_turns_what_flows_in() -> None:
-    """At a 1-junction the loop's flow then leaves the port, and the state runs the other way from the same start."""
+    """With the arrow reversed, the loop's flow leaves the port, and the state changes in the opposite direction from the same
+    start."""
     one, other = (simulate(circuit(turned), 2.0, rtol=1e-9, progress=False) for turned in (False, True))
     assert other["mr.q"][-1] - 0.5 == pytest.approx(-(other["c.q"][-1]), rel=1e-6)
     assert one["mr.q"][-1] - 0.5 == pytest.approx(one["c.q"][-1], rel=1e-6)
@@ -108,7 +109,7 @@ def test_a_law_without_statements_is_named() -> None:
 
 @pytest.mark.usefixtures("known")
 def test_a_conflict_with_a_law_of_ones_own_is_one_of_causality() -> None:
-    """A voltage source at the same node: the message names the memristor, and blames no ring of junctions."""
+    """A voltage source is at the same node: the message names the memristor, and blames no ring of junctions."""
     graph, node = Graph("clash"), J0("node")
     graph.connect(Se("u", 1.0), node).connect(node, memristor("mr", a=1.0, b=1.0))
     with pytest.raises(ModelError, match="E203") as refused:

@@ -1,4 +1,4 @@
-"""Calculations with units, against results by hand."""
+"""Calculations with units, against hand calculations."""
 
 from __future__ import annotations
 

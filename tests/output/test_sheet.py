@@ -1,4 +1,4 @@
-"""One style sheet sets the look of pictures: no module changes Matplotlib's settings itself, and everyone can distinguish the
+"""Style of pictures: one style sheet sets it, no module changes Matplotlib's settings itself, and everyone can distinguish the
 colours."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.inner.output import CYCLE, INK, PAPER, SHEET, styled, widen_flat_rang
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
-"""The style sheet; SVG diagrams with their own colours and typefaces; colours of solids in scenes."""
+"""Exempt modules: the style sheet, SVG diagrams with their own colours and typefaces, and colours of solids in scenes."""
 SOLIDS = {
     *("models/delta/pictures/scene.py", "models/hand/pictures.py", "models/impact/figures.py", "models/maze/pictures.py"),
     *(f"models/pictures/stage/{name}.py" for name in ("posters", "stage")),
@@ -29,7 +29,7 @@ SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for pa
 
 
 def settings_of(source: str) -> list[str]:
-    """Return the settings that a plotting module makes itself: of Matplotlib, colours, font sizes."""
+    """Return the Matplotlib settings, colours and font sizes that a plotting module sets itself."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and node.attr in SETTINGS:
@@ -97,13 +97,13 @@ WHITE = TO_XYZ.sum(axis=1)
 
 
 def linear(colour: str) -> np.ndarray:
-    """Return linear RGB (3,), 0 to 1."""
+    """Return a colour as linear RGB (3,), 0 to 1."""
     given = np.array(rgb(colour)) / 255.0
     return np.where(given <= 0.04045, given / 12.92, ((given + 0.055) / 1.055) ** 2.4)
 
 
 def lab(light: np.ndarray) -> np.ndarray:
-    """CIE L*, a*, b* (3,) of linear RGB (3,)."""
+    """Return CIE L*, a*, b* (3,) of linear RGB (3,)."""
     x = TO_XYZ @ np.clip(light, 0.0, 1.0) / WHITE
     f = np.where(x > (6 / 29) ** 3, np.cbrt(x), x / (3 * (6 / 29) ** 2) + 4 / 29)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
@@ -112,14 +112,15 @@ def lab(light: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("colours", [(*CYCLE, INK), AXES], ids=["curves", "axes"])
 @pytest.mark.parametrize("sight", SIGHT)
 def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
-    """Nearly ten times 2.3, the just noticeable difference for large patches (CIE 1976), because curves are thin."""
+    """Colours differ by nearly ten times 2.3, the just noticeable difference for large patches (CIE 1976), because curves are
+    thin."""
     seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
     assert min(float(np.linalg.norm(seen[a] - seen[b])) for a, b in itertools.combinations(colours, 2)) > 20.0
 
 
 @pytest.mark.parametrize("colour", [*CYCLE, INK, *AXES])
 def test_colours_stand_out_from_the_paper(colour: str) -> None:
-    """At least 3 : 1, as required for graphics (WCAG 2.1, 1.4.11)."""
+    """The contrast is at least 3 : 1, as required for graphics (WCAG 2.1, 1.4.11)."""
     paper, own = (float(TO_XYZ[1] @ linear(c)) + 0.05 for c in (PAPER, colour))
     assert paper / own > 3.0
 

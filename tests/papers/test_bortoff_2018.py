@@ -1,6 +1,6 @@
 """Bortoff 2018 (BO18): the printed equations against the robot as mass points in space, without graph or closed-form terms.
 
-`delta_independent` moves mass points by cross products; the rest is differences in time and in the angles.
+`delta_independent` moves mass points by cross products; all derivatives are finite differences in time and in the angles.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ E = np.eye(3)
 
 
 def arms(x):
-    """Return the three arms' parts of (9,)."""
+    """Return the parts of a vector (9,) for the three arms."""
     return x.reshape(3, 3)
 
 
@@ -49,7 +49,7 @@ def psi(q):
 
 
 def by_time(f, q, v, a, h=1e-4):
-    """d/dt of f(q, v) along a motion with these rates, to the fourth order."""
+    """Return d/dt of f(q, v) along a motion with these rates, to the fourth order."""
 
     def at(t):
         return np.asarray(f(q + t * v + 0.5 * t * t * a, v + t * a))
@@ -74,12 +74,12 @@ def kinetic(q, v):
 
 
 def weight(q):
-    """G (9,)."""
+    """Return G (9,)."""
     return np.concatenate([independent.arm_terms(NUMBERS, part, np.zeros(3))[2] for part in arms(q)])
 
 
 def pushed(u):
-    """B u (9,)."""
+    """Return B u (9,)."""
     return np.array([u[0], 0, 0, u[1], 0, 0, u[2], 0, 0])
 
 
@@ -103,7 +103,7 @@ def test_equation_4_needs_the_offset():
 
 
 def test_equation_10_needs_the_offset():
-    """h vanishes for a robot that closes; with the printed psi it is off by sqrt(3) (L0 - L3)."""
+    """h vanishes for a robot that closes; with the printed psi, two tips are sqrt(3) (L0 - L3) apart."""
     q, _ = closed()
     first, second, third = arms(q)
     for place, wanted in ((psi, 0.0), (bare, np.sqrt(3.0) * (P.L0 - P.L3))):
@@ -112,7 +112,7 @@ def test_equation_10_needs_the_offset():
 
 
 def test_equations_30_and_31_need_the_rotations():
-    """psi(q1) = w holds for arm 1 as printed, (29); arms 2 and 3 have it turned by +120 and -120 degrees."""
+    """Equation (29), psi(q1) = w, holds as printed for arm 1; for arms 2 and 3, w is rotated by +120 and -120 degrees."""
     robot = DeltaRobot(P)
     found = robot.forward_kinematics(Y)
     q, w = found.q, found.w
@@ -124,10 +124,8 @@ def test_equations_30_and_31_need_the_rotations():
 
 
 def test_units_of_table_I():
-    """J is in kg m^2 = N m s^2: with time in ms the poles must become a thousandth, which holds only if J is unchanged.
-
-    In N m/s^2, as printed, it would change by the fourth power of a thousandth.
-    """
+    """J is in kg m^2 = N m s^2: with time in ms the poles become a thousandth only if J is unchanged. In N m/s^2, as printed, J
+    would change by the fourth power of a thousandth."""
     slow = {**NUMBERS, "g": P.g * 1e-6, "DAMPING": P.DAMPING * 1e-3}
     wanted = np.sort_complex(independent.poles(NUMBERS, Y) * 1e-3)
     assert np.allclose(np.sort_complex(independent.poles(slow, Y)), wanted, rtol=1e-9)
@@ -171,7 +169,7 @@ def test_equation_1_counts_a_third_of_the_third():
 
 
 def test_equation_5_counts_a_third_of_the_third():
-    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; M3 / 3 is printed."""
+    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; the paper prints M3 / 3."""
     q, _ = closed()
     phi = arms(q)[0]
 
@@ -186,11 +184,8 @@ def test_equation_5_counts_a_third_of_the_third():
 
 
 def test_equation_12_counts_the_constraint_twice():
-    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u; with lambda^T H in addition, as printed, it does
-    not.
-
-    There is no damping, which (12) lacks.
-    """
+    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u without the printed lambda^T H. Damping is left
+    out, because (12) has none."""
     free = {**NUMBERS, "DAMPING": 0.0}
     q, v = closed()
     a, multipliers = independent.acceleration(free, q, v, TORQUES)
@@ -206,7 +201,7 @@ def test_equation_12_counts_the_constraint_twice():
 
 
 def test_equations_15_and_22_lack_the_damping():
-    """The robot of the appendix has D v in M v' + C + D v + G = H^T lambda + B u, a column; (22) is h'' with it."""
+    """The robot of the appendix has the column D v in M v' + C + D v + G = H^T lambda + B u; (22) is h'' with this column."""
     q, v = closed()
     a, multipliers = independent.acceleration(NUMBERS, q, v, TORQUES)
     _, H, bias = independent.constraint(NUMBERS, q, v)
@@ -263,7 +258,7 @@ def test_equation_21_has_a_derivative_too_many():
 
 
 def test_equation_32_in_its_right_order():
-    """[B H^T] [u; lambda] = G holds the robot; [u; lambda] [B H^T] = G, as printed, gives torques under which it falls."""
+    """[B H^T] [u; lambda] = G supports the robot; under torques from the printed [u; lambda] [B H^T] = G, the robot falls."""
     q, _ = closed()
     B = np.stack([pushed(e) for e in E], axis=1)
     both = np.hstack([B, independent.constraint(NUMBERS, q, np.zeros(9))[1].T])
@@ -275,7 +270,7 @@ def test_equation_32_in_its_right_order():
 
 
 def test_equation_28_converges_to_the_solution_of_27():
-    """Newton's method as printed, with the derivative by the unmeasured angles, from 0.05 rad away."""
+    """Newton's method as printed, with the derivative with respect to the unmeasured angles, converges from 0.05 rad away."""
     q, _ = closed()
     wanted, free = q.copy(), [1, 2, 4, 5, 7, 8]
     q[free] += 0.05 * np.array([1, -1, 1, 1, -1, 1])
@@ -286,7 +281,7 @@ def test_equation_28_converges_to_the_solution_of_27():
 
 
 def test_equations_34_and_35():
-    """Velocity and acceleration of the tool."""
+    """The equations give velocity and acceleration of the tool."""
     q, v = closed()
     a, _ = independent.acceleration(NUMBERS, q, v, TORQUES)
     tip = independent.arm_points(NUMBERS, q[:3], v[:3])[-1]
@@ -299,7 +294,7 @@ def test_equations_34_and_35():
 
 
 def test_alpha_of_feedback_linearisation_depends_on_the_rates():
-    """w2' = alpha(q) + beta(q) u is printed: at fixed q and u the acceleration of the tool changes with v."""
+    """The paper prints w2' = alpha(q) + beta(q) u, but at fixed q and u the acceleration of the tool changes with v."""
     q, v = closed()
 
     def tool(v):
@@ -333,7 +328,7 @@ def test_six_of_the_twelve_modes_are_seen():
 
 
 def test_gravity_compensation_leaves_three_modes_at_rest():
-    """With u of (32) as a function of y three eigenvalues are zero: no equilibrium is exponentially stable (section 4.E)."""
+    """With u of (32) as a function of y, three eigenvalues are zero: no equilibrium is exponentially stable (section 4.E)."""
     A, B = independent.reduced(NUMBERS, Y)
 
     def holding(y):
@@ -346,7 +341,7 @@ def test_gravity_compensation_leaves_three_modes_at_rest():
 
 
 def test_forward_kinematics_have_two_assemblies():
-    """The same motor angles place the tool below the elbows or above: they are not "one-to-one" (section 4.A)."""
+    """The same motor angles place the tool above or below the elbows: the kinematics are not "one-to-one" (section 4.A)."""
     robot = DeltaRobot(replace(P, DAMPING=0.0))
     below, above = (robot.forward_kinematics(Y, mode=mode) for mode in ("below", "above"))
     for found in (below, above):

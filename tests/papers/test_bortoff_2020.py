@@ -28,7 +28,7 @@ def contacts(run, kind="touches"):
 
 
 def heights(run):
-    """Return the greatest height before each contact, m, from the energy at it."""
+    """Return the greatest height before each contact, m, from the energy at that contact."""
     slot = run.program.layout
     speeds = np.array([event.x_before[slot["ball.p"].start] / MASS for event in contacts(run)])
     return speeds**2 / (2.0 * GRAVITY)
@@ -39,7 +39,8 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return the times from the fifth contact, a1 = 0, until h and lambda pass zero: classical Runge-Kutta, 1e-5 s a step."""
+    """Return the times after the fifth contact, with a1 = 0, at which h and lambda pass zero, by the classical Runge-Kutta method
+    with steps of 1e-5 s."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []
@@ -60,7 +61,7 @@ def fifth_contact():
 
 
 def test_force_of_the_ball_has_other_signs():
-    """lambda = m (g - a1 h' - a0 h - a2 h^3), from m h'' = lambda - m g; m (g + a0 h + a2 h^3) is printed, which pulls."""
+    """lambda = m (g - a1 h' - a0 h - a2 h^3), from m h'' = lambda - m g; the printed m (g + a0 h + a2 h^3) would pull."""
     for a1 in (0.0, 10.0):
         run = bouncing(a1)
         h, force = run["floor.h"], run["floor.multiplier"]
@@ -79,7 +80,7 @@ def test_captions_of_figures_2_and_3_name_alpha_0_alpha_1():
 
 
 def test_caption_of_figure_2_has_another_alpha_1():
-    """Four bounces, then rest, require a1 = 10. With 1, as printed, the fourth bounce is still 0.8 m high."""
+    """Four bounces before rest require a1 = 10. With 1, as printed, the fourth bounce is still 0.8 m high."""
     run = bouncing(10.0)
     assert len(contacts(run, "lets go")) == 4 and run.events[-1].kind == "touches"
     assert run["floor.multiplier"][-1] == pytest.approx(MASS * GRAVITY, rel=1e-8)
@@ -88,7 +89,7 @@ def test_caption_of_figure_2_has_another_alpha_1():
 
 
 def test_times_of_figure_4():
-    """h passes zero first, at 4.3576 s with lambda = m g, then lambda, at 4.3620 s; 4.356 after 4.262 is printed."""
+    """h passes zero first, at 4.3576 s with lambda = m g, and lambda at 4.3620 s; the paper prints 4.356 s after 4.262 s."""
     back, force, gone = fifth_contact()
     assert back == pytest.approx(4.3576, abs=1e-4) and force == pytest.approx(MASS * GRAVITY, abs=0.1)
     assert gone == pytest.approx(4.3620, abs=1e-4) and gone > back
@@ -99,7 +100,7 @@ def test_times_of_figure_4():
 
 
 def test_a_ball_that_is_off_when_it_is_let_go_is_free_at_once():
-    """In state 2 the listing waits for an edge of h > 0, which never comes if h > 0 already holds (fig. 3 and 4)."""
+    """In state 2 the listing waits for an edge of h > 0, which never comes if h is already positive (fig. 3 and 4)."""
     run = bouncing(0.0)
     slot = run.program.layout
     let_go, off = contacts(run, "lets go"), contacts(run, "is off")
@@ -128,8 +129,8 @@ def on_ring(i, theta, q1=0.3, q4=-0.7):
 
 
 def test_equation_9a_is_the_distance_from_the_ring():
-    """Equation (9a) is zero where a ball of radius r_b touches a ring of radius r_i from outside; q1^2 + q2^2 + (r_i + r_b)^2 is
-    printed."""
+    """Equation (9a) is zero where a ball of radius r_b touches a ring of radius r_i from outside; the paper prints + (r_i +
+    r_b)^2."""
     for i in MAZE.rings:
         r, b = MAZE.radii[i - 1], MAZE.ball_radius
         for theta in (-0.4, 0.0, 0.9):
@@ -140,7 +141,7 @@ def test_equation_9a_is_the_distance_from_the_ring():
 
 
 def slip(i, q, v):
-    """Return the velocity of the ball's contact point relative to the ring's, along the ring, by vector algebra alone."""
+    """Return the velocity at which the ball slips along the ring, by vector algebra alone."""
     centre, out = np.array([q[1], q[2], 0.0]), np.array([q[1], q[2], 0.0]) / np.hypot(q[1], q[2])
     point = centre - MAZE.ball_radius * out
     of_ball = np.array([v[1], v[2], 0.0]) + np.cross([0.0, 0.0, v[3]], point - centre)
@@ -150,7 +151,8 @@ def slip(i, q, v):
 
 
 def test_equation_9b_needs_the_radius_of_the_balls_centre():
-    """The rate of (9b) is the slip if r_i + r_b multiplies the angle's rate, not r_i; atan of q2 / q3 jumps where q3 = 0."""
+    """The rate of (9b) is the slip if the angle's rate is multiplied by r_i + r_b, not r_i; atan of q2 / q3 jumps where q3 =
+    0."""
     for i in MAZE.rings:
         r, b = MAZE.radii[i - 1], MAZE.ball_radius
         q, zero = on_ring(i, 0.5), np.array([0.0, 0.0, 1.0, 0.0])
@@ -170,8 +172,8 @@ def test_equation_9b_needs_the_radius_of_the_balls_centre():
 
 
 def test_equation_10_has_radii_too_many():
-    """Equation (10) is zero where the gate of the turned maze is under the ball; with a radius in metres as a factor it is zero
-    elsewhere."""
+    """Equation (10) is zero where the gate of the turned maze is under the ball; with a radius in metres as a factor, the
+    equation is zero elsewhere."""
     start = 0.0
     for i, gate in zip(MAZE.rings, MAZE.gates, strict=True):
         sense = 1 if gate > start else -1
@@ -189,7 +191,8 @@ def test_equation_10_has_radii_too_many():
 
 
 def test_poles_of_the_maze_come_in_pairs():
-    """Without damping all poles except those of the constraints sum to zero, with damping to less; 1.4 - 1.1 is positive."""
+    """All poles except those of the constraints sum to zero without damping, and to a negative number with damping; the printed
+    1.4 - 1.1 is positive."""
     for i in MAZE.rings:
         poles = analyse(MAZE, i).poles
         own = np.sort(poles[np.abs(poles + 5.0) > 1e-2].real)

@@ -1,4 +1,4 @@
-"""Notes in the notation of a paper: their formulas, evaluated as printed, against the code; all letters of surfaces."""
+"""Notes in the notation of a paper: their formulas, evaluated as printed, against the code, and the letters of all surfaces."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ def test_the_note_of_a_gauss_frame_tells_the_surface(surface: Surface) -> None:
 
 
 def test_the_note_of_a_gauss_frame_defines_metric_curvature_and_torsion() -> None:
-    """The note's formulas of M, K and T are evaluated with differences of the frame."""
     equations = [text for text in GAUSS_FRAME_NOTE.split("$")[1::2] if text.startswith(("M = ", "K = ", "T = "))]
     assert len(equations) == 3
     rng, h = np.random.default_rng(6), 1e-5
@@ -129,7 +128,7 @@ def test_the_notes_of_a_tip_compute_what_the_code_computes() -> None:
 
 
 def test_the_notes_of_the_closure_are_what_the_code_computes() -> None:
-    """h of (10) with R_z and psi as named there, and H assembled from the derivatives of the tips."""
+    """The functions compute h of (10) with R_z and psi as named there, and H assembled from the derivatives of the tips."""
     rng = np.random.default_rng(9)
     text = next(text for text in formula_notes.TIP.split("$") if text.startswith("h ="))
     inside = text.partition(" = ")[2].rpartition(" = ")[0]

@@ -34,7 +34,7 @@ ROOT = Path(bondgraph.__file__).parents[1]
 PAPERS = ("VI02", "BO18", "BO20", "WA22")
 PLACE = r"(?:\(\d+[a-d]?\)|fig\. \d+|table I|appendix|section [^,;|]+)"
 ENTRY = re.compile(rf"({'|'.join(PAPERS)}) ({PLACE}(?:, {PLACE})*)(, corrected)?")
-"""One entry of a source: paper, its places, and whether they are corrected."""
+"""Entry of a source: paper, cited equations and figures, and whether they were corrected."""
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
@@ -44,7 +44,7 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def named_operations() -> Iterator[tuple[str, Op]]:
-    """Yield operations that modules name, including those of tuples and actions."""
+    """Yield operations that modules name, including operations in tuples and actions."""
     for package in (bondgraph, models):
         for module in modules(package):
             for name, value in vars(module).items():
@@ -116,7 +116,7 @@ def system(name: str) -> System:
 
 
 def operations() -> Iterator[tuple[str, Op]]:
-    """Yield named operations, and those of the statements of models that together cover all paper sources."""
+    """Yield all named operations, and the operations in models that together cover all paper sources."""
     yield from named_operations()
     for name in BUILT:
         yield from ((f"{name}: {statement.element}", statement.op) for statement in system(name).statements)
@@ -124,13 +124,13 @@ def operations() -> Iterator[tuple[str, Op]]:
 
 @cache
 def notes() -> dict[str, str]:
-    """Return note -> one operation that has it."""
+    """Return a map from each note to one operation that has it."""
     return {op.note: place for place, op in operations() if op.note}
 
 
 @cache
 def sources() -> dict[str, str]:
-    """Return source -> one operation that has it."""
+    """Return a map from each source to one operation that cites it."""
     return {op.source: place for place, op in operations() if op.source}
 
 
@@ -151,7 +151,7 @@ RIGHT, WRONG = "Correct as printed", "Wrong as printed"
 
 
 def cited() -> Iterator[tuple[str, str, bool, str]]:
-    """Yield (paper, place, corrected, operation) of all sources and notes."""
+    """Yield (paper, equation or figure, corrected, operation) of all sources and notes."""
     told = [(entry, where) for source, where in sources().items() for entry in entries(source)]
     told += [(entry[0], where) for note, where in notes().items() for entry in ENTRY.finditer(note)]
     for entry, where in told:
@@ -186,7 +186,6 @@ def resolved(path: str) -> Any:
 
 
 def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
-    """Where the page names an operation for an equation, its source cites that equation, corrected or not as the page says."""
     checked = 0
     for paper in PAPERS:
         for heading, corrected in ((RIGHT, False), (WRONG, True)):
@@ -204,7 +203,7 @@ def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_rows_name_code_and_tests_that_exist(paper: str) -> None:
-    """All rows of wrong equations have both; no equation is both right and wrong."""
+    """Every row of a wrong equation names code and test; no equation is both right and wrong."""
     for row in rows(paper, RIGHT):
         assert len(row) == 3 and code_of(row[2]) and places_of(row[0]), row
     for row in rows(paper, WRONG):

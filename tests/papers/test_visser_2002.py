@@ -1,8 +1,8 @@
 """Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations against moving closest points.
 
-Two spheroids in an oblique pose. A search over both surfaces and Newton's method find their closest points, which move with a
-relative twist; frames, angle, gap and all twists follow by differences in time. Of the product only the pose of a twist
-(`poses.exp`) is used, so that each equation is tested as printed and as corrected.
+Two spheroids are in an oblique pose. A search over both surfaces and Newton's method find their closest points, which move with a
+relative twist; frames, angle, gap and all twists follow by differences in time. Only the pose of a twist (`poses.exp`) is taken
+from the package, so that each equation is tested as printed and as corrected.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def gauss(shape, q):
 
 
 def forms(shape, q):
-    """Return M, K, T of (7) to (9), the derivatives of the frame by complex steps."""
+    """Return M, K, T of (7) to (9), from derivatives of the frame by complex steps."""
     _, c_u, c_v = chart(shape, q)
     lengths = np.array([norm(c_u), norm(c_v)])
     by_u, by_v = (axes(shape, np.asarray(q) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in (0, 1))
@@ -81,7 +81,7 @@ def nearest(H, q):
 
 @cache
 def start(gap):
-    """Return the pose H_O1_O2 with that gap, and the coordinates of the closest points, from a search over both surfaces."""
+    """Return the pose H_O1_O2 with a given gap, and the coordinates of the closest points, from a search over both surfaces."""
     H = poses.exp(np.array([0.5, 0.9, -0.4, 0.0, 0.0, 0.0])).astype(float)
     H[:3, 3] = (0.06, 0.045, 0.03)
     grid = [np.array([u, v]) for u in np.linspace(0.1, 3.0, 40) for v in np.linspace(-np.pi, np.pi, 80)]
@@ -150,12 +150,12 @@ def off(found, wanted):
 
 
 SMALL, LARGE = 1e-7, 1e-2
-"""Maximum error of differences in time, and minimum error of any wrong sign."""
+"""Maximum error of differences in time, and minimum error that a wrong sign causes."""
 
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_14_is_a_reflection(gap):
-    """The frames at the closest points have z2 = -z1, and R has the last entry -cos; as printed it is not even orthogonal."""
+    """The frames at the closest points have z2 = -z1, and R has the last entry -cos; R as printed is not even orthogonal."""
     alpha, _, between = state(*start(gap))
     c, s = np.cos(alpha), np.sin(alpha)
     assert np.abs(between[:3, 2] - (0.0, 0.0, -1.0)).max() < 1e-12
@@ -168,7 +168,7 @@ def test_equation_14_is_a_reflection(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_sense_of_alpha(gap):
-    """x1 turns to x2 by alpha about z2, which is -alpha about z1; (20) holds only for the former."""
+    """x1 turns to x2 by alpha about z2, which is -alpha about z1; (20) is satisfied only by the former."""
     m = measured(gap)
     one, two = axes(SHAPES[0], m["q"][:2]), start(gap)[0][:3, :3] @ axes(SHAPES[1], m["q"][2:])
     x1, x2 = one[:, 0], two[:, 0]
@@ -184,7 +184,7 @@ def test_sense_of_alpha(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_15_has_rates_and_a_sign(gap):
-    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): it has rates, and the gap's sign reversed."""
+    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): the entries are rates, and d' has a minus sign."""
     m = measured(gap)
     found = body_twist(m["between"])
     alphadot, ddot = m["rates"][2:]
@@ -208,7 +208,7 @@ def test_equation_17_needs_the_pose_between_the_frames(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equations_10_and_11(gap):
-    """The body twists of the Gauss frames by K, M and T."""
+    """The body twists of the Gauss frames follow from K, M and T."""
     m = measured(gap)
     for frames, (M, K, T), qdot in zip((m["C1"], m["C2"]), m["forms"], m["rates"], strict=False):
         wx, wy, wz, *v = body_twist(frames)
@@ -218,7 +218,7 @@ def test_equations_10_and_11(gap):
 
 
 def terms(m, T):
-    """Return R, A, B, w, v and the forms for (18) and (19), of a twist."""
+    """Return R, A, B, w and v of (18) and (19) for a twist T."""
     c, s = np.cos(m["alpha"]), np.sin(m["alpha"])
     R = np.array([[c, -s], [-s, -c]])
     A = R @ m["forms"][0][1] @ R
@@ -227,7 +227,7 @@ def terms(m, T):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_18_takes_the_twist_in_C2(gap):
-    """(18) holds as printed for T_O2 expressed in C2, but not for the body twist of O2 that the text names."""
+    """(18) is correct as printed for T_O2 expressed in C2, but not for the body twist of O2 that the paper names."""
     m = measured(gap)
     (M1, _, _), (_, K2, _) = m["forms"]
 
@@ -258,7 +258,7 @@ def test_equation_21_has_a_minus(gap):
 
 
 def test_equation_3_of_the_world_twist():
-    """hat(T) = dH/dt H^-1 is a twist; with H instead of its inverse, as printed, it is not."""
+    """hat(T) = dH/dt H^-1 is a twist; the printed dH/dt H is not."""
     frames = [H for H, _ in course(GAPS[0])]
     H, slope = frames[2], rate(frames)
     hat = slope @ np.linalg.inv(H)
@@ -270,7 +270,8 @@ def test_equation_3_of_the_world_twist():
 
 
 def test_equation_4_needs_the_tilde():
-    """Ad expresses a twist in another frame, hat(T_a) = H hat(T_b) H^-1, with tilde(p) R; p R alone is not a matrix."""
+    """Ad expresses a twist in another frame, hat(T_a) = H hat(T_b) H^-1, with the block tilde(p) R; the printed p R is not a
+    matrix."""
     H, T = start(GAPS[0])[0], TWIST
     hat = np.zeros((4, 4))
     hat[:3, :3] = [[0, -T[2], T[1]], [T[2], 0, -T[0]], [-T[1], T[0], 0]]
@@ -281,7 +282,7 @@ def test_equation_4_needs_the_tilde():
 
 
 def test_contact_is_on_below_zero():
-    """ "Greater than zero" is printed: the ball would be held, and pulled, from the height from which it falls."""
+    """The paper prints "greater than zero": the ball would be held, and pulled, from the height from which it falls."""
     height, stiffness = 1e-3, 1e4
     floor = ground("floor", surface=plane())
     ball = rigid_body(

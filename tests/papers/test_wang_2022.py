@@ -38,7 +38,7 @@ def lin(matrix):
 
 
 def some_pose():
-    """Return g_ip: the frame of the contact point in that of a link."""
+    """Return g_ip: the pose of the contact frame in a link's frame."""
     return np.asarray(pose(exp((0.3, -0.8, 0.5)), (0.2, -0.1, 0.4)), dtype=float)
 
 
@@ -57,7 +57,7 @@ def test_equation_1_holds_without_self_motion():
 
 
 def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
-    """A force at the point has the moment p x R f about the link; Ad^T(g_ip) without the inverse is printed."""
+    """A force at the point has the moment p x R f about the link; the paper prints Ad^T(g_ip) without the inverse."""
     H = some_pose()
     f = H[:3, :3] @ FORCE
     moment = np.cross(H[:3, 3], f)
@@ -88,7 +88,7 @@ def test_equation_10_counts_the_impulse_once():
     assert 1.0 / (n @ once[:3, :3] @ n) == pytest.approx(measured, rel=1e-12)
     assert 1.0 / (n @ (7.0 * once)[:3, :3] @ n) == pytest.approx(measured / 7.0, rel=1e-12)
     printed = to_point @ np.linalg.solve(M, lin(Ad(g_cp)).T)
-    # Without the inverse the point would yield against the force.
+    # Without the inverse the point would move against the force.
     assert np.linalg.eigvalsh(once[:3, :3])[0] > 0.0 > np.linalg.eigvalsh(0.5 * (printed + printed.T)[:3, :3])[0]
 
 
@@ -109,7 +109,7 @@ def test_the_equivalent_inertia_needs_transposes():
 
 
 def at_release(w0):
-    """Return (s, s', energy that the damper took) when (15) releases, in units of k, m and v0, by integration."""
+    """Return (s, s', energy dissipated in the damper) when the contact (15) opens, in units of k, m and v0, by integration."""
 
     def back(_, x):
         return x[0]
@@ -151,7 +151,7 @@ def test_equation_17_is_a_limit_of_fast_impacts(w0, off):
 
 
 def test_the_compression_returns_to_zero():
-    """The paper leaves energy in the spring; the force in fact vanishes with the compression, at a speed below k / c."""
+    """The paper leaves energy in the spring; in fact force and compression reach zero together, at a speed below k / c."""
     for w0 in (0.5, 5.0):
         s, rate, lost = at_release(w0)
         assert abs(s) < 1e-10 and -rate < 1.0 / w0
@@ -159,7 +159,7 @@ def test_the_compression_returns_to_zero():
 
 
 def test_the_order_of_the_effective_masses_is_no_law():
-    """In some poses the composite mass exceeds the projection's: the order in the three poses of Fig. 7 is not general."""
+    """In some poses the composite mass exceeds the projected mass: the order in the three poses of Fig. 7 is not general."""
     arm = default_striker()
     study = study_poses(arm.chain, arm.point, arm.normal, count=80)
     shares = study.shares()

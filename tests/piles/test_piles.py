@@ -1,4 +1,5 @@
-"""Many free bodies in time steps: impulses against their conditions and another solver, motion against closed forms, rest."""
+"""Time-stepping of many free bodies: impulses against their conditions and another solver, motion against closed forms, and
+bodies at rest."""
 
 import ctypes
 import importlib.util
@@ -24,7 +25,7 @@ def kinetic(run):
 
 
 def random_contacts(rng, friction, bodies=6, count=12, tolerance=1e-12):
-    """Return contacts of free bodies of random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and
+    """Return contacts of free bodies with random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and
     M^-1."""
     table = FieldTable(PileTable)
     table.allocate(
@@ -74,7 +75,7 @@ def solved(table, guess=0.0):
 
 
 def test_impulses_without_friction_are_those_of_a_least_squares_problem():
-    """Twists are the nearest, in kinetic energy, to those without contact, by SciPy's active-set method."""
+    """The twists are the nearest, in kinetic energy, to those without contact, as SciPy's active-set method finds them."""
     rng = np.random.default_rng(1)
     for _ in range(10):
         table, J, inverse = random_contacts(rng, 0.0)
@@ -123,7 +124,7 @@ def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
 
 @pytest.mark.parametrize("angle", [20.0, 35.0])
 def test_a_box_on_an_incline_sticks_or_slides(angle):
-    """mu = 0.5 holds up to 26.57 degrees; beyond, a = g (sin - mu cos)."""
+    """Friction with mu = 0.5 holds the box up to 26.57 degrees; beyond, a = g (sin - mu cos)."""
     a, mu = np.radians(angle), 0.5
     up = np.array([-np.sin(a), 0.0, np.cos(a)])
     q = turned((0, -1, 0), a)
@@ -174,7 +175,7 @@ def test_a_dropped_ball_bounces_by_its_restitution():
 
 
 def tumbling(step, spring=False):
-    """Return skew boxes with displaced centres of mass, which fall on each other and bounce; a string pulls one aside."""
+    """Return skew boxes with displaced centres of mass, which fall on each other and bounce; a string pulls one box aside."""
     stones = [
         rigid_body(
             f"stone {k}",
@@ -197,8 +198,8 @@ def tumbling(step, spring=False):
 
 
 def test_the_account_is_measured_and_closes():
-    """The contacts' energy follows from impulses and velocities, that of the step from forces and spins: their sum is the
-    storages' loss, to rounding."""
+    """The contacts' energy follows from impulses and velocities, and the step's energy from forces and spins; the storages lose
+    the sum, within rounding error."""
     run = tumbling(0.004)
     courses = run.ledger.elements
     assert courses["contacts"][-1] > 10.0 and np.ptp(courses["step"]) > 1e-3
@@ -209,7 +210,8 @@ def test_the_account_is_measured_and_closes():
 
 
 def test_sets_of_collisions_begin_with_their_own_impulses():
-    """One set or two, of a tower at rest: each contact starts from its previous impulse, so that few sweeps suffice."""
+    """A tower at rest has one or two sets of collisions: each contact starts from its previous impulse, so that few sweeps
+    suffice."""
     runs = []
     for several in (False, True):
         bodies = [floor(), *(cuboid(f"box {k}", position=(0.0, 0.0, 0.1 * k + 0.05)) for k in range(4))]
@@ -225,8 +227,8 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """Momentum and spin are conserved to rounding error, for a body that tumbles about a general axis and whose centre of mass is
-    not its origin."""
+    """Momentum and spin are conserved within rounding error, for a body that tumbles about a general axis and whose centre of
+    mass is not its origin."""
     body = rigid_body(
         "stone",
         mass=2.0,
@@ -249,7 +251,7 @@ def test_free_flight_keeps_momentum_and_spin():
 
 
 def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
-    """Until both move alike, the belt gives m v^2, half of which friction takes."""
+    """Until the box moves with the belt, the belt supplies m v^2, half of which friction dissipates."""
     v, mu = 1.0, 0.4
     belt = prescribed_body("belt", twist=(0, 0, 0, v, 0, 0), shape=HalfSpace())
     run = free_body_stepper(graph_of(belt, cuboid("box", (0.4, 0.4, 0.1), position=(0, 0, 0.05)), friction=mu)).simulate(
@@ -263,7 +265,8 @@ def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
 
 
 def boxes(count, scale=1.0, weight=1.0):
-    """Return a tower of boxes thrown about, in units of `scale` to the metre and `weight` to the kilogram."""
+    """Return boxes of random orientation in layers above the floor, with `scale` units of length per metre and `weight` units of
+    mass per kilogram."""
     rng = np.random.default_rng(0)
     edge, found = 0.1 * scale, []
     for k in range(count):
@@ -298,7 +301,7 @@ def test_a_pile_of_thirty_boxes_settles():
 
 
 def test_boxes_that_tumble_keep_apart():
-    """Edges of 0.1 m, spins of up to 40 rad/s, steps of 5 ms: without contacts at both faces they overlap by 9 mm."""
+    """With contacts on only one of two facing faces, boxes of 0.1 m that spin at up to 40 rad/s would overlap by 9 mm."""
     run = free_body_stepper(graph_of(floor(), *boxes(20), friction=0.5, max_contacts=512)).simulate(1.0, step=0.005)
     assert run.penetration.max() < 0.003
 
@@ -307,7 +310,7 @@ def test_boxes_that_tumble_keep_apart():
     "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
 )
 def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
-    """Tens of thousands of sweeps alone would be needed: the floor's load passes through every box."""
+    """Sweeps alone would have to number tens of thousands, because the floor's load passes through every box."""
     a, masses = 0.1 * scale, [weight] * (count - 1) + [heaviest * weight]
     stack = [
         cuboid(f"box {k}", (a,) * 3, mass, (0.0, 0.0, -G * scale), position=(0.0, 0.0, a * (k + 0.5)))
@@ -323,7 +326,7 @@ def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
 
 
 def test_a_bag_of_a_hundred_balls_settles():
-    """The bag is four walls that lean outwards, and a floor. A ball may keep spinning about the normal of a single contact."""
+    """The bag has four walls that lean outwards, and a floor. A ball may keep spinning about the normal of a single contact."""
     rng = np.random.default_rng(4)
     tilt = np.radians(60)
     walls = [
@@ -346,7 +349,7 @@ def test_a_bag_of_a_hundred_balls_settles():
 
 
 def test_millimetres_and_grams():
-    """The same pile in other units has the same run, except for rounding that contacts magnify."""
+    """The same pile in other units has the same run, except for rounding errors that contacts magnify."""
     runs = [
         free_body_stepper(
             graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, max_contacts=512), tolerance=1e-7
@@ -418,7 +421,8 @@ def test_jointed_bodies_are_no_pile_and_do_not_collide():
 
 
 def test_a_heap_of_all_kinds_never_gains_energy():
-    """Balls, capsules, boxes, hulls (if coal is installed) and bodies of two solids, thrown together: none is lost, all land."""
+    """The heap has balls, capsules, boxes, hulls (if coal is installed) and bodies of two solids: no body is lost, and all
+    land."""
     rng = np.random.default_rng(0)
     kinds = [Ball(0.05), Capsule(0.03, 0.1), Box(0.1, 0.06, 0.12), [Box(0.04, 0.04, 0.12), Ball(0.03, position=(0, 0, 0.06))]]
     if importlib.util.find_spec("coal"):
@@ -444,7 +448,6 @@ def test_a_heap_of_all_kinds_never_gains_energy():
 
 
 def test_another_world_frame_and_another_order():
-    """The same fall seen from another frame, and with the bodies reversed: the same within the tolerance."""
     G = Rotation.from_rotvec((0.4, -0.8, 0.3))
     shift = np.array([0.5, -1.0, 2.0])
 
@@ -473,7 +476,7 @@ def test_another_world_frame_and_another_order():
 
 
 def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
-    """Without contacts their relative velocity is zero at first, and later only rounding."""
+    """Without contacts the relative velocity of the balls is zero at first, and later only rounding error."""
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40

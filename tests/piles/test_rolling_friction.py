@@ -17,7 +17,7 @@ def run_of(*bodies, step=2e-3, end=1.0, **friction):
 
 
 def test_a_rolling_ball_slows_down_and_stops():
-    """The ball decelerates by 5/7 g c / r, since it does not slip."""
+    """The ball decelerates at 5/7 g c / r, since it does not slip."""
     v0, a = 0.3, 5.0 / 7.0 * G * LENGTH / RADIUS
     rolling = ball("ball", position=(0, 0, RADIUS), velocity=(v0, 0, 0), angular_velocity=(0, v0 / RADIUS, 0))
     run = run_of(floor(), rolling, end=1.2, rolling_friction=LENGTH)
@@ -49,7 +49,7 @@ def test_a_ball_spins_to_rest():
 
 
 def test_a_turntable_takes_a_box_along():
-    """The four corners of a box above the axis resist by friction and spinning friction; the table gives the energy."""
+    """The four corners of a box above the axis resist by friction and spinning friction; the table supplies the energy."""
     table = prescribed_body("table", twist=lambda t: (0, 0, 3.0, 0, 0, 0), shape=HalfSpace())
     run = run_of(table, cuboid("box", position=(0, 0, 0.05)), spinning_friction=LENGTH, rolling_friction=LENGTH, end=0.3)
     assert run["box.twist"][-1, 2] == pytest.approx(3.0, rel=1e-4)

@@ -11,8 +11,8 @@ from tests.piles.bodies import G, ball, cuboid, floor, graph_of, refused
 
 
 def test_a_tower_sleeps_until_a_ball_strikes_it():
-    """A sleeping tower is bit-identical until a ball hits it; then it falls as a tower that has not slept, within the
-    tolerance."""
+    """The poses of a sleeping tower are bit-identical until a ball hits the tower, which then falls like a tower that has not
+    slept."""
     runs = []
     for sleep in (0.0, 1e-3):
         stack = [cuboid(f"box {k}", position=(0, 0, 0.1 * k + 0.05)) for k in range(3)]
@@ -30,7 +30,7 @@ def test_a_tower_sleeps_until_a_ball_strikes_it():
 
 
 def test_a_sleeping_box_wakes_when_its_belt_starts():
-    """A belt rests at first, then moves away from under it."""
+    """A belt is at rest at first, then moves away from under the box."""
     belt = prescribed_body("belt", twist=lambda t: (0, 0, 0, 10.0 * maximum(t - 0.3, 0.0), 0, 0), shape=HalfSpace())
     made = free_body_stepper(graph_of(belt, cuboid("box", position=(0, 0, 0.05)), friction=0.4), sleep=1e-3)
     run = made.simulate(0.5, step=0.005)
@@ -57,7 +57,7 @@ def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
 
 @pytest.mark.parametrize("miss", [0.0, 0.005, 0.02])
 def test_bullets_meet_or_pass(miss):
-    """Bullets 1 cm across, 2 m apart at 600 m/s, in steps of 5 ms: they do not pass through each other, nor collide when they
+    """Bullets 1 cm across fly 2 m apart at 600 m/s, in steps of 5 ms: they do not pass through each other, nor collide when they
     miss."""
     still = (0.0, 0.0, 0.0)
     one = ball("one", 0.005, 0.004, still, position=(-1.03, 0, 0), velocity=(300.0, 0, 0))

@@ -1,5 +1,6 @@
-"""Requirements on a printed diagram, checked in its SVG: no two nodes overlap, no bond passes a foreign node, no words overlap
-nodes, lines or words, every stroke is where the effort is imposed, and every bond between drawn nodes is present."""
+"""Requirements on a printed diagram, checked in its SVG: no two nodes overlap, no bond crosses a node that is not its end, no
+label overlaps nodes, lines or labels, every stroke is where the effort is imposed, and every bond between drawn nodes is
+present."""
 
 from __future__ import annotations
 
@@ -32,12 +33,12 @@ def along(path: str, count: int = 60) -> np.ndarray:
 
 
 def bonds_of(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
-    """Return name of a bond -> its group."""
+    """Return a map from the names of bonds to their groups."""
     return {group.get("data-bond", ""): group for group in root.iter(f"{SVG}g") if group.get("class") == "bond"}
 
 
 def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
-    """Return (words, [[left, top], [right, bottom]], name of their node or box) of all texts of the drawing."""
+    """Return (string, [[left, top], [right, bottom]], name of its node or box) of all labels of the drawing."""
     found = []
     for group in root.find(f"{SVG}g").iter(f"{SVG}g"):
         for text in group.findall(f"{SVG}text"):
@@ -50,7 +51,7 @@ def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
 
 
 def faults(model: Model, drawing: Diagram, drawn: Sketch | None = None, **given: object) -> list[str]:
-    """Return the faults of a diagram of a model, in words; `given` are the options of folding and values."""
+    """Return the faults of a diagram of a model, as text; `given` are options of `sketch`, such as `folded`."""
     drawn = drawn or sketch(model, **{"folded": None, **given})
     root = ElementTree.fromstring(drawing.svg)
     names = [node.name for node in drawn.nodes]

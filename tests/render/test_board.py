@@ -10,7 +10,7 @@ MODELS = [hoist().freeze(), touching_bodies().freeze(), random_graph(0)]
 
 
 def valid_cells(drawn, made, random):
-    """Return cells in which every box holds only its own nodes, or None: one box after another, along a line or near it."""
+    """Return cells in which every box contains only its own nodes, or None: one box after another, along a line or near it."""
     chains = [drawn.chain(i) for i in range(len(drawn.nodes))]
     order = sorted(range(len(chains)), key=lambda i: (chains[i], random.random()))
     cells = np.zeros((len(chains), 2))
@@ -50,7 +50,7 @@ def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkey
 
 
 def test_boxes_do_not_cross(monkeypatch):
-    """Two bars, each with only its ends: neither holds a node of the other."""
+    """Two bars have only their own ends: neither contains a node of the other bar."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     none = np.zeros(0, dtype=int)
     members, apart = (np.array([0, 1]), np.array([2, 3])), np.array([[False, True], [True, False]])

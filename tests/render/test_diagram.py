@@ -1,4 +1,4 @@
-"""The drawn bond graph: it is complete, nothing overlaps, signs are on the correct side."""
+"""The drawn bond graph: it is complete, nothing overlaps, and signs are on the correct side."""
 
 import itertools
 import os
@@ -30,7 +30,7 @@ def drawn(request):
 
 
 def groups(root, *kinds):
-    """Return name -> SVG group of everything drawn of these kinds."""
+    """Return a map from names to SVG groups, for objects of these kinds."""
     found = [node for node in root.iter(f"{SVG}g") if node.get("class") in kinds]
     named = {node.get("data-bond", node.get("data-name")): node for node in found}
     assert len(named) == len(found)
@@ -48,7 +48,7 @@ def points(path):
 
 
 def rectangles(root):
-    """Return (text, left, top, right, bottom) of every text in the drawing itself."""
+    """Return (text, left, top, right, bottom) of every label in the drawing itself."""
     for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
         size = float(text.get("font-size"))
         x, y, width = float(text.get("x")), float(text.get("y")), 0.9 * text_width(text.text, size)
@@ -238,7 +238,6 @@ def test_names_are_text_and_never_markup():
 
 
 def test_elements_along_a_line_are_drawn():
-    """The distances of elements along a line have exactly one direction."""
     graph, v = Graph("line"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=10.0))
     graph.add(Block("twice", [("y", lambda u: 2.0 * u, "u")], inputs={"u": "m.p"}))
@@ -329,14 +328,15 @@ def test_graphs_inside_a_folded_one_go_with_it():
 
 
 def nest(name, inner=None):
-    """Return a graph with a port, and perhaps another one inside."""
+    """Return a graph with a port, and optionally a nested graph."""
     graph, port = Graph(name), J1("port")
     graph.connect(port, C("store", capacitance=1.0)).expose("port", port)
     return graph.connect(inner.port("port"), port) if inner else graph
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
-    """The folded graph has another junction on the automaton of a drawn switch, whose name is no longer visible."""
+    """The folded graph contains a junction on the automaton of a drawn switch: a signal is drawn from the switch to the folded
+    graph."""
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))

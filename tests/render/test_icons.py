@@ -1,4 +1,4 @@
-"""Icons: graphs that have one are folded, and show it with the names of their ports."""
+"""Icons: graphs with an icon are folded, and show the icon with the names of their ports."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ def test_a_graph_without_an_icon_shows_its_elements_and_no_ports() -> None:
 
 
 def test_icons_lie_in_their_boxes() -> None:
-    """Icons are inside the rectangle of the folded graph, above its name."""
     root = ElementTree.fromstring(chain().diagram().svg)
     for group in root.iter("{*}g"):
         if group.get("class") == "folded":

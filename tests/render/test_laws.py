@@ -1,5 +1,5 @@
-"""Laws of a diagram, on every example, script and model of a paper: no bond passes a foreign node, no words overlap others,
-nodes, bonds or strokes; a drawing depends on the graph alone."""
+"""Laws of a diagram, on every example, script and model of a paper: no bond passes through a node that is not its end, and no
+label overlaps another label, a node, a bond or a stroke; a drawing depends on the graph alone."""
 
 import dataclasses
 import random
@@ -21,7 +21,7 @@ SCRIPTS = [*sorted(HERE.glob("examples/*.py")), *sorted(HERE.glob("tests/front_d
 
 
 class Frozen(Exception):
-    """Signal that a script has built its graph."""
+    """Exception raised once a script has built its graph."""
 
 
 def graph_of(script):
@@ -48,7 +48,8 @@ def faults_of(script):
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Start another process: tests may have left compiled models in this one's caches, so that a script would not compile."""
+    """Start another process: tests may have left compiled models in the caches of this process, and a script would then compile
+    nothing."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 
@@ -111,7 +112,7 @@ def test_diagrams_of_models_can_be_read(name):
 
 
 def shuffled(model, seed):
-    """Return the same model, built in another order."""
+    """Return a copy of a model, built in another order."""
     order = random.Random(seed)
 
     def mixed(things):
@@ -127,7 +128,7 @@ def shuffled(model, seed):
 
 
 def without_strokes(drawing):
-    """Remove strokes: where junctions may take the effort of several bonds, the order of the model decides."""
+    """Remove strokes: where junctions may take the effort of several bonds, the order of elements in the model decides."""
     return re.sub(r'<path [^>]*class="stroke"/>', "", drawing.svg)
 
 

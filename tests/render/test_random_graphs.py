@@ -1,4 +1,4 @@
-"""Diagrams of random graphs have no bond through a node, and depend on names only by their widths."""
+"""Diagrams of random graphs have no bond through a node, and depend on names only through the widths of the names."""
 
 import re
 

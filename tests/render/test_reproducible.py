@@ -1,4 +1,4 @@
-"""The layout's arithmetic: its laws, and that no operation's last bit depends on the processor."""
+"""The layout's arithmetic obeys its laws, and no operation's last bit depends on the processor."""
 
 import ast
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_equal_ratios():
 
 
 def test_noise_is_that_of_its_seed():
-    """Python guarantees these numbers, in all versions and everywhere."""
+    """Python guarantees these random numbers in all versions and on all platforms."""
     assert Noise(0).order(6) == [3, 5, 2, 4, 1, 0]
     values = Noise(1).spread(4000)
     assert abs(values.mean()) < 0.1 and abs(values.std() - 1.29) < 0.05

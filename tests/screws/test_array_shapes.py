@@ -1,4 +1,4 @@
-"""Wrong shapes of arrays: every function of screw theory states the shape of each array argument and refuses another one."""
+"""Wrong shapes of arrays: every function of screw theory states the shape of each array argument and refuses any other shape."""
 
 import inspect
 

@@ -61,7 +61,7 @@ def test_ball_in_the_hole_of_a_torus_and_on_its_side():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_ellipsoids_against_support_functions(seed):
-    """For convex bodies the gap is the largest separation over all directions, apart and overlapping alike."""
+    """The gap of convex bodies, separate or overlapping, is the largest separation over all directions."""
     rng = np.random.default_rng(seed)
     ratio = 10.0 ** rng.uniform(-1.5, 1.5)
     A, B = 10.0 ** rng.uniform(-0.4, 0.4, 3), ratio * 10.0 ** rng.uniform(-0.4, 0.4, 3)
@@ -174,7 +174,7 @@ def test_refusals(code, one, two, H):
 
 @pytest.mark.parametrize("pair", ["ellipsoids", "egg and plane", "sphere and cylinder", "egg and egg"])
 def test_what_is_found_at_once_is_what_the_search_finds(pair):
-    """Convex bodies are apart, barely touch, or overlap; the only place of the search is the one found immediately."""
+    """If the direct method finds a place, the search finds only this place."""
     one, two = {
         "ellipsoids": (surfaces.ellipsoid((0.1, 0.03, 0.02)), surfaces.ellipsoid((0.02, 0.05, 0.3))),
         "egg and plane": (surfaces.plane(), EGG),

@@ -91,7 +91,7 @@ def implicit(name):
 
 
 def independent(name1, name2, H, p1, p2):
-    """Return points (object 1, object 2) with opposite normals on one line, by Newton in R^3 from nearby points."""
+    """Return points (object 1, object 2) with opposite normals on one line, by Newton's method in R^3 from nearby points."""
     R, o = H[:3, :3], H[:3, 3]
     one, two = implicit(name1), implicit(name2)
     g1, g2 = one(p1)[1], two(p2)[1]
@@ -123,7 +123,7 @@ def coordinates(surface, point, chart, near):
 
 
 def contact_coordinates(name1, name2, chart1, chart2, H, at):
-    """Return (q1, q2, alpha, d) of a pose, the angles near those of `at`."""
+    """Return (q1, q2, alpha, d) of a pose, with angles near the angles of `at`."""
     surface1, surface2 = BODIES[name1][0], BODIES[name2][0]
     p1, p2 = independent(name1, name2, H, surface1.point(at[:2], chart1), surface2.point(at[2:4], chart2))
     q1, q2 = coordinates(surface1, p1, chart1, at[:2]), coordinates(surface2, p2, chart2, at[2:4])
@@ -180,7 +180,7 @@ def test_rates_against_independent_closest_points(name1, name2, sign):
 
 
 def test_equations_as_printed_where_they_are_right():
-    """(18), (20), (21) and the corrected (19), with matrices."""
+    """Rates agree with (18), (20), (21) and the corrected (19), evaluated with matrices."""
     rng = np.random.default_rng(11)
     g1 = BODIES["oblique"][0].geometry((0.01, -0.004))
     g2 = BODIES["egg"][0].geometry((1.1, 0.3), 1.0)

@@ -29,12 +29,12 @@ def poses(rng, spread):
 
 
 def core_point(solid, u):
-    """Return a point of a solid's core from numbers in [-1, 1]."""
+    """Return a point of a solid's core from coordinates in [-1, 1]."""
     return solid.half * u
 
 
 def judged_distance(a, b, R, p):
-    """Return the distance of two separate solids, by minimising over both cores; None unless it is positive."""
+    """Return the distance of two solids, by minimising over both cores; it is positive only if the solids are separate."""
     if isinstance(b, HalfSpace):
         n = R[1][:, 2]
         core = [n @ (p[0] + R[0] @ (a.half * u) - p[1]) for u in CUBE]
@@ -73,7 +73,8 @@ def held_by(solid, R, p, points, tolerance):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_least_gap_is_the_distance(names):
-    """Against the minimum over both cores, a convex problem; the tolerance is the square root of the minimiser's."""
+    """The least gap equals the minimum distance of both cores, a convex problem, within the square root of the minimiser's
+    tolerance."""
     rng = np.random.default_rng(3)
     a, b = (SOLIDS[name] for name in names)
     apart = 0
@@ -93,7 +94,7 @@ def test_least_gap_is_the_distance(names):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_points_lie_on_the_surfaces(names):
-    """Candidates in light contact, as steps use them, with reach and depth of a few hundredths of the solids."""
+    """Candidates are in light contact, as in a time step: reach and depth are a few hundredths of the solids' size."""
     rng = np.random.default_rng(4)
     a, b = (SOLIDS[name] for name in names)
     for _ in range(20):
@@ -140,7 +141,7 @@ def test_a_box_flat_on_the_floor_has_four_corners():
 @pytest.mark.parametrize("shift", [(0, 0), (0.5, 0), (0.3, 0.2), (1.0, 0.0)])
 @pytest.mark.parametrize("turn", [0.0, 90.0, 180.0])
 def test_boxes_on_each_other_meet_in_a_rectangle(shift, turn):
-    """Edges that coincide give each corner once; common edges alone give their two ends."""
+    """Edges that coincide give each corner once; boxes that touch along an edge alone give its two ends."""
     R = [np.eye(3), Rotation.from_euler("z", turn, degrees=True).as_matrix()]
     found = search(Box(1, 1, 1), Box(1, 1, 1), R, [(0, 0, 0), (*shift, 1.0)], 0.01)
     assert np.allclose(found.gap, 0.0, atol=1e-12)
@@ -167,7 +168,7 @@ def test_crossed_edges_meet_in_a_point():
 
 
 def test_coincident_centres_and_axes_that_cut_each_other_have_directions():
-    """All directions are equivalent: any unit vector and the full depth, never nan."""
+    """All directions are equivalent: the search returns any unit vector and the full depth, never nan."""
     same = [np.eye(3)] * 2
     for a, b, depth in (
         (Ball(0.3), Ball(0.2), -0.5),
@@ -221,7 +222,7 @@ def test_a_hull_on_a_box_has_the_corners_of_its_face():
 
 @needs_coal
 def test_hulls_that_are_apart_are_as_far_as_a_plane_between_them_says():
-    """The distance is the separation along the normal that is found: a plane between the hulls."""
+    """The distance is the separation of the hulls along the returned normal."""
     rng, seen = np.random.default_rng(17), 0
     for _ in range(400):
         hulls = [Hull(0.3 * rng.standard_normal((12, 3))) for _ in range(2)]
@@ -241,7 +242,7 @@ def test_a_hull_on_the_floor_needs_no_coal():
 
 @needs_coal
 def test_boxes_against_coal():
-    """Signed distance of slightly overlapping boxes, by another library's EPA (its tolerance 1e-6)."""
+    """The signed distance of slightly overlapping boxes agrees with another library's EPA (tolerance 1e-6)."""
     import coal
 
     rng = np.random.default_rng(7)

@@ -45,7 +45,7 @@ def test_nothing_is_like_anything(name):
 
 @pytest.mark.parametrize("names", [NAMES, bondgraph.__all__, signals.__all__])
 def test_one_slip_in_a_name_is_understood(names):
-    """Another case, a missing letter, two letters swapped: among long names the right one comes first."""
+    """With different case, a missing letter or two letters swapped, the right name comes first even among long names."""
     for name in (each for each in names if len(each) > 5):
         k = len(name) // 2
         for slip in (name.upper(), name[:k] + name[k + 1 :], name[:k] + name[k + 1] + name[k] + name[k + 2 :]):
@@ -81,6 +81,6 @@ def test_a_package_answers_a_name_of_another_spelling(module, name, meant):
 
 
 def test_of_names_that_differ_in_case_alone_the_likest_comes_first() -> None:
-    """Symbols of units are such names: millifarad and megafarad."""
+    """Unit symbols can differ in case alone: mF (millifarad) and MF (megafarad)."""
     assert similar_names("mFF", ["MF", "fF", "mF"])[0] == "mF"
     assert similar_names("MFF", ["mF", "fF", "MF"])[0] == "MF"

@@ -190,7 +190,7 @@ def test_a_resistor_is_inverted_where_others_set_its_effort(kind):
 
 
 def test_laws_of_linear_curves_have_their_inverse():
-    """No algebraic loop remains where their output is imposed."""
+    """A resistor or storage with a linear curve has its inverse as the law in the other causality."""
     curve = signals.curve(X, Y, outside="extend")
     assert R("r", effort=curve).law.flow.function is curve.inverse
     assert R("r", flow=curve).law.effort.function is C("c", output=curve).law.inverse.function is curve.inverse
@@ -289,7 +289,7 @@ def test_a_map_serves_in_a_block_and_in_a_law():
 
 
 def test_a_long_curve_adds_no_steps_to_the_tape():
-    """Whatever the number of points: one search and one entry for each coefficient."""
+    """A curve takes one search and one table entry per coefficient, for any number of points."""
     lengths = set()
     for count in (50, 5000):
         x, tape = np.linspace(0.0, 1.0, count), Tape()

@@ -35,7 +35,7 @@ def test_integrator_lowpass_and_derivative_of_a_sine() -> None:
 
 
 def test_integrator_of_a_vector() -> None:
-    """The position of a body that slows down: x = v0 (1 - e^-t)."""
+    """The position of a body that slows down is x = v0 (1 - e^-t)."""
     graph, v, start = Graph("vector"), J1("v"), np.array([1.0, -2.0])
     graph.connect(v, I("m", 1.0, initial=start)).connect(v, R("d", 1.0, dimension=2))
     graph.add(signals.integrator("x", "m.flow", dimension=2), signals.lowpass("low", "m.flow", 0.5, dimension=2))
@@ -105,7 +105,8 @@ def test_pid_starts_where_it_is_told() -> None:
 
 
 def test_back_calculation_keeps_a_limited_pid_from_winding_up() -> None:
-    """x' = u with |u| <= 1, from 0 to 10: with the limits alone x overshoots by 40 %; SciPy integrates the law again."""
+    """x' = u with |u| <= 1, from 0 to 10: with the limits alone x overshoots by 40 %; SciPy integrates the same law as a
+    reference."""
     kp, ki, tracking = 1.0, 0.4, 2.0
     loop = (signals.step("r", -1.0, after=10.0), signals.summation("e", {"r.y": 1, "x.y": -1}), signals.integrator("x", "u.y"))
     model = compiled(*loop, signals.pid("u", "e.y", kp, ki, limits=(-1.0, 1.0), tracking_time=tracking))

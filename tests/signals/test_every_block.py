@@ -1,4 +1,4 @@
-"""All blocks together: in LaTeX, on symbols, their derivatives, as loops of large models, on their page."""
+"""All blocks together: their LaTeX, their values on symbols, their derivatives, their loops in large models, and their page."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_block_is_written_in_latex() -> None:
 
 
 def test_every_block_runs_on_symbols() -> None:
-    """The right-hand sides of SymPy, with numbers put in, are the values of the plain formulas."""
+    """SymPy's right-hand sides, evaluated with numbers, equal the values of the plain formulas."""
     import sympy
 
     model = compile_model(everything(), backend="numpy")
@@ -83,7 +83,7 @@ def test_every_block_runs_on_symbols() -> None:
 
 @pytest.mark.parametrize("start", [-2.0, -0.6, 0.3, 0.9, 1.7])
 def test_jacobian_of_nonlinear_blocks(start: float) -> None:
-    """Derivatives with respect to a state are exact on every piece; checked by differences."""
+    """Derivatives with respect to a state are exact on every piece; differences check them."""
     blocks = [
         signals.limiter("lim", "u.y", -1.0, 1.0),
         signals.dead_zone("dead", "u.y", -0.5, 0.5),
@@ -106,7 +106,7 @@ def test_jacobian_of_nonlinear_blocks(start: float) -> None:
 
 
 def test_many_blocks_are_compiled_as_loops() -> None:
-    """A chain of lags, long enough for the compiler of large models: at first only the first one moves."""
+    """The chain of lags is long enough for the compiler of large models."""
     count = 1500
     blocks = [signals.step("u", -1.0, after=2.0), signals.lowpass("lag0", "u.y", 0.5)]
     for k in range(1, count):
@@ -125,7 +125,6 @@ def test_the_module_lists_its_blocks() -> None:
 
 
 def test_the_page_lists_every_block_and_code() -> None:
-    """`tests/docs/test_docs.py` checks that the page's examples print what it shows."""
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
     assert set(re.findall(r"E14\d|E44\d", page)) == {code for code, _, _ in WRONG}

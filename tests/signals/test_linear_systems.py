@@ -27,7 +27,7 @@ def exact(t: float) -> np.ndarray:
 
 
 def linear() -> Any:
-    """Return the same system as a model: a mass, spring and damper as blocks, linearised."""
+    """Return a mass, spring and damper as blocks, linearised."""
     graph = Graph("plant").add(
         signals.step("push", after=0.0), signals.gain("pull", "x.y", -4.0), signals.gain("brake", "v.y", -0.4)
     )
@@ -52,7 +52,7 @@ def test_all_forms_of_one_system_answer_alike() -> None:
 
 
 def test_several_inputs_and_outputs() -> None:
-    """Input as numbers or one vector; D feeds one of them through; a zero D closes no loop."""
+    """Inputs are given as scalars or as one vector; D feeds one input through; D = 0 closes no algebraic loop."""
     matrices = (A, np.hstack([B, 0.0 * B]), np.eye(2), np.array([[0.0, 0.0], [0.0, 3.0]]))
     both = signals.state_space("both", "u.y", [], [], [], [[1.0], [-0.5]])
     two, one = signals.state_space("two", ["u.y", "w.y"], *matrices), signals.state_space("one", "both.y", *matrices)

@@ -31,7 +31,7 @@ def test_a_chirp_sweeps_from_one_frequency_to_the_other():
 
 
 def test_a_relay_switches_at_both_levels():
-    """For sin(2 pi t): up at t1 with sin = 1/2, down at 1/2 + t2 with sin = -1/4."""
+    """For sin(2 pi t), the relay switches up at t1 with sin = 1/2, and down at 1/2 + t2 with sin = -1/4."""
     relay = signals.hysteresis("h", "u.y", -0.25, 0.5, low=-1.0, high=2.0)
     run = run_of(signals.sine("u", omega=TURN), relay, signals.integrator("i", "h.y"), until=2.0)
     up, down = np.arcsin(0.5) / TURN, 0.5 + np.arcsin(0.25) / TURN
@@ -46,13 +46,13 @@ STARTS = [(2.0, "low", 1.0), (-2.0, "high", 0.0), (0.0, "low", 0.0), (0.0, "high
 @pytest.mark.parametrize("slope", [-0.5, 0.0, 0.5])
 @pytest.mark.parametrize(("level", "initial", "expected"), STARTS)
 def test_a_relay_starts_where_its_input_says_or_in_its_initial_state(level, initial, expected, slope):
-    """The relay starts as its input or its initial state requires, even if the input moves later."""
     relay = signals.hysteresis("h", "u.y", -1.0, 1.0, initial=initial)
     assert run_of(signals.ramp("u", slope, offset=level), relay, until=1.0)["h.y"][-1] == expected
 
 
 def test_a_relay_holds_a_temperature():
-    """A room cools towards 0 and is heated towards 40: each swing lasts for the logarithm of its levels."""
+    """A room cools towards 0 and is heated towards 40: the duration of each swing is the logarithm of a ratio of temperature
+    differences."""
     graph, room = Graph("thermostat"), J1("room")
     graph.connect(room, I("heat", 1.0, initial=20.0)).connect(room, R("loss", 1.0))
     graph.connect(Se("heater", lambda y: y, signals=["h.y"]), room)
@@ -65,7 +65,7 @@ def test_a_relay_holds_a_temperature():
 
 @pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
 def test_pulses_have_the_width_that_is_asked_for(duty):
-    """Widths are exact to rounding, from no pulse to no gap; a duty set within a period takes effect at the next."""
+    """Widths are exact within rounding error; a duty set within a period takes effect in the next period."""
     run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
@@ -74,7 +74,7 @@ def test_pulses_have_the_width_that_is_asked_for(duty):
 
 @pytest.mark.parametrize("duty", [lambda t: 0.35 * maximum(t, 0.0), lambda t: 0.35 * t, lambda t: minimum(0.35 * t, 0.5)])
 def test_pulses_begin_where_a_duty_leaves_zero(duty):
-    """The first period has no pulse and no event; the width of each is set at its start."""
+    """The first period has no pulse and no event; the width of a pulse is set when its period begins."""
     course = Block("d", [("y", duty, ["t"])], inputs={"t": "time"})
     run = run_of(course, signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     begins = np.array([0.25, 0.5, 0.75])
@@ -84,8 +84,7 @@ def test_pulses_begin_where_a_duty_leaves_zero(duty):
 
 
 def test_full_pulses_have_no_edge_between_them():
-    """Full pulses have no edge between them even where a period is not a binary fraction, so that an end and the next start
-    differ by rounding."""
+    """The end of a pulse and the start of the next differ by rounding error where a period is not a binary fraction."""
     run = run_of(signals.step("d", before=1.0), signals.pwm("p", "d.y", 0.1), until=5.0)
     assert [event.kind for event in run.events] == ["p rises"] and run["p.y"][-1] == 1.0
 
@@ -119,7 +118,7 @@ def test_a_quantiser_falls_and_jumps_over_levels():
 
 
 def test_a_rate_limiter_ramps_up_and_down_to_its_input():
-    """From 0 it falls towards -0.2, rises by 0.1 a tick to 1 from tick 3 on, and falls by 0.05 a tick from tick 30 on."""
+    """From 0 the output falls towards -0.2, rises by 0.1 a tick to 1 from tick 3 on, and falls by 0.05 a tick from tick 30 on."""
     limiter = signals.sampled_rate_limiter("l", "u.y", -1.0, 2.0, period=0.05)
     tick = np.arange(70)
     run = run_of(signals.pulse("u", 0.14, 1.35, before=-0.2), limiter, until=3.5, samples=(tick + 0.5) * 0.05)
@@ -146,7 +145,7 @@ PERIOD = 1e-3
 
 
 def noise_of(count: int, parameters=None, **more) -> np.ndarray:
-    """Return the numbers of the first ticks."""
+    """Return the random numbers of the first ticks."""
     times = (np.arange(count) + 0.5) * PERIOD
     run = run_of(signals.noise("n", 2.0, PERIOD, mean=1.0, **more), until=count * PERIOD, samples=times, parameters=parameters)
     return run["n.y"][np.searchsorted(run.t, times)]
@@ -167,7 +166,7 @@ def test_one_seed_gives_the_same_bits_and_another_seed_others():
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 def test_noise_has_its_mean_and_deviation_and_no_memory(distribution):
-    """Within four standard errors; the fourth moment distinguishes the distributions."""
+    """The moments agree within four standard errors; the fourth moment distinguishes the distributions."""
     count = 20_000
     z = (noise_of(count, seed=3, distribution=distribution) - 1.0) / 2.0
     error = 4.0 / np.sqrt(count)
@@ -182,7 +181,7 @@ def test_first_numbers_of_neighbouring_seeds_are_unrelated():
 
 
 def test_noise_drives_a_state_to_the_variance_of_its_power_density():
-    """A lowpass of held values is a difference equation, whose variance is S / (2 T) of a density S for small periods."""
+    """A lowpass of held values is a difference equation, whose variance is S / (2 T) for a density S and small periods."""
     run = run_of(signals.noise("n", 2.0, PERIOD, seed=11), signals.lowpass("l", "n.y", 0.01), until=100.0, samples=0.01)
     decay = np.exp(-PERIOD / 0.01)
     assert run["l.y"][100:].var() == pytest.approx(4.0 * (1.0 - decay) / (1.0 + decay), rel=0.1)
@@ -236,7 +235,8 @@ def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
 
 
 def test_rate_limiters_in_a_row_and_beside_a_mechanism():
-    """The slower second limiter alone sets the output. The rates of a graph with a dependent storage do not disturb them."""
+    """The slower second limiter alone sets the output. The rates of a graph with a dependent storage do not disturb the
+    limiters."""
     graph, body = Graph("row"), J1("body")
     graph.connect(Se("push", 2.0), body).connect(body, I("a", 1.0)).connect(body, I("b", 3.0))
     blocks = [signals.rate_limiter("first", "body.flow", -1.0, 0.4), signals.rate_limiter("second", "first.y", -1.0, 0.1)]

@@ -1,4 +1,4 @@
-"""Samples sent to files, arrays and functions during a run equal those of the result; a file is complete or absent."""
+"""Samples sent to files, arrays and functions during a run equal the samples of its result; a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEEP = ["spring.q", "mass.flow", "frame.q"]
 
 
 def model() -> Graph:
-    """Return a driven oscillator beside a spring in three directions."""
+    """Return a driven oscillator and a separate spring in three directions."""
     graph, v, w = Graph("driven"), J1("v"), J1("w", dimension=3)
     graph.connect(Se("push", lambda t: s.sin(3.0 * t), signals=["time"]), v).connect(v, I("mass", mass=1.0, domain="translation"))
     graph.connect(v, C("spring", stiffness=4.0, initial=0.1, domain="translation"))
@@ -41,7 +41,7 @@ def compiled():
 
 @pytest.fixture
 def small_pages(monkeypatch):
-    """Chunks of few samples, so that files get several."""
+    """Make chunks of few samples, so that each file gets several chunks."""
     monkeypatch.setattr(kept_runs, "PAGE", 60)
     monkeypatch.setattr(file_sinks, "BUFFER_SIZE", 100)
 
@@ -146,7 +146,6 @@ def test_what_is_interrupted_leaves_no_file(compiled, ending, small_pages, tmp_p
 
 
 def test_a_killed_process_leaves_no_file_under_the_name(tmp_path):
-    """The killed process leaves a folder, which the next one deletes."""
     script = (
         "import os\n"
         "from bondgraph.run.streaming import run as kept_runs\n"
@@ -265,14 +264,13 @@ def test_names_that_no_folder_can_have(tmp_path, part):
 
 
 def emptied(part: str) -> Compiled:
-    """Return a capacitor of this name that runs empty."""
+    """Return a capacitor of this name that discharges."""
     graph, v = Graph("m"), J1("v")
     return compile_model(graph.connect(v, C(part, capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0)), progress=False)
 
 
 @pytest.mark.parametrize("part", ["#1", "a # b", 'a, "b"', "größe"])
 def test_a_name_begins_no_comment(tmp_path, part):
-    """pandas reads the file."""
     pandas = pytest.importorskip("pandas")
     compiled = emptied(part)
     run(compiled, keep=[f"{part}.q", f"{part}.effort"], sink=tmp_path / "run.csv")

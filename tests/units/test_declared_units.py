@@ -181,7 +181,7 @@ def of_blocks(*blocks: Element) -> Graph:
 
 
 def test_blocks_take_units() -> None:
-    """Times, angles and limits; the clock of a sampled block is in s."""
+    """Times, angles and limits have units; the clock of a sampled block is in s."""
 
     def wave(which: int) -> Graph:
         numbers = [(P(60.0, "rpm"), P(90.0, "deg"), P(10.0, "ms"), P(-1.0, "kN")), (2 * PI, PI / 2, 0.01, -1000.0)][which]
@@ -225,7 +225,7 @@ def test_parameters_of_formulas_are_converted_to_si() -> None:
 
 
 def test_ranges_are_those_of_the_converted_number() -> None:
-    """Limits are compared in SI: a stick limit of 600 mN is above a limit of 0.5 N, one of 400 mN is refused."""
+    """Limits are compared in SI: a stick limit of 600 mN is above a limit of 0.5 N, but a stick limit of 400 mN is refused."""
     sliding = J1("v", domain="translation")
     graph = Graph("g").connect(sliding, I("m", mass=1.0))
     assert graph.connect(sliding, Friction("f", P(0.5, "N"), stick_limit=P(600.0, "mN"))).freeze()

@@ -94,7 +94,7 @@ WORDS = {
     "update",
     "port",
 }
-"""Arguments that are not numbers, and formulas."""
+"""Arguments that are formulas or not numbers."""
 FREE = {
     "nominal": "a hint of size, in the unit of the state",
     "initial": "of a storage its unit is checked too; else of a block whose input may be anything",
@@ -111,7 +111,8 @@ FREE = {
     "pwm.duty": "the path of a signal", "Friction.backward": "a formula",
     "rows": "as curve.values", "columns": "as curve.values",
 }  # fmt: skip
-"""Numbers without an expected unit, by argument or `Function.argument`: a `Parameter` is converted to SI."""
+"""Arguments whose numbers have no expected unit, by `argument` or `Function.argument`, with the reason; a `Parameter` is
+converted to SI."""
 
 LINEAR = {"electrical": ("capacitance", "elastance", "inertia", "inductance", "resistance", "conductance"),
           "translation": ("compliance", "stiffness", "mass", "damping"), "hydraulic": ("inertance",)}  # fmt: skip
@@ -243,11 +244,12 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
     },
     "sampled_pid.limits": lambda p: signals.sampled_pid("x", "time", 1.0, period=1.0, limits=(p, 1e9), unit="N"),
 }
-"""Number of an element or block -> a function that makes one with it, if necessary at a junction of a domain."""
+"""Number of an element or block -> a function that makes this element or block with a given number, if necessary at a junction of
+a domain."""
 
 
 def arguments_of(function: Callable[..., Any]) -> set[str]:
-    """`Function.argument` for all numbers with an expected unit."""
+    """Return `Function.argument` for all numbers with an expected unit."""
     free = WORDS | FREE.keys()
     named = {f"{function.__name__}.{name}": name for name in inspect.signature(function).parameters}
     return {full for full, name in named.items() if name not in free and full not in free}
@@ -341,7 +343,7 @@ WITHOUT_UNIT = {
     "chain_graph.position": "by the kinds of the joints", "chain_graph.velocity": "by the kinds of the joints",
     "chain_graph.stop_stiffness": "by the kinds of the joints", "chain_graph.stop_dissipation": "by the kinds of the joints",
 }  # fmt: skip
-"""Numbers of parts that have no single unit."""
+"""Numeric arguments of parts that have no single unit."""
 PARTS = [
     "BodyInertia",
     "Compliant",

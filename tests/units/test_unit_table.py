@@ -178,8 +178,8 @@ def test_units_of_components() -> None:
 
 
 def test_a_temperature_alone_may_be_a_difference() -> None:
-    """Offsets apply where a temperature is expected, but not to differences in compound units; without an expected unit, scales
-    with offset are refused."""
+    """Offsets apply where a temperature is expected, but not to differences in compound units; without an expected unit, units
+    with an offset are refused."""
     assert conversion("degC", "K")(0.0) == 273.15 and conversion("W/degC", "W/K") is None
     assert isinstance(conversion("degC", ""), Mismatch) and conversion("K", "") is None
 
@@ -207,7 +207,7 @@ def test_pint_agrees_with_the_table_and_adds_to_it() -> None:
 
 
 def test_symbols_of_pint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Units missing in the table come from a registry, if there is one, as multiples of SI base units."""
+    """Units missing from the table come from a registry, if one is installed, as multiples of SI base units."""
 
     class Quantity:
         def __init__(self, number: int, name: str):

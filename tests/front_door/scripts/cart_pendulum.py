@@ -1,4 +1,4 @@
-"""A cart balances a pendulum, with gains from python-control's LQR for the model that is linearised upright."""
+"""A cart balances a pendulum, with gains from python-control's LQR for the model linearised about the upright position."""
 
 import control
 import numpy as np

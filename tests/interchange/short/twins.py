@@ -47,7 +47,7 @@ LEFT_OUT = {
     "docs/tutorial.md: wrong": "no model: it shows an error",
     "docs/parts.md: enzyme": "a network of the text of its reactions, with the function that reads it",
 }
-"""Graphs of pages, and whole pages, without a short file; the values say why."""
+"""Graph of a page, or whole page, that has no short file -> the reason."""
 
 
 def sources(text: str) -> list[tuple[str, str]]:
