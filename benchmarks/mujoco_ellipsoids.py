@@ -131,7 +131,7 @@ def ours(compiled: Compiled, rtol: float, repeats: int) -> dict[str, Any]:
 
 
 def theirs(step: float, constant: float, repeats: int) -> dict[str, Any]:
-    """Return the cost, slip and energy of MuJoCo's run with a time step and a time constant of the contact (s)."""
+    """Return the cost, slip and energy of a MuJoCo run for a time step and a time constant of the contact (s)."""
     import mujoco
 
     stiffness = MASS * IMPEDANCE / ((1.0 - IMPEDANCE) * (IMPEDANCE * constant) ** 2)

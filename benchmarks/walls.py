@@ -75,7 +75,7 @@ def ladder(sections: int, resistance: float = 1.0) -> Graph:
 
 
 def clamped(sections: int) -> Graph:
-    """Return a wave along resistances and capacitors, each held above ground by a diode."""
+    """Return an RC ladder driven by a sine, with a diode that keeps each capacitor's voltage from falling below ground."""
     graph, before = Graph("clamped"), J1("j0")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("r0", 1.0))
     for k in range(sections):
@@ -158,7 +158,7 @@ def _box(name: str) -> tuple[Graph, list[Body]]:
 
 
 def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, damping: float) -> None:
-    """Add a ball with a contact to each side, of a stiffness in N/m and a damping in N s/m."""
+    """Add a ball and its contact with each side; `stiffness` is in N/m, `damping` in N s/m."""
     graph.add(ball)
     for side in sides:
         name = f"{ball.name} at {side.name}"

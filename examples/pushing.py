@@ -36,7 +36,7 @@ def in_a_plane() -> Graph:
 
 
 def in_space(aside: float = 0.04) -> Graph:
-    """Return a box, and a ball for a finger, `aside` (m) from the middle of its face."""
+    """Return a box and a finger (a ball), which is `aside` (m) from the middle of the box's face."""
     down = (0.0, 0.0, -GRAVITY)
     inertia = (MASS * (A * A + B * B) / 12, MASS * (A * A + B * B) / 12, MASS * A * A / 6)
     body = rigid_body("box", mass=MASS, inertia=inertia, gravity=down, position=(0, 0, B / 2), shape=Box(A, A, B))

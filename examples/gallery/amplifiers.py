@@ -21,7 +21,7 @@ VOLTAGE = {"opAmp.v_out": "out of op.effort"}
 
 
 def of(name: str) -> dict[str, str]:
-    """Return the map from voltage and current of the original's amplifier `name` to signals here."""
+    """Return the map from voltage and current of the original's amplifier `name` to signals of our model."""
     return {f"{name}.{signal}": path for signal, path in OUT.items()}
 
 

@@ -92,7 +92,7 @@ def thyristor_bridge_rlv() -> Graph:
 
 
 def tapped(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
-    """Add valves at grounded 110 V, 50 Hz windings, with a load and signals that measure it."""
+    """Add valves connected to grounded windings (110 V, 50 Hz), a load, and signals that measure the load."""
     plus = J0("plus")
     for angle, valve in zip(angles, valves, strict=True):
         graph.between(None, plus, sine(f"source {valve.name}", 110 * sqrt(2), 50.0, angle), valve)

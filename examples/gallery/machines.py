@@ -84,7 +84,7 @@ FLOWS = {f"transformerL.inductor[{k}].i": f"L{k}.flow" for k in (2, 3)}
 
 @MODELS.model(MAINS + "TransformerYY", statements=23, t_end=1.0, signals=FLOWS, tolerance=1e-4)
 def three_transformers() -> Graph:
-    """Three ideal transformers with stray inductances and loads in star."""
+    """Three ideal transformers with stray inductances and star-connected loads."""
     graph, star = Graph("three transformers"), J0("star")
     for k in (1, 2, 3):
         core, node = parts.electrical.ideal_transformer(f"core {k}"), J0(f"node {k}")
