@@ -142,11 +142,7 @@ def _run(quick: bool) -> dict[str, Any]:
         )
         for name in cases
     ]
-    print(
-        table(
-            f"CPU microseconds of a stored run, and wall time with one thread / with two ({found['processor']})", HEAD, rows
-        )
-    )
+    print(table(f"CPU microseconds of a stored run, and wall time with one thread / with two ({found['processor']})", HEAD, rows))
     return found
 
 

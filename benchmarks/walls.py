@@ -244,8 +244,7 @@ def steps(graph: Graph) -> tuple[int, int]:
 
 
 def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
-    """Return the CPU seconds to build, to compile, for the first call of the right-hand side, and for a run, without the
-    cache."""
+    """Return the CPU seconds of building, compiling, the first call of the right-hand side, and a run, without the cache."""
     begin = time.process_time()
     compiled = compile_model(build(count), progress=False)
     x, m = compiled.initial()

@@ -20,7 +20,7 @@ WORLD = {"dimension": 6, "domain": "screw", "frame": "0"}
 
 
 def in_a_plane() -> Graph:
-    """Return a box on two corners, and a finger low at its left face."""
+    """Return a box on two corners, and a finger low on its left face."""
     graph = Graph("pushing in a plane")
     inertia, sides = MASS * (A * A + B * B) / 12, [(-A / 2, -B / 2), (A / 2, -B / 2), (A / 2, B / 2), (-A / 2, B / 2)]
     body = planar_body("box", mass=MASS, inertia=inertia, place=(0.0, B / 2, 0.0), gravity=GRAVITY, outline=sides)

@@ -19,7 +19,7 @@ PERMANENT = {**STARTED, "dcpm.la.i": "motor.L.flow"}
 EXCITED = {**STARTED, "dcee.la.i": "motor.L_a.flow", "dcee.airGapDC.psi_e": "motor.L_f.p"}
 SERIES = {**STARTED, "dcse.la.i": "motor.L.flow"}
 NOMINAL = 95.0 / (2 * pi * 1425 / 60)
-"""Voltage over speed of a motor of 100 V, 100 A, 0.05 Ohm at 1425 rpm, V s/rad."""
+"""Ratio of voltage to speed (V s/rad) of a motor with 100 V, 100 A and 0.05 Ohm at 1425 rpm."""
 
 
 def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -> Graph:

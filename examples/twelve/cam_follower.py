@@ -1,7 +1,7 @@
 """An elliptic cam lifts a flat follower, which loses contact when the spring is too weak.
 
 Semi-axes along and across the follower, and `offset` of the ellipse's centre from the shaft, m;
-`pull` is the spring's initial force, N; `speed` is the cam's initial speed, rad/s, followed by its
+`pull` is the spring's initial force, N; `speed` contains the cam's initial speed, rad/s, and its
 acceleration, rad/s^2.
 """
 
