@@ -55,8 +55,8 @@ def star(count: int) -> Graph:
 
 
 def ladder(sections: int, resistance: float = 1.0) -> Graph:
-    """Return a wave that charges a row of leaky capacitors, with a diode and a resistance from each to the next; without the
-    resistance, impulses redistribute the charges. The capacitors start with different voltages."""
+    """Return a wave that charges a row of leaky capacitors, each connected to the next by a diode and a resistor; without the
+    resistor, impulses redistribute the charges. The capacitors start with different voltages."""
     graph, before = Graph("ladder"), J1("in")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
     for k in range(sections):
@@ -89,8 +89,8 @@ def clamped(sections: int) -> Graph:
 
 
 def multiplier(stages: int) -> Graph:
-    """Return a Cockcroft-Walton multiplier: two capacitors and two diodes per stage, and resistances in series with diodes and
-    source."""
+    """Return a Cockcroft-Walton multiplier: two capacitors and two diodes per stage, and resistors in series with the diodes
+    and the source."""
     graph, top, bottom = Graph("multiplier"), J0("drive"), None
     source = J1("source")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), source).connect(source, R("lead", 0.1))
