@@ -9,9 +9,9 @@ MODELS = [f"screwbond.{name}" for name in find_packages(include=["models", "mode
 
 
 class Installed(build_py):
-    """Copies examples/ to screwbond/models/examples, and models/alias.py, by which `from models import ...` works, to models.py.
+    """Build step that copies examples/ to screwbond/models/examples and models/alias.py to models.py, for `import models`.
 
-    An editable install finds the examples where they are, and uses the folder models/ for the alias.
+    An editable install reads the examples in place, and `import models` finds the folder models/.
     """
 
     def find_modules(self):

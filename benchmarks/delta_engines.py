@@ -45,7 +45,7 @@ def _mujoco(p: DeltaParameters, q: np.ndarray, v: np.ndarray, u: np.ndarray, cou
         "empty call": lambda: mujoco.mju_zero3(vector),
     }
     return {
-        # four evaluations a step of the Runge-Kutta method, in one call from Python
+        # four evaluations per step of the Runge-Kutta method, in one call from Python
         "seconds": median(interleaved({"": calls["loop"]}, 5)[""]) / (4 * steps),
         "one call": median(interleaved({"": calls["call"]}, 50, inner=20)[""]),
         "empty call": median(interleaved({"": calls["empty call"]}, 50, inner=20)[""]),

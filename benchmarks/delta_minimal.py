@@ -1,7 +1,8 @@
 """The delta robot in minimal coordinates: an IC of the three motor angles, with forward kinematics in closed form.
 
-Six states instead of eighteen, and no multipliers; but the inertia at the motors, dtheta/dy^T M dtheta/dy, must be differentiated
-through the kinematics, and is infinite where the forward kinematics is singular: no motion can pass through such a posture.
+It has six states instead of eighteen and no multipliers, but the inertia at the motors, dtheta/dy^T M dtheta/dy, must be
+differentiated through the kinematics. It is infinite where the forward kinematics is singular, and no motion can pass through
+that posture.
 """
 
 from __future__ import annotations

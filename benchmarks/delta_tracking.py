@@ -5,10 +5,11 @@ and start, and are compared with one reference run at a tight tolerance. MuJoCo 
 function (machine code made from the same formulas), called from their Python interfaces:
 
 * screwbond: the whole call of `simulate` on a compiled graph; controller and robot are one routine; the solver chooses the step.
-* MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks a step, no Python loop.
+* MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks per step and no Python
+  loop.
   The step and the constraint stiffness are the cheapest of a grid that meet the error bound.
-* Pinocchio: its constrained dynamics in a Python loop of RK4 (it brings no integrator for constrained systems), with the cheapest
-step of a grid that meets the error bound. The time includes this loop.
+* Pinocchio: its constrained dynamics in a Python loop of RK4 (it has no integrator for constrained systems), with the cheapest
+  step of a grid that meets the error bound. The time includes this loop.
 
 Steps and tolerances are found before anything is timed. Calls alternate; times are medians. The cost of the callbacks is
 stated too: the same steps of MuJoCo without a controller.

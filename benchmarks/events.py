@@ -225,7 +225,7 @@ def _by_hand(flag: str, states: int) -> Iterator[Any]:
 
 
 def _coefficients() -> str:
-    """Return the published tables as C macros, as sums over the stages with nonzero weights."""
+    """Return C macros that evaluate the published tables as sums over the stages with nonzero weights."""
     named = {f"SUM_{s}": published.A[s] for s in range(1, 16)}
     named |= {"ERROR_5": published.E5, "ERROR_3": published.E3}
     named |= {f"DENSE_{row}": published.D[row] for row in range(4)}

@@ -74,7 +74,7 @@ def at(*place: float) -> np.ndarray:
 
 
 def engine(r: float = 0.05, length: float = 0.15, angle: float = 0.5, speed: float = 10.0) -> Graph:
-    """Return crank, rod and piston of one cylinder as rigid bodies between four joints."""
+    """Return crank, rod and piston of one cylinder as rigid bodies connected by four joints."""
     x, y = r * cos(angle), r * sin(angle)
     along = sqrt(length**2 - y**2)  # from the pin of the crank to the pin of the piston
     lean, swing = -np.arctan2(y, along), -speed * x / along

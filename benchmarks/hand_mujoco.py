@@ -23,7 +23,7 @@ from benchmarks import timing
 from benchmarks.command import run_command
 
 IMPEDANCE, STICKS = 0.95, 5.0
-"""MuJoCo's d, and a coefficient of friction with which nothing slips."""
+"""MuJoCo's impedance d, and a coefficient of friction at which nothing slips."""
 
 
 def _words(values: Sequence[float] | np.ndarray) -> str:

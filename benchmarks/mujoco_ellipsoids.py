@@ -1,4 +1,4 @@
-"""S2a with ellipsoids of the eggs' size, here and in MuJoCo: cost per simulated second, slip, and energy error.
+"""S2a with ellipsoids of the eggs' size, in screwbond and in MuJoCo: cost per simulated second, slip, and energy error.
 
 An ellipsoid rolls round a fixed ellipsoid, drawn to the latter's centre by a force of constant size. MuJoCo has no such force:
 the loop sets `xfrc_applied` before every step, and the time that this takes is measured and stated separately. A force that is
@@ -131,7 +131,7 @@ def ours(compiled: Compiled, rtol: float, repeats: int) -> dict[str, Any]:
 
 
 def theirs(step: float, constant: float, repeats: int) -> dict[str, Any]:
-    """Return the cost, slip and energy of MuJoCo's run with a time step and a time constant of the contact (s)."""
+    """Return the cost, slip and energy of a MuJoCo run for a time step and a time constant of the contact (s)."""
     import mujoco
 
     stiffness = MASS * IMPEDANCE / ((1.0 - IMPEDANCE) * (IMPEDANCE * constant) ** 2)

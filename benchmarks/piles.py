@@ -3,7 +3,7 @@
 All bodies fall from the same positions and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice
 the step by its manual, and resting bodies sink into each other; its friction is regularised, so leaning bodies creep. In
 screwbond contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given
-elliptic cones, its Newton solver with its own defaults, and both `solref` of 20 ms, its default, and of twice the step; `condim`
+elliptic cones, its Newton solver with its own defaults, and `solref` both of 20 ms, its default, and of twice the step; `condim`
 3, and 6 if balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients
 of friction; without pybullet it is omitted. All programs run in this process, in turn; times are CPU times, independent of other
 users. No program lets bodies sleep. In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by

@@ -78,8 +78,8 @@ def _cpu(call: Callable[[], Any], inner: int) -> float:
 
 
 def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
-    """Return the CPU seconds of a run by `simulate`, with the same parameters and with one parameter that changes; by `run`; and
-    as one of many runs, with and without checks for lost rank, in a loop in machine code that contains only the steps."""
+    """Return the CPU seconds of a run by `simulate` (parameters unchanged, or one of them changed), by `run`, and by `run_many`
+    (with and without checks for lost rank); also the time that `run` adds to `run_many`."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     x, p, m = run.start_values()
     copies, few = np.tile(p, (inner, 1)), max(inner // 2, 1)

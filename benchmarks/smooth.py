@@ -1,9 +1,9 @@
 """Small smooth models compared with heyoka's Taylor series (Biscani and Izzo 2021), at equal true error.
 
 Both solve the equations of the compiled right-hand side. The error is the largest over the components of the final state,
-relative to its largest value in the run; the reference is heyoka in long doubles. Times are CPU seconds of a prepared run: of one
-`run` by "auto", of one by "taylor", and of one of the 32 runs of a `run_many` with 8 lanes; for heyoka, of one run without
-batches. The times are interpolated between the tolerances whose errors bracket the given error.
+relative to the component's largest value in the run; the reference is heyoka in long doubles. Times are CPU seconds of a
+prepared run: of one `run` by "auto", of one by "taylor", and of one of the 32 runs of a `run_many` with 8 lanes; for heyoka, of
+one run without batches. The times are interpolated between the tolerances whose errors bracket the given error.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ SAMPLES = 11
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Return the seconds per run in each way, in turn, after a check that all keep the same values."""
+    """Return the seconds per run of each way, measured in turn, after checking that all give the same values."""
     compiled = compile_model(case.build(), progress=False)
     values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
     samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()
@@ -142,11 +142,7 @@ def _run(quick: bool) -> dict[str, Any]:
         )
         for name in cases
     ]
-    print(
-        table(
-            f"CPU microseconds of a stored run, and wall time of one thread over two threads ({found['processor']})", HEAD, rows
-        )
-    )
+    print(table(f"CPU microseconds of a stored run, and wall time with one thread / with two ({found['processor']})", HEAD, rows))
     return found
 
 

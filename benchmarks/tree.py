@@ -1,5 +1,4 @@
-"""Long chains of links: from the links to a right-hand side, and its cost relative to the mass matrix and to Pinocchio's
-recursion.
+"""Long chains of links: time to build a right-hand side, and its cost relative to the mass matrix and Pinocchio's recursion.
 
 `python -m benchmarks.tree [--quick] [--json FILE]`
 """
@@ -56,7 +55,7 @@ CHAINS = {"rods": rods, "oblique": oblique}
 
 
 def construction(chain: Chain) -> tuple[Compiled, float]:
-    """Return the compiled chain, and the seconds from its links to the first call of the right-hand side."""
+    """Return the compiled chain, and the seconds to build it and to call its right-hand side once."""
     begin = time.perf_counter()
     part = chain_graph(chain, gravity=GRAVITY)
     compiled = compile_model(Graph("top").connect(part.port("joints"), Se("idle", dimension=chain.freedoms)))
@@ -165,7 +164,13 @@ def _run(quick: bool) -> dict[str, Any]:
             chain = make(n)
             compiled, seconds = construction(chain)
             found[name][n] = {"construction": seconds, **compared(chain, compiled, rounds)}
-        print(table(f"{name}: chain of N links, to a right-hand side ({found['processor']})", HEAD, _rows(found[name])))
+        print(
+            table(
+                f"{name}: chain of N links, building and evaluating the right-hand side ({found['processor']})",
+                HEAD,
+                _rows(found[name]),
+            )
+        )
     return found
 
 

@@ -48,7 +48,7 @@ def right_hand_sides(name: str, compiled: Compiled, rounds: int = 200) -> dict[s
 
 
 def inside_the_run(name: str, compiled: Compiled, runs: int) -> dict[str, float]:
-    """Compare a run at rtol 1e-8 with its bare function: the time that the integrator's loop adds to each evaluation."""
+    """Measure the time that the integrator adds to each evaluation of the right-hand side in a run at rtol 1e-8."""
     bare, inside, walls, shares, starts = [], [], [], [], []
     program, p = compiled.program, compiled.parameters()
     kernel = program.rates if program.rates_and_powers is None else program.rates_and_powers
@@ -142,7 +142,7 @@ def report(found: Mapping[str, Any]) -> str:
             ),
             timing.table(
                 f"Run at rtol {RTOL:g} (rates and powers; inside: integration time per evaluation, all overhead\n"
-                "included; start: closest points of the start poses, once a call of simulate)",
+                "included; start: closest points of the start poses, once per call of simulate)",
                 ["", "evaluations", "bare ns", "inside ns", "ratio", "wall ms", "x real time", "start ms", "x with start"],
                 runs,
             ),

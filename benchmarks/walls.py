@@ -55,8 +55,8 @@ def star(count: int) -> Graph:
 
 
 def ladder(sections: int, resistance: float = 1.0) -> Graph:
-    """Return a wave that charges a row of leaky capacitors, with a diode and a resistance from each to the next; without the
-    resistance, impulses redistribute the charges. The capacitors start with different voltages."""
+    """Return a wave that charges a row of leaky capacitors, each connected to the next by a diode and a resistor; without the
+    resistor, impulses redistribute the charges. The capacitors start with different voltages."""
     graph, before = Graph("ladder"), J1("in")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
     for k in range(sections):
@@ -75,7 +75,7 @@ def ladder(sections: int, resistance: float = 1.0) -> Graph:
 
 
 def clamped(sections: int) -> Graph:
-    """Return a wave along resistances and capacitors, each held above ground by a diode."""
+    """Return an RC ladder driven by a sine, with a diode that keeps each capacitor's voltage from falling below ground."""
     graph, before = Graph("clamped"), J1("j0")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("r0", 1.0))
     for k in range(sections):
@@ -89,8 +89,8 @@ def clamped(sections: int) -> Graph:
 
 
 def multiplier(stages: int) -> Graph:
-    """Return a Cockcroft-Walton multiplier: two capacitors and two diodes per stage, and resistances in series with diodes and
-    source."""
+    """Return a Cockcroft-Walton multiplier: two capacitors and two diodes per stage, and resistors in series with the diodes
+    and the source."""
     graph, top, bottom = Graph("multiplier"), J0("drive"), None
     source = J1("source")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), source).connect(source, R("lead", 0.1))
@@ -158,7 +158,7 @@ def _box(name: str) -> tuple[Graph, list[Body]]:
 
 
 def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, damping: float) -> None:
-    """Add a ball with a contact to each side, of a stiffness in N/m and a damping in N s/m."""
+    """Add a ball and its contact with each side; `stiffness` is in N/m, `damping` in N s/m."""
     graph.add(ball)
     for side in sides:
         name = f"{ball.name} at {side.name}"
@@ -244,8 +244,7 @@ def steps(graph: Graph) -> tuple[int, int]:
 
 
 def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
-    """Return the CPU seconds to build, to compile, for the first call of the right-hand side, and for a run, without the
-    cache."""
+    """Return the CPU seconds of building, compiling, the first call of the right-hand side, and a run, without the cache."""
     begin = time.process_time()
     compiled = compile_model(build(count), progress=False)
     x, m = compiled.initial()

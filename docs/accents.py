@@ -64,7 +64,7 @@ def _arrange(parent: ElementTree.Element) -> None:
 
 
 def _indexed(node: ElementTree.Element) -> ElementTree.Element:
-    """Return a letter with a limit below and an accent above as an accented letter with an index; other nodes unchanged."""
+    """Return a letter with a limit below and an accent above as an accented letter with an index, and other nodes unchanged."""
     if node.tag != _tag("munderover") or node[2].tag != _tag("mo") or (node[2].text or " ") not in ACCENTS:
         return node
     letter, index, accent = node

@@ -1,7 +1,7 @@
 """Sphinx configuration: a site that works offline, from README, the Markdown pages of this folder, examples and docstrings.
 
-`make docs` runs the code of the pages first and then this, strictly: a broken link is an error. Formulas become
-MathML, which browsers draw themselves.
+`make docs` first runs the code of the pages, then Sphinx, strictly: a broken link is an error. Formulas become MathML, which
+browsers draw themselves.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ sphinx_gallery_conf = {
 
 
 def adapt(_: Any, page: str, source: list[str]) -> None:
-    """Show the README with the table of contents as home page; other links lead to copies here, or become plain text."""
+    """Show the README with the table of contents as home page; other links lead to copies on the site, or become plain text."""
     if page.startswith(("api/", "errors/", "examples/")):
         source[0] = contents.of_a_notebook(source[0]) if Path(page).name in notebooks() else source[0]
         source[0] = scripts.with_sentences(source[0]) if page == "examples/index" else source[0]

@@ -144,7 +144,7 @@ def _rise(low: float, high: float, t_end: float = 1.0) -> Callable[[Any], Any]:
 
 
 def _over_effort(amplitude: float, t_end: float = 1.0, **values: Any) -> Run:
-    """Return a run that drives a one-port by a sinusoidal effort and draws its flow."""
+    """Return a run that drives a one-port with a sinusoidal effort and draws its flow."""
     return Run("1.effort", "1.flow", t_end, {"1": Effort(_wave(amplitude, 1.0 / t_end))}, values)
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = re.compile(r"(!\[[^\]]*\]\()(?!https?:)([^)]+)\)")
 LINK = re.compile(r"((?:(?<!!)\[[^\]]*|\))\]\()(?!https?:|#)([^)]+)\)")
-"""Links of words or of pictures."""
+"""Pattern of Markdown links on text or pictures."""
 
 
 def published(text: str, address: str, tag: str) -> str:

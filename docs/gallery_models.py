@@ -23,7 +23,7 @@ page.
 | lines | lines of the function that builds the model; shared parts and templates are not counted |
 | statements | components, equations and connections of the original; shared sub-circuits are not counted |
 | deviation | largest deviation of all compared signals, relative to the signal's maximum (E5: to its current value) |
-| cold, warm | processor time of compiling with the first run, and of another run |
+| cold, warm | processor time of compilation and the first run, and of a later run |
 
 Deviations are mostly due to the tolerances of the published results. The deviation of E5 is relative to current values because
 its amounts span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential, only equations

@@ -71,7 +71,7 @@ def marked_up(paragraph: str) -> str:
 
 
 def stage(folder: Path, thumbnails: dict[str, str]) -> None:
-    """Write all scripts into a folder; `thumbnails` gives the file of each thumbnail, from the folder of the pages."""
+    """Write all scripts into a folder; `thumbnails` gives the path of each thumbnail relative to the pages."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "GALLERY_HEADER.rst").write_text(HEADER, encoding="utf-8")
     for path in sorted(EXAMPLES.glob("[!_]*.py")):

@@ -69,7 +69,7 @@ CUT = {
 
 
 def of_examples() -> dict[str, str]:
-    """Return the thumbnails by example, from the folder of the pages."""
+    """Return the path of each example's thumbnail, relative to the folder of the pages."""
     return {name: f"{THUMBNAILS.name}/{name}.png" for name in (*SHOWN, *DRAWN)}
 
 

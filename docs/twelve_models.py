@@ -41,7 +41,7 @@ SHOWN = {"SCARA": 2.0, "excavator boom": 30.0, "quadrotor": 0.2}
 
 @cache
 def run(name: str) -> Result:
-    """Run a model with its default numbers."""
+    """Run a model with its default parameters."""
     return CHECKED[name].run()
 
 

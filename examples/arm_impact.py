@@ -4,7 +4,7 @@
    one free body            --> MTF n . v  --> ideal constraint      all six; joints locked: the links are one body
 
 Each graph measures a mass, impulse over velocity jump, for which the paper has a formula. The force of the impact is k s + c s s'
-at the compression s; Lambert's W gives its restitution. The simulated arm then hits the wall with this force.
+at the compression s; Lambert's W gives the restitution. The simulated arm then hits the wall with this force.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 with Newton's restitution whose bounces accumulate, and the same constraint without damping, with which the ball bounces higher
 each time.
 
-While the ball touches, h'' + a1 h' + a0 h + a2 h^3 = 0 defines the force; otherwise the force is zero. The ball leaves when the
-force would have to pull.
+While the ball touches the floor, h'' + a1 h' + a0 h + a2 h^3 = 0 defines the force; otherwise the force is zero. The ball
+leaves when the force would have to pull.
 """
 
 from __future__ import annotations

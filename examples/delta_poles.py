@@ -30,7 +30,7 @@ def crossing_angle() -> float:
 
 
 def report() -> str:
-    """Return the numbers of the paper's section IV.E, as text."""
+    """Return the values of the paper's section IV.E, as text."""
     lines = []
     for angle, shown in zip(ANGLES.values(), maps().values(), strict=True):
         rest = ROBOT.forward_kinematics((angle,) * 3)

@@ -1,4 +1,4 @@
-"""A delta robot touches a brick without moving it (Bortoff 2020, figure 13), and two ways in which this fails.
+"""A delta robot touches a brick without moving it (Bortoff 2020, figure 13); two variants show how this fails.
 
 The finger is brought near on a spline, then approaches at 0.2 mm/s while the gain kp along its path fades to zero. At the contact
 the robot is under velocity control: the force jumps to Lambda alpha1 v = 90 mN, then stays at Lambda kd v = 40 mN, and the brick,

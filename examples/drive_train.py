@@ -5,7 +5,7 @@ a motor drives a wheel through a gear with losses, a tyre slips on the road, and
                           | heat                           | brake (pressure, heat)        bodies, which ambient air cools.
 
 The duty cycle rises, stays constant, and falls again: then the motor brakes and charges the battery. The picture shows the energy
-ledger by domain: energy that one domain gives up, another receives.
+ledger by domain: energy that one domain gives up is received by another.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ GATES = (  # name, start, opening and closing rate (1/ms) at a voltage (mV)
 
 
 def inward_rectifier(v: float) -> float:
-    """Return the conductance of the potassium channels without gates, S, at a voltage (mV)."""
+    """Return the conductance (S) of the ungated potassium channels at a voltage (mV)."""
     return 1.2e-3 * exp(-(v + 90) / 50) + 1.5e-5 * exp((v + 90) / 60)
 
 
@@ -46,7 +46,7 @@ def cell(anions: float = 0.0) -> Graph:
 
 
 def run(anions: float = 0.0) -> Result:
-    """Simulate the beating cell for some seconds."""
+    """Simulate the beating cell for a few seconds."""
     return simulate(cell(anions), T_END, samples=2e-4)
 
 

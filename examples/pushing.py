@@ -20,7 +20,7 @@ WORLD = {"dimension": 6, "domain": "screw", "frame": "0"}
 
 
 def in_a_plane() -> Graph:
-    """Return a box on two corners, and a finger low at its left face."""
+    """Return a box on two corners, and a finger low on its left face."""
     graph = Graph("pushing in a plane")
     inertia, sides = MASS * (A * A + B * B) / 12, [(-A / 2, -B / 2), (A / 2, -B / 2), (A / 2, B / 2), (-A / 2, B / 2)]
     body = planar_body("box", mass=MASS, inertia=inertia, place=(0.0, B / 2, 0.0), gravity=GRAVITY, outline=sides)
@@ -36,7 +36,7 @@ def in_a_plane() -> Graph:
 
 
 def in_space(aside: float = 0.04) -> Graph:
-    """Return a box, and a ball for a finger, `aside` (m) from the middle of its face."""
+    """Return a box and a finger (a ball), which is `aside` (m) from the middle of the box's face."""
     down = (0.0, 0.0, -GRAVITY)
     inertia = (MASS * (A * A + B * B) / 12, MASS * (A * A + B * B) / 12, MASS * A * A / 6)
     body = rigid_body("box", mass=MASS, inertia=inertia, gravity=down, position=(0, 0, B / 2), shape=Box(A, A, B))

@@ -54,7 +54,7 @@ def eggs() -> tuple[Body, Body]:
 
 
 def build() -> tuple[Graph, Body, Body]:
-    """Return the graph of both eggs, their contact and the force to the centre."""
+    """Return the graph of both eggs, their contact and the force towards the centre."""
     egg1, egg2 = eggs()
     touching = contact(
         "contact",

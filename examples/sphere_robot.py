@@ -1,6 +1,7 @@
-"""A sphere that cannot turn is commanded back and forth along the floor, through springs that press it down with 10 N (Pang): it
-sticks until the spring along the floor pulls with mu N, slides, and sticks again as the command reverses. Coulomb's law gives at
-most 5 N, exactly, at any step; the convex law lifts the sphere by mu v h while it slides, a vibration that shrinks with the step.
+"""A sphere that cannot turn is commanded back and forth along the floor, through springs that press it down with 10 N (Pang):
+it sticks until the spring along the floor pulls with mu N, slides, and sticks again as the command reverses. Coulomb's law
+limits friction to exactly 5 N at any step size; the convex law lifts the sphere by mu v h while it slides, a vibration that
+shrinks with the step.
 
     command Sf -> 0 -> 1 robot -> contact
                   |

@@ -33,7 +33,7 @@ def rise(result: Result) -> float:
 
 
 def series(count: int = 500, store: Path | None = None) -> Runs:
-    """Run a batch of motors: final speed (rad/s), largest current (A), 90 % rise time (s)."""
+    """Run a batch of motors, and keep final speed (rad/s), largest current (A) and 90 % rise time (s)."""
     parts = {
         "winding.resistance": normal(WINDING, 0.03),
         "coil.inductance": uniform(0.8e-3, 1.2e-3),

@@ -21,7 +21,7 @@ VOLTAGE = {"opAmp.v_out": "out of op.effort"}
 
 
 def of(name: str) -> dict[str, str]:
-    """Return the map from voltage and current of the original's amplifier `name` to signals here."""
+    """Return the map from voltage and current of the original's amplifier `name` to signals of our model."""
     return {f"{name}.{signal}": path for signal, path in OUT.items()}
 
 
@@ -101,7 +101,7 @@ def subtracter() -> Graph:
 
 
 def subtracting(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: str = "op") -> Element:
-    """Add an amplifier of the voltage of the inlet `more` (node, parts ...) minus that of `less`; return its output."""
+    """Add an amplifier of the voltage difference between the inlets `more` and `less` (node, parts ...); return its output."""
     plus, minus, out = amplifier(graph, name)
     graph.between(less[0], minus, *less[1:], R(f"r1 of {name}", 1e3)).between(out, minus, R(f"r3 of {name}", 1e3))
     graph.between(more[0], plus, *more[1:], R(f"r2 of {name}", 1e3)).between(plus, None, R(f"r4 of {name}", 1e3))

@@ -72,7 +72,7 @@ h 0.988 0.126 -0.25 77 0 0 0 0 1.7 0 22.5 0 0 -0.082 1
 j 0.975 0.055 -0.25 78 0 0 -0.2 1 0.3 0 32 0 0 -0.1 1
 d 0.003 0.095 -0.01 -5 0 0 -0.072 1 0.07 -0.017 44 0 0 0.05 1
 f 0.994 0.012 -0.008 28 0 0 0.15 1 0.0065 -0.02 30 0 0 -0.2 1"""
-"""Gates: name, start value, and seven numbers for each of the rates of opening and closing (Beeler and Reuter 1977, table 1)."""
+"""Gates: name, start value, and seven coefficients each for the opening and closing rates (Beeler and Reuter 1977, table 1)."""
 
 
 def _rate(v, c):

@@ -33,7 +33,7 @@ def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
 
 
 def rectified(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
-    """Add a bridge at 110 V, 50 Hz, with a load between nodes plus and minus and signals that measure it."""
+    """Add a bridge fed with 110 V at 50 Hz, a load between the nodes plus and minus, and signals that measure the load."""
     line, plus, minus = J0("line"), J0("plus"), J0("minus")
     bridge(graph, [line, None], plus, minus, upper, lower).between(None, line, sine("source", 110 * sqrt(2), 50.0))
     graph.between(plus, minus, *load)
@@ -92,7 +92,7 @@ def thyristor_bridge_rlv() -> Graph:
 
 
 def tapped(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
-    """Add valves at grounded 110 V, 50 Hz windings, with a load and signals that measure it."""
+    """Add valves connected to grounded windings (110 V, 50 Hz), a load, and signals that measure the load."""
     plus = J0("plus")
     for angle, valve in zip(angles, valves, strict=True):
         graph.between(None, plus, sine(f"source {valve.name}", 110 * sqrt(2), 50.0, angle), valve)
@@ -142,7 +142,7 @@ def six_windings() -> Graph:
 
 
 def three_phase(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
-    """Add a bridge at three phases of 110 V, 50 Hz, with a load and signals that measure it."""
+    """Add a bridge fed with three phases of 110 V at 50 Hz, a load, and signals that measure the load."""
     lines, plus, minus, star = [J0(f"line {k}") for k in "123"], J0("plus"), J0("minus"), J0("star")
     bridge(graph, lines, plus, minus, upper, lower).between(plus, minus, *load)
     graph.between(star, None, R("insulation", 1e6))

@@ -19,7 +19,7 @@ PERMANENT = {**STARTED, "dcpm.la.i": "motor.L.flow"}
 EXCITED = {**STARTED, "dcee.la.i": "motor.L_a.flow", "dcee.airGapDC.psi_e": "motor.L_f.p"}
 SERIES = {**STARTED, "dcse.la.i": "motor.L.flow"}
 NOMINAL = 95.0 / (2 * pi * 1425 / 60)
-"""Voltage over speed of a motor of 100 V, 100 A, 0.05 Ohm at 1425 rpm, V s/rad."""
+"""Ratio of voltage to speed (V s/rad) of a motor with 100 V, 100 A and 0.05 Ohm at 1425 rpm."""
 
 
 def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -> Graph:
@@ -84,7 +84,7 @@ FLOWS = {f"transformerL.inductor[{k}].i": f"L{k}.flow" for k in (2, 3)}
 
 @MODELS.model(MAINS + "TransformerYY", statements=23, t_end=1.0, signals=FLOWS, tolerance=1e-4)
 def three_transformers() -> Graph:
-    """Three ideal transformers with stray inductances and loads in star."""
+    """Three ideal transformers with stray inductances and star-connected loads."""
     graph, star = Graph("three transformers"), J0("star")
     for k in (1, 2, 3):
         core, node = parts.electrical.ideal_transformer(f"core {k}"), J0(f"node {k}")

@@ -1,8 +1,8 @@
 """An elliptic cam lifts a flat follower, which loses contact when the spring is too weak.
 
-Semi-axes along and across the follower, and `offset` of the ellipse's centre from the shaft, m;
-`pull` is the spring's initial force, N; `speed` is the cam's initial speed, rad/s, followed by its
-acceleration, rad/s^2.
+`axes` are the semi-axes along and across the follower, and `offset` is the distance of the
+ellipse's centre from the shaft, m; `pull` is the spring's initial force, N; `speed` is the cam's
+initial speed, rad/s, and `acceleration` its acceleration, rad/s^2.
 """
 
 from screwbond import C, Chain, Graph, Impact, Link, attach_contact, ball_inertia, chain_graph

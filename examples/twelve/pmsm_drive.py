@@ -1,4 +1,4 @@
-"""A synchronous motor under field-oriented control of speed and currents, sampled at 10 kHz.
+"""A synchronous motor runs under field-oriented control, sampled at 10 kHz.
 
 The motor has p pole pairs and magnets with the flux `psi`, Wb; `goal` is the target speed, rad/s,
 and `most` the largest current, A.

@@ -1,9 +1,9 @@
 """A rattleback, an ellipsoid with skewed inertia, rolls without slip, rattles and turns back.
 
-Semi-axes, and depth of the centre of mass below the ellipsoid's centre, m; `skew` is the angle from
-the surface's axes to the principal axes of inertia, rad; `spin` and `rock` are the initial angular
-velocities, rad/s.
-After several reversals the motion is so sensitive that no two programs agree.
+`axes` are the semi-axes, and `depth` is the depth of the centre of mass below the ellipsoid's
+centre, m; `skew` is the angle from the surface's axes to the principal axes of inertia, rad; `spin`
+and `rock` are the initial angular velocities, rad/s. After several reversals the motion is so
+sensitive that no two programs agree.
 """
 
 import numpy as np
