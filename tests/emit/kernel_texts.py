@@ -118,7 +118,7 @@ def conditions(c: Numbers) -> None:
 
 
 def loops(c: Numbers) -> None:
-    """Loops that end early, skip to the next round, or repeat while a condition holds."""
+    """Loops that end early, skip an iteration, or repeat while a condition is satisfied."""
     total, before = 0.0, -1
     for k in range(1, c.count):
         if c.x[k] > LIMIT:
@@ -142,7 +142,7 @@ def loops(c: Numbers) -> None:
 
 
 def returns(c: Numbers) -> None:
-    """Results of other functions: an integer, a number, a condition; an argument that the callee sets."""
+    """Results of other functions (an integer, a number, a condition), and an argument that the callee sets."""
     c.steps = first_above(c.x, c.count, LIMIT)
     c.found = halved(c.total, 3)
     c.whole[0] = int(is_above(c.x[0], c.total))
@@ -168,7 +168,7 @@ def halved(x: float, times: int) -> float:
 
 
 def is_above(x: float, y: float) -> bool:
-    """Return True if a number is above another."""
+    """Return True if x exceeds y."""
     return x > y
 
 
@@ -179,7 +179,7 @@ def cleared(x: Disjoint, count: int) -> None:
 
 
 def known(c: Numbers) -> None:
-    """Values known at translation: a table, loops over it, conditions on it."""
+    """Values known at translation: a table, loops over it, and conditions on it."""
     for row in unrolled(range(ROWS)):
         shifted(c, row, WEIGHTS)
     for name in unrolled(("total", "found")):
@@ -216,7 +216,7 @@ def tables(c: Numbers) -> None:
 
 
 def names(c: Numbers) -> None:
-    """A name assigned in both branches, several simultaneous assignments, a name with a type."""
+    """A name assigned in both branches, several simultaneous assignments, and a name with a type."""
     for k in range(c.count):
         if c.x[k] > c.y[k]:
             low, high = c.y[k], c.x[k]
@@ -230,7 +230,7 @@ def names(c: Numbers) -> None:
 
 
 def rooms(c: Numbers) -> None:
-    """A temporary array, and an array of another type by a cast."""
+    """A temporary array, and an array cast to another type."""
     room = empty_like(c.x, 3)
     for k in unrolled(range(3)):
         room[k] = c.x[k] * c.y[k]
@@ -264,7 +264,7 @@ EACH = (
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """Branches for runs in lanes: each lane follows its own numbers."""
+    """Branches for runs in lanes, each of which follows its own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]
@@ -286,7 +286,7 @@ def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
 
 
 def scaled(total: float, y: Reals, count: int) -> float:
-    """Return a number divided by the largest of several."""
+    """Return a number divided by the largest magnitude in an array, or by 1 if that is larger."""
     most = 1.0
     for k in range(count):
         most = larger(most, abs(y[k]))

@@ -1,4 +1,4 @@
-"""Evaluate LaTeX equations by machine: the value of a letter from its equation and from given numbers."""
+"""Numerical value of a letter from its LaTeX equation and given numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that simulate, in node without a browser: their data and their script."""
+"""Pages that simulate, run in node without a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that simulate: WebAssembly takes the steps of a native run, bit for bit; unsupported models are refused."""
+"""Pages that simulate: WebAssembly reproduces the native run bit for bit; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_multiply_add_rounds_once():
 
 @needs_node
 def test_a_run_that_ends_early_says_why(tmp_path):
-    """The exported run has no collision; with another parameter two coincide, which only Python can resolve."""
+    """The exported run has no collision; with another parameter two collisions coincide, which only Python can resolve."""
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""

@@ -1,7 +1,5 @@
-"""Translate a LaTeX formula of a page into a closure that computes it, by the conventions that the page states.
-
-A recursive descent over its tokens.
-"""
+"""Translation of a LaTeX formula of a page, by recursive descent, into a closure that computes it by the conventions of the
+page."""
 
 from __future__ import annotations
 
@@ -117,7 +115,7 @@ class Parser:
         return node
 
     def choice(self) -> Node:
-        """a [if c, else b]."""
+        """Read `a [if c, else b]`."""
         first = self.either()
         if self.next() != r"\text{ if }":
             return first
@@ -242,7 +240,7 @@ class Parser:
         return node
 
     def indices(self) -> list[int]:
-        """Return the component indices, from 0: 12 of a vector or of a matrix, or 1,12."""
+        """Return the component indices, from 0; 12 means component 12 of a vector, or 1,2 of a matrix."""
         found = [self.take()]
         while self.next() == ",":
             self.take()

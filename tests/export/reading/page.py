@@ -60,7 +60,7 @@ class Page:
         return [Family(letter, tuple(n.strip().split(", ")), tuple(p.split(", "))) for letter, n, p in found]
 
     def each(self, text: str, name: str = "") -> Iterator[tuple[str, str]]:
-        """Yield a letter and its name, for each member of a family of equal parts."""
+        """Yield a letter and its name for each member of a family of equal parts."""
         for family in self.families:
             if family.of(text):
                 for number, path in zip(family.numbers, family.paths, strict=True):
@@ -110,7 +110,7 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield the letter, name and value of a row, for each member of a family, which may share one value."""
+        """Yield the letter, name and value of a row for each member of a family; the members may share one value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]
@@ -311,7 +311,7 @@ class Page:
 
     @cached_property
     def by_name(self) -> dict[str, str]:
-        """Letters, by the names of the model."""
+        """Letters by the names of the model."""
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
@@ -328,7 +328,7 @@ class Page:
 
     @property
     def unknowns(self) -> list[str]:
-        """Letters that some equation needs but none gives."""
+        """Letters that some equation needs but no equation defines."""
         free = [name for name in self.sizes if not (name in self.definitions or name in self.states or name in self.parameters)]
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 
