@@ -211,7 +211,7 @@ def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> Non
 
 
 def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> None:
-    """q^2 = e has two roots; a start near either selects it."""
+    """Of the two roots of q^2 = e, the start value selects the nearer one."""
     for side in (1.0, -1.0):
         graph = Graph("two roots").connect(Se("drive", lambda t: 4.0 + t, signals=["time"]), node := J0("node"))
         graph.connect(node, C("valley", output=lambda q: q * q, energy=lambda q: q**3 / 3, initial=2.0 * side))

@@ -49,7 +49,6 @@ def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[
 
 
 def with_blocks(name: str, *blocks: Element) -> Graph:
-    """Return a graph that consists of blocks only."""
     graph = Graph(name)
     graph.add(*blocks)
     return graph
@@ -198,7 +197,6 @@ def triple_root() -> Answer:
 
 
 def robertson() -> Graph:
-    """Return Robertson's reaction."""
     laws = [
         ("a", lambda u, v, w: -0.04 * u + 1e4 * v * w, ["u", "v", "w"]),
         ("b", lambda u, v, w: 0.04 * u - 1e4 * v * w - 3e7 * v * v, ["u", "v", "w"]),

@@ -94,8 +94,7 @@ def test_a_bouncing_ball():
 
 @pytest.mark.parametrize("friction", [0.2, 0.05, 0.3])
 def test_a_ball_on_an_inclined_plane(friction):
-    """The ball rolls with the acceleration 5/7 g sin(a) if mu > 2/7 tan(a), and slides with g (sin(a) - mu cos(a)) otherwise
-    (Drake's example of this name)."""
+    """The ball rolls with the acceleration 5/7 g sin(a) if mu > 2/7 tan(a), and otherwise slides with g (sin(a) - mu cos(a))."""
     angle = np.radians(40.0)
     slides = friction < 2.0 / 7.0 * np.tan(angle)
     gravity = 9.81 * np.array([np.sin(angle), 0.0, -np.cos(angle)])

@@ -86,7 +86,6 @@ def test_ends_and_says_so(name):
 
 
 def test_the_page_lists_the_cases():
-    """Every case has a row and every row a case; a row states "right" and the bound, "refused" and the code, or "no"."""
     rows = re.findall(r"^\| \[([^\]]+)\]\(https://\S+\) \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     right, refused, ended = {}, {}, set()
     for name, row in rows:

@@ -1,4 +1,4 @@
-"""Heat transfer that produces entropy conserves energy, in closed forms; the Peltier element."""
+"""Heat transfer conserves energy and produces entropy, as in closed forms; the Peltier element."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float 
 @pytest.mark.parametrize("flipped", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("temperatures", [(400.0, 300.0), (300.0, 400.0)])
 def test_two_bodies_exchange_heat(flipped, temperatures):
-    """The temperature difference decays as exp(-G t (1 / C1 + 1 / C2)); energy is conserved, and the generated entropy is the sum
-    of the bodies' entropy changes."""
+    """The temperature difference decays as exp(-G t (1 / C1 + 1 / C2)); energy is conserved, and the bodies gain the generated
+    entropy."""
     hot, cold = temperatures
     result = run(pair(HeatTransfer("wall", G), flipped, hot, cold), 60.0, rtol=1e-9)
     decay, mean = (hot - cold) * np.exp(-G * result.t * (1.0 / C1 + 1.0 / C2)), (C1 * hot + C2 * cold) / (C1 + C2)

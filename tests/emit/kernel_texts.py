@@ -160,7 +160,6 @@ def first_above(x: Reals, count: int, limit: float) -> int:
 
 
 def halved(x: float, times: int) -> float:
-    """Return a number after repeated halving."""
     while times > 0:
         x = x * 0.5
         times -= 1
@@ -168,12 +167,10 @@ def halved(x: float, times: int) -> float:
 
 
 def is_above(x: float, y: float) -> bool:
-    """Return True if x exceeds y."""
     return x > y
 
 
 def cleared(x: Disjoint, count: int) -> None:
-    """Set numbers to zero."""
     for k in range(count):
         x[k] = 0.0
 
@@ -205,7 +202,7 @@ def weighted(x: Reals, k: int, weights: Fixed) -> float:
 
 
 def tables(c: Numbers) -> None:
-    """Tables that fields refer to, and code at addresses."""
+    """Tables that fields refer to, and functions at addresses."""
     inner = c.inner
     inner.scale = inner.scale + inner.numbers[3]
     inner.numbers[0] = c.inner.scale * 2.0
@@ -240,7 +237,6 @@ def rooms(c: Numbers) -> None:
 
 
 def reversed_of(x: Reals, out: Reals) -> None:
-    """Write three numbers in reverse order."""
     for k in range(3):
         out[k] = x[2 - k]
 

@@ -83,7 +83,6 @@ MODELS: dict[str, Callable[[], Graph]] = {
 
 @cache
 def compiled(name: str) -> Compiled:
-    """Compile a model by its name."""
     return compile_model(MODELS[name](), backend="numpy")
 
 
@@ -95,5 +94,4 @@ def paper(name: str) -> Paper:
 
 @cache
 def page(name: str) -> str:
-    """Return the document of a model in Markdown."""
     return as_markdown(paper(name))

@@ -119,7 +119,6 @@ def test_places_of_arrays_have_their_shape(tmp_path: Path) -> None:
 
 
 def loaded(path: Path) -> ModuleType:
-    """Import the module in a file."""
     specification: Any = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)

@@ -1,4 +1,4 @@
-"""State equations of large models: long expressions are defined on separate lines; the numbers agree with the compiled model."""
+"""State equations of large models: long expressions are defined on separate lines; the values agree with the compiled model."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Opened:
         self.references = {each.name: each.valueReference for each in self.description.modelVariables}
 
     def instance(self, kind="Slave", begin=True, span=None, start=0.0, **modes):
-        """Return a new instance, initialized unless `begin` is False."""
+        """Return a new instance, initialised unless `begin` is False."""
         words = {"guid": self.description.guid, "unzipDirectory": self.folder, "instanceName": "one"}
         words["modelIdentifier"] = self.unit.identifier
         if self.unit.version == 3:

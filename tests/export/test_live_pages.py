@@ -27,7 +27,6 @@ JUGGLER = Case(
 
 
 def case_of(name: str) -> Case:
-    """Return a case by name."""
     return JUGGLER if name == "juggler" else CASES[name]
 
 

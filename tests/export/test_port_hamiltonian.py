@@ -237,7 +237,7 @@ def test_refusals_name_the_element(name: str) -> None:
 
 
 MOSTLY_SMALL = (0, 1, 3, 5, 6, 8, 9, 11)
-"""The first twelve seeds, except those of the largest graphs, on which SymPy spends most of the time."""
+"""The first twelve seeds, except the seeds of the largest graphs, on which SymPy spends most of the time."""
 
 
 @pytest.mark.parametrize(

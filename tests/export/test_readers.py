@@ -29,7 +29,7 @@ def near(numbers: Any, rng: np.random.Generator, size: float = 0.05) -> np.ndarr
 
 @pytest.mark.parametrize("modes", list(itertools.product((0.0, 1.0), repeat=3)))
 def test_the_rolling_eggs_as_retyped_from_the_page(modes: tuple[float, ...]) -> None:
-    """The page's numbers and other numbers are used, because some of the page's are zero or the same for both eggs."""
+    """The page's values and other values are used, because some of the page's values are zero or the same for both eggs."""
     compiled, given, rng = documented.compiled("rolling eggs"), retyped_eggs.NUMBERS, np.random.default_rng(1)
     (x0, _), m = compiled.initial(), np.array(modes)
     assert list(given) == list(compiled.system.parameters)

@@ -1,4 +1,4 @@
-"""State equations of small models: exactly those of the literature, and the values of the compiled model."""
+"""State equations of small models equal the literature exactly and the compiled model numerically."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def test_large_models_are_written_too() -> None:
 def no_symbols(f):
     """Return twice a number, but refuse symbols."""
     if isinstance(f, sympy.Basic):
-        raise TypeError("numbers wanted")
+        raise TypeError("a number is required")
     return 2.0 * f
 
 
@@ -372,7 +372,7 @@ def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
 
 
 def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every graph that the entries compile before their first run."""
+    """Every graph that the entries compile before their first run agrees."""
 
     class EnoughError(Exception):
         """Raised instead of a run."""

@@ -67,7 +67,6 @@ def test_c(model: str, library: Callable[[str], ctypes.CDLL]) -> None:
 
 @pytest.fixture(scope="module")
 def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ModuleType]:
-    """Import the NumPy source of a model."""
     folder = tmp_path_factory.mktemp("numpy")
 
     def load(model: str) -> ModuleType:

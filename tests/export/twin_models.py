@@ -141,7 +141,6 @@ class Case:
 
 @functools.cache
 def case(model: str) -> Case:
-    """Return the compiled model, and its points."""
     compiled = compile_model(MODELS[model]())
     rng = np.random.default_rng(11)
     x0, _ = compiled.initial()
@@ -160,7 +159,6 @@ def case(model: str) -> Case:
 
 @functools.cache
 def expressions_of(model: str) -> SymPyModel:
-    """Return the model as SymPy expressions."""
     return sympy_model(case(model).compiled)
 
 

@@ -1,7 +1,7 @@
 """Impulses of closing constraints and collisions, against a projection of momenta by hand.
 
-Of all motions that satisfy the constraints, the one after a plastic impact is closest to the one before it in kinetic energy: v+
-= v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
+Of all motions that satisfy the constraints, the motion after a plastic impact is closest in kinetic energy to the motion before
+it: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
 """
 
 from __future__ import annotations
@@ -92,7 +92,6 @@ class Masses:
         return self.v - (1.0 + restitution) * gain @ (self.J @ self.v)
 
     def found(self, result: Result, at: int = -1) -> np.ndarray:
-        """Return velocities in a run."""
         return np.array([np.atleast_1d(result[f"{name}.flow"][at]) for name in self.names])
 
     def energy(self, v: np.ndarray) -> float:

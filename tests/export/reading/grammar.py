@@ -74,8 +74,7 @@ class Language:
 
     Parameters
     ----------
-    letter : (tokens, place) -> (node, place after it) for a letter that begins there, or None.
-    component : (node, its tokens, indices from 1) -> the node of a component.
+    letter : (tokens, position) -> (node, position after it) for a letter that begins there, or None.
     called : (name, index, arguments) -> the node of name_index(arguments).
     state_of : (a mode's tokens, a word) -> the number of that state.
     derivative : node -> the node of its time derivative.
@@ -104,7 +103,7 @@ class Parser:
     def take(self, wanted: str = "") -> str:
         token = self.next()
         if not token or (wanted and token != wanted):
-            raise Unreadable(f"{wanted or 'something'} wanted, not {token!r}, at token {self.place} of {self.text}")
+            raise Unreadable(f"{wanted or 'another token'} expected, not {token!r}, at token {self.place} of {self.text}")
         self.place += 1
         return token
 
@@ -236,7 +235,7 @@ class Parser:
                 node = (lambda inner, power: lambda at: raised(inner(at), power(at)))(node, self.sum())
             self.take("}")
         if start == self.place:
-            raise Unreadable(f"nothing where a factor should be: {self.text}")
+            raise Unreadable(f"a factor is missing: {self.text}")
         return node
 
     def indices(self) -> list[int]:
@@ -399,5 +398,5 @@ def digits(indices: Sequence[int], depth: int) -> tuple[int, ...]:
     if len(indices) == 1 and depth > 1:
         indices = [int(digit) for digit in str(indices[0])]
     if len(indices) != depth or min(indices) < 1:
-        raise Unreadable(f"component {indices} of what has {depth} indices")
+        raise Unreadable(f"component {indices} of an array with {depth} indices")
     return tuple(index - 1 for index in indices)

@@ -19,7 +19,7 @@ def formulas(text: str) -> list[str]:
 
 
 def tables(text: str) -> Iterator[list[list[str]]]:
-    """Yield the tables of a text, as rows of cells, without the line below the head."""
+    """Yield the tables of a page as rows of cells, without the line below the head."""
     rows: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):

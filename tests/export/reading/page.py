@@ -71,7 +71,7 @@ class Page:
 
     def add(self, letter: str, size: tuple[int, ...], name: str) -> None:
         if letter in self.sizes:
-            raise Unreadable(f"{letter} stands for two things")
+            raise Unreadable(f"{letter} has two meanings")
         tokens = tuple(tokens_of(letter))
         self.sizes[letter], self.names[letter] = size, name
         self.letters.setdefault(tokens[0], []).append((tokens, letter))
@@ -138,7 +138,7 @@ class Page:
             if own[0] not in self.own and own[0].startswith(r"\tilde") and own[0][7:-1] in self.own:
                 return None  # the matrix of a cross product
             if own[0] not in self.own:
-                raise Unreadable(f"{own[0]} is explained by no equation")
+                raise Unreadable(f"{own[0]} is not explained by an equation")
             return reading(self.own[own[0]]), own[1]
         if list(tokens[place : place + 3]) == ["u", "_", "{"]:
             end = list(tokens).index("}", place) + 1
@@ -235,7 +235,7 @@ class Page:
         try:
             for left, right in pairs:
                 if set(own_letters(left)) & set(own_letters(right)):
-                    raise Unreadable(f"a letter explains itself: {left} = {right}")
+                    raise Unreadable(f"a letter depends on itself: {left} = {right}")
                 letters, node = tuple(self.own[letter] for letter in own_letters(left)), self.expression(right)
                 split = after(lambda value: halves(value, self.poses), node) if len(letters) > 1 else node
                 self.definitions |= dict.fromkeys(letters, Definition(letters, split, f"{left} = {right}"))
@@ -323,7 +323,7 @@ class Page:
                 return Point(self, t, dict(x), given).solved()
             except Circular as circle:
                 if circle.letter in self.torn:
-                    raise Unreadable(f"{circle.letter} needs itself") from circle
+                    raise Unreadable(f"{circle.letter} depends on itself") from circle
                 self.torn.add(circle.letter)
 
     @property
