@@ -67,7 +67,7 @@ def refused(graph: Graph, code: str, *words: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_effort(domain: str) -> None:
-    """E203 at a 0-junction advises to insert an I or R between the elements in conflict, or to replace one of them by an Sf."""
+    """E203 at a 0-junction advises to insert an I or R between the elements, or to replace one of them by an Sf."""
     _, inertia, damper = DOMAINS[domain]
     one, two, load = Se("one", 1.0), Se("two", 2.0), R("load", 1.0)
     refused(at(J0, domain, one, two, load), "E203", f"({inertia} or {damper})", "Sf instead")
@@ -81,7 +81,7 @@ def test_two_that_set_one_effort(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_flow(domain: str) -> None:
-    """E203 at a 1-junction advises to insert a C or R between the elements in conflict, or to replace one of them by an Se."""
+    """E203 at a 1-junction advises to insert a C or R between the elements, or to replace one of them by an Se."""
     compliance, _, damper = DOMAINS[domain]
     one, two, load = Sf("one", 1.0), Sf("two", 2.0), R("load", 1.0)
     refused(at(J1, domain, one, two, load), "E203", f"({compliance} or {damper})", "Se instead")
@@ -124,8 +124,7 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
-    """E205 advises to insert a stiff C between a storage element and the remaining graph, or to replace a constraint by a stiff
-    C; a homogeneous nonlinear law is solved."""
+    """E205 advises to insert a stiff C, or to replace a constraint by a stiff C; a homogeneous nonlinear law is solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}) of high stiffness at a 0-junction")
     assert runs(lossy(domain, True, lambda e: e * e)) and runs(lossy(domain, False, absolute))
@@ -152,8 +151,8 @@ def lever(graph: Graph, *transitions: Transition, states=("off", "on")) -> Graph
 
 @pytest.mark.parametrize("domain", SOME)
 def test_states_of_switches_without_a_solution(domain: str) -> None:
-    """E212 advises to put a resistor in series with a switch that shorts an effort source, or in parallel with a switch that
-    disconnects a flow source."""
+    """E212 advises to put a resistor in series with a switch that shorts an Se, or in parallel with a switch that disconnects an
+    Sf."""
     damper = DOMAINS[domain][2]
     flips = Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "off", lambda t: t - 0.4, ("time",))
     short, cut = Switch("s", automaton="lever", closed="on"), Switch("s", automaton="lever", closed="on")

@@ -132,8 +132,7 @@ def test_properties_decide_which_storage_follows(some: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("order", [True, False])
 @pytest.mark.parametrize("kind", [C, I])
 def test_a_start_value_is_given_to_whoever_has_it(kind: type, order: bool) -> None:
-    """Of two rigidly coupled storage elements, the element with a start value is independent; the other follows from the
-    start."""
+    """Of two rigidly coupled storage elements, the element with a start value is independent."""
     graph, meet = Graph("pair"), (J0 if kind is C else J1)("n")
     word = "capacitance" if kind is C else "inertia"
     parts = [kind("a", **{word: 1.0}), kind("b", **{word: 3.0}, initial=0.6), R("r", 1.0)]

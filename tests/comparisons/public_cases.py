@@ -1,7 +1,7 @@
 """Cases from public issue trackers as small models with exact solutions: the table, and cases of events and steps.
 
-Each case rebuilds in our elements a problem reported for another program, and returns a run with values and their exact
-counterparts: closed forms, elliptic functions, or SciPy with equations written by hand. None of the reports' code is used.
+Each case rebuilds a problem reported for another program, and returns values of a run and their exact counterparts: closed forms,
+elliptic functions, or SciPy with equations written by hand. No code of the reports is used.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def robertson() -> Graph:
 
 @case("Sundials.jl #292", 1e-15)
 def two_events_at_once() -> Answer:
-    """Two guards on time cross zero at the same instant of a stiff run."""
+    """Two guards that depend on time cross zero at the same instant of a stiff run."""
     graph = robertson()
     for name in ("one", "two"):
         graph.add_automaton(latch(name, lambda t: t - 10.0, "time"))
@@ -290,7 +290,7 @@ def ticks_with_a_small_offset() -> Answer:
 
 @case("modelica-buildings #3735", 1e-7)
 def thermostat() -> Answer:
-    """A heater with hysteresis switches 19 931 times in 10 000 s, each time correctly."""
+    """A heater with hysteresis switches 19 931 times in 10 000 s, at the exact times."""
     room = integral(lambda T, on: 8.0 * on - 0.4 * (T - 10.0), {"T": "x.x", "on": "relay.mode"}, 15.0)
     graph = with_blocks("room", room)
     off = Transition("on", "off", lambda T: T - 21.0, "x.x")

@@ -166,8 +166,7 @@ def diode_beside_a_resistor(resistance: float) -> Graph:
 
 @case("circuitjs1 #637", 1e-7)
 def diode_empties_a_capacitor() -> Answer:
-    """The capacitor charges with a time constant of 1 s and discharges within microseconds; its voltage never falls below
-    zero."""
+    """The capacitor charges with a time constant of 1 s, and discharges within microseconds, never below zero."""
     run = diode_beside_a_resistor(1e-3).simulate(6.0)
     charging = run.t < 3.0
     exact = np.where(charging, 5 * (1 - np.exp(-run.t)), 0.0)

@@ -120,7 +120,7 @@ def dzhanibekov() -> Answer:
 
 @case("avian #420", 1e-8)
 def fast_symmetric_spin() -> Answer:
-    """A flat body at 1000 rad/s wobbles at (C - A) / A times its spin rate; the solution does not blow up."""
+    """A flat body at 1000 rad/s wobbles at (C - A) / A times its spin rate."""
     A, D = 1e-5, 1.8e-5
     run, spin = turning((A, A, D), (30.0, 0.0, 1000.0), 2.0)
     wobble = (D - A) / A * 1000.0 * run.t
@@ -217,8 +217,7 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A belt drags a mass on a spring; the mass slips once the spring force reaches 2 N, and sticks again at the speed of the
-    belt."""
+    """A belt drags a mass on a spring; the mass slips from a spring force of 2 N, and sticks again at the belt's speed."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")

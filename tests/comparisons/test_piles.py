@@ -78,8 +78,7 @@ def test_an_impacting_stick():
 
 
 def test_a_bouncing_ball():
-    """At Siconos' step size, both programs miss the exact apexes by millimetres; two fifths of the step size leave two fifths of
-    the error."""
+    """At Siconos' step size, both programs miss the exact apexes by millimetres; the error decreases with the step size."""
     ball = {"mass": 1.0, "inertia": (1, 1, 1), "gravity": (0, 0, -9.81), "position": (0, 0, 1.0), "velocity": (0, 0, 2.0)}
     exact = 0.1 + (0.9 + 2.0**2 / (2 * 9.81)) * 0.81 ** np.arange(3)
     errors = []
@@ -107,8 +106,8 @@ def test_a_ball_on_an_inclined_plane(friction):
 
 
 def test_a_box_slides_as_in_mujoco():
-    """The box slides v^2 / (2 mu g) before it stops, to within one of our steps; MuJoCo's friction is regularised and its contact
-    is compliant."""
+    """The box slides v^2 / (2 mu g), to within one of our steps; MuJoCo's friction is regularised and its contact is
+    compliant."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     v, mu, step = 1.0, 0.4, 2e-3
     box = rigid_body(

@@ -60,8 +60,7 @@ def feeding(rt: object) -> Graph:
 
 
 def test_products_are_the_exponentials_of_affinities() -> None:
-    """The rates at 1000 states, with zero and negative amounts, equal v = kappa (exp(A_f / RT) - exp(A_r / RT)) of the
-    efforts."""
+    """The rates at 1000 states, with zero and negative amounts, equal kappa (exp(A_f / RT) - exp(A_r / RT))."""
     rng = np.random.default_rng(1)
     compiled = compile_model(feeding(RT))
     p, (_, m) = compiled.parameters(), compiled.initial()
@@ -74,8 +73,7 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other models of this size run as loops, whose kernels would contain either the exponentials or the logarithms, but not
-    both."""
+    """Other models of this size run as loops, whose kernels would contain either exponentials or logarithms, but not both."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):

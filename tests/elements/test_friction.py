@@ -249,8 +249,7 @@ def test_friction_that_is_bounded_follows_small_loads(drive, load):
 
 
 def test_friction_that_outgrows_its_load_ends_the_run():
-    """With a friction of twice the load, a (1 - J / 4) = -1 while the shaft slows down, which has no valid solution for J >= 4 kg
-    m^2; a compliant model runs."""
+    """With a friction of twice the load, a (1 - J / 4) = -1 has no valid solution for J >= 4 kg m^2; a compliant model runs."""
     slows = {"signals": ["gear.1.effort"], "scale": lambda e: 2.0 * absolute(e), "start": 1.0}
     assert geared(-1.0, 0.0, 3.0, **slows).simulate(0.1, progress=False).ok
     with pytest.warns(RunEndedWarning, match=r"E324 friction \"loss\": no solution, or several"):

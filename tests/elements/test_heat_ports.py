@@ -74,7 +74,7 @@ def kettle(domain: str, flipped: bool = False) -> Graph:
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_resistor_warms_a_body(domain, flipped):
-    """Of 20 W for 100 s, 2000 J are supplied and stored, and nothing is dissipated."""
+    """A heater of 20 W supplies 2000 J in 100 s, which are stored; nothing is dissipated."""
     result = run(kettle(domain, flipped), 100.0)
     temperature = START + 20.0 * result.t / CAPACITY
     assert result["body.effort"] == pytest.approx(temperature, rel=1e-9)
@@ -211,8 +211,8 @@ def test_a_port_inside_a_part():
 
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
-    """A spring gains energy without power beside a body with 30 kJ of heat; single runs, runs that keep little, and batches show
-    the error."""
+    """A spring gains energy without power beside a body with 30 kJ of heat; single runs, runs that keep little, and batches
+    report it."""
     graph, v, damper = Graph("g"), J1("v"), R("damper", 0.1, heat=True)
     spring = C("spring", energy=lambda q, t: 2.0 * q**2 * (1.0 + growing * sin(t)), signals=["time"], initial=1.0)
     graph.connect(v, spring).connect(v, I("mass", 1.0)).connect(v, damper).connect(damper.port("heat"), body("heat"))

@@ -90,8 +90,8 @@ SEEBECK, OHM, LEAK, CURRENT = 0.05, 2.0, 0.5, 3.0
 
 
 def peltier(name: str) -> Graph:
-    """Return a Peltier element: a TF carries the entropy alpha i to the hot side, half of the Joule heat goes to each side, and
-    heat leaks back."""
+    """Return a Peltier element: a TF carries the entropy alpha i to the hot side, each side gets half of the Joule heat, and heat
+    leaks back."""
     part, i, carried = Graph(name), J1("i", domain="electrical"), J1("carried", domain="thermal")
     cold, hot = J0("cold", domain="thermal"), J0("hot", domain="thermal")
     pump, leak = TF("Seebeck", SEEBECK, domains=("electrical", "thermal")), HeatTransfer("leak", LEAK)

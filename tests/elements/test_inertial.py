@@ -219,7 +219,7 @@ def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
 
 @pytest.mark.parametrize("own", ["bias", "acceleration"])
 def test_equations_are_those_that_the_owner_gave(own: str) -> None:
-    """C(q, v) v equals the h that the user gave; Lagrange's equations use only the energies, and are refused."""
+    """C(q, v) v equals the user's h; Lagrange's equations, which use only the energies, are refused."""
     graph = Graph("double").connect(Se("motors", [0.0, 0.0]), double("lagrangian", "inertia", own))
     found = mechanical_equations(graph)
     at = dict(zip([*found.q, *found.v, "arms.m[0]", "arms.m[1]"], [1.2, -0.4, 0.5, 2.0, 1.3, 0.8], strict=True))

@@ -300,8 +300,8 @@ def across(source: Element, loop: bool) -> Graph:
 
 @pytest.mark.parametrize(("loop", "sense"), [(False, -1.0), (True, 1.0)])
 def test_a_diode_at_an_ideal_source_is_refused_only_where_the_source_drives_against_it(loop: bool, sense: float) -> None:
-    """A closed diode across an effort source, or an open diode in series with a flow source, has no solution; a run that never
-    reaches such a state is valid."""
+    """A closed diode across an Se, or an open diode in series with an Sf, has no solution; a run that avoids such states is
+    valid."""
     kind = Sf if loop else Se
     run = compile_model(across(kind("u", lambda t: sense * t, signals="time"), loop)).simulate(1.0, samples=0.25)
     assert run.ok and run["r.flow"] == pytest.approx(run.t if loop else -0.5 * run.t, abs=1e-9)

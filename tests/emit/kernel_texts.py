@@ -88,7 +88,7 @@ def functions(c: Numbers) -> None:
 
 
 def powers(c: Numbers) -> None:
-    """Powers of numbers of all signs."""
+    """Powers of numbers of either sign."""
     for k in range(c.count):
         c.out[k] = power(c.x[k], c.y[k])
         c.out[c.count + k] = power(c.x[k], 3.0) + power(c.x[k], -3.0)

@@ -106,7 +106,7 @@ def test_code_for_the_least_processor(folder, monkeypatch):
 
 
 def test_without_llvmlite():
-    """The error names the command that installs it; the interpreter still works."""
+    """The error names the command that installs llvmlite; the interpreter still works."""
     script = """
 import sys
 from pathlib import Path

@@ -35,7 +35,6 @@ def model():
 
 @pytest.fixture(scope="module")
 def points(model):
-    """Return times, states, parameters and modes."""
     (x, m), p, rng = model.initial(), model.parameters(), np.random.default_rng(1)
     return [(float(rng.random()), x + 0.3 * rng.standard_normal(len(x)), p, m) for _ in range(8)]
 

@@ -136,7 +136,7 @@ def test_every_instruction_has_a_form_in_every_target() -> None:
 
 
 def test_every_instruction_is_compared_by_its_numbers() -> None:
-    """The model of all formulas, whose exported code is compared with machine code, uses every instruction."""
+    """The model of all formulas, which is compared with machine code, uses every instruction."""
     used = {step[0] for step in straight_lines(every())["outputs"].steps}
     assert used == {one.name for one in OPERATIONS}
 

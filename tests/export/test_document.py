@@ -172,8 +172,7 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
 
 
 def test_what_must_be_told_is_told() -> None:
-    """Documents state laws that they once omitted: samples with their clock, impacts with e, starts of machines, and changes of
-    chart."""
+    """Documents contain laws that they once omitted: clocks, restitution, starts of machines, and changes of chart."""
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")
@@ -196,7 +195,7 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seen(letter: str) -> str:
-    """Ignore the font of a letter, and unify letters of the same shape."""
+    """Return a letter without its font, with letters of the same shape unified."""
     plain = re.sub(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol)\b|[{}\s]|\\[, ]", "", letter)
     for greek, latin in {"nu": "v", "omega": "w", "kappa": "k", "iota": "i", "chi": "x", "rho": "p", "alpha": "a"}.items():
         plain = re.sub(rf"\\{greek}(?![a-z])", latin, plain)

@@ -41,7 +41,6 @@ def exported(name: str) -> tuple[Compiled, LivePage]:
 
 
 def samples(case: Case) -> np.ndarray:
-    """Return the sample times of a case, s."""
     return np.linspace(case.settings.get("t_start", 0.0), case.t_end, 101)
 
 

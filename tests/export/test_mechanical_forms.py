@@ -94,8 +94,7 @@ COUPLER = (1.0 + 0.6 * np.cos(1.2) - 0.3 * np.cos(1.0)) ** 2 + (0.6 * np.sin(1.2
 
 
 def slider(form: str = "lagrangian") -> Graph:
-    """Return a crank that drives a mass through a transformer whose ratio depends on the angle: the mass has derivative
-    causality."""
+    """Return a crank that drives a mass, in derivative causality, through a transformer whose ratio depends on the angle."""
     graph, crank, slide = Graph("slider"), J1("crank rate"), J1("slide")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.4, form=form, position=0.5, velocity=1.0)).connect(
         Se("motor", 0.3), crank
@@ -392,8 +391,7 @@ def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element
 
 
 def test_delta_robot_of_nine_coordinates_and_six_constraints() -> None:
-    """The arms are IC fields with centrifugal forces and a friction matrix that depends on the angles; their tips are held
-    together."""
+    """The arms are IC fields with centrifugal forces and an angle-dependent friction matrix; their tips are held together."""
     model = compiled(delta_graph(DeltaParameters.fit()))
     found = mechanical_equations(model)
     assert found.M.shape == (9, 9) and found.H.shape == (6, 9) and len(found.multipliers) == 6

@@ -142,7 +142,7 @@ def same_jumps(it: Read, point: Point, t: float, x: np.ndarray, m: np.ndarray) -
 
 
 def same_jump(it: Read, point: Point, sets: Any, x: np.ndarray, kernel: Any, blocks: tuple[Any, ...]) -> None:
-    """Compare the states after := on the page with those after the compiled jump."""
+    """Compare the states after a jump on the page and in the compiled model."""
     after = x.copy()
     for letter, node in sets:
         slot = it.compiled.program.layout[it.page.states[letter].name]

@@ -276,7 +276,6 @@ def test_large_models_are_written_too() -> None:
 
 
 def no_symbols(f):
-    """Return twice a number, but refuse symbols."""
     if isinstance(f, sympy.Basic):
         raise TypeError("a number is required")
     return 2.0 * f
@@ -375,7 +374,7 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
     """Every graph that the entries compile before their first run agrees."""
 
     class EnoughError(Exception):
-        """Raised instead of a run."""
+        """Exception that replaces a run."""
 
     def stop(*_, **__):
         raise EnoughError

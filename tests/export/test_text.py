@@ -211,7 +211,7 @@ def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
 
 
 def test_a_mechanism_that_follows_is_written_by_its_momentum() -> None:
-    """p = M v; the effort is p' minus the mechanism's own forces."""
+    """With p = M v, the effort is p' minus the mechanism's own forces."""
     graph = Graph("moved").connect(Sf("hand", 1.0), IC("arm", inertia=lambda q: 2.0 + q * q))
     text = latex(graph)
     for line in (r"p &= M(q_{\text{arm}})\,v_{\text{arm}}", r"\hat e &= \dot p-\dot p^\ast", r"e_{\text{arm}}-\hat e &= 0"):

@@ -168,7 +168,6 @@ def test_matlab(model: str, octave: Path) -> None:
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_sympy(model: str) -> None:
-    """Expressions with common sub-expressions are compared as functions of `sympy.lambdify`."""
     this = case(model)
     found = expressions_of(model)
     names = dict(zip((found.names[symbol] for symbol in (*found.u, *found.p)), np.concatenate(found.start[1:3]), strict=True))

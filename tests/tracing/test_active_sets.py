@@ -172,8 +172,8 @@ def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.Monke
 def test_circuits_too_many_to_list_share_by_least_norm() -> None:
     """Three parallel clutches at each of four positions and two brakes form hundreds of circuits.
 
-    A least-squares solution of the momentum balance gives the efforts; an effort is undetermined exactly if the other sticking
-    elements have the same rank without its element.
+    A least-squares solution of the momentum balance gives the efforts; an effort is undetermined exactly if removing its element
+    does not lower the rank.
     """
     count, limits = 4, np.array([1.0, 2.0, 0.5, *[1.0] * 9, 3.0, 0.7])
     links = [*((i, i + 1 if i + 1 < count else None) for i in range(count) for _ in range(3)), (0, None), (2, None)]

@@ -56,7 +56,7 @@ def test_easing_changes_nothing_else() -> None:
 
 
 def test_what_no_easing_cures_ends_with_a_message() -> None:
-    """Two constraints hold one flow: neither guesses nor fewer derivatives help."""
+    """Two constraints prescribe one flow: neither guesses nor fewer derivatives help."""
     graph, node = Graph("no cure"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, Constraint("one")).connect(node, Constraint("two"))
     with pytest.raises(Unsolvable) as stuck:

@@ -423,7 +423,6 @@ def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float |
 
 
 def test_pivots_are_found_wherever_they_are() -> None:
-    """Matrices with zeros at varying positions are solved."""
     rng = np.random.default_rng(0)
     for n in (1, 2, 3, 5, 8):
         tape = Tape()

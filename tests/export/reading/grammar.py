@@ -91,7 +91,7 @@ class Language:
 
 
 class Parser:
-    """Recursive descent over the tokens of one formula."""
+    """Parser of one formula, by recursive descent."""
 
     def __init__(self, text: str, language: Language, tokens: Sequence[str] | None = None):
         self.text, self.tokens, self.place = text, list(tokens_of(text) if tokens is None else tokens), 0
@@ -239,7 +239,7 @@ class Parser:
         return node
 
     def indices(self) -> list[int]:
-        """Return the component indices, from 0; 12 means component 12 of a vector, or 1,2 of a matrix."""
+        """Return the component indices, from 0."""
         found = [self.take()]
         while self.next() == ",":
             self.take()
@@ -393,8 +393,7 @@ def part(node: Node, indices: Sequence[int]) -> Node:
 
 
 def digits(indices: Sequence[int], depth: int) -> tuple[int, ...]:
-    """Return indices from 0 of an array of `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a
-    vector."""
+    """Return indices from 0 for `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a vector."""
     if len(indices) == 1 and depth > 1:
         indices = [int(digit) for digit in str(indices[0])]
     if len(indices) != depth or min(indices) < 1:

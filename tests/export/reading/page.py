@@ -23,8 +23,6 @@ def reading(letter: str) -> Node:
 
 
 class Page:
-    """The content of a page."""
-
     def __init__(self, text: str):
         self.text = re.sub(r"!\[[^\]]*\]\(data:image[^)]*\)", "", text)
         self.poses, self.doubts = "A pose $H$ is a matrix" in self.text, []
@@ -311,7 +309,6 @@ class Page:
 
     @cached_property
     def by_name(self) -> dict[str, str]:
-        """Letters by the names of the model."""
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
