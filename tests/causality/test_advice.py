@@ -35,7 +35,7 @@ DOMAINS = {
     "hydraulic": ("an elastic chamber", "the inertia of a line", "a throttle"),
 }
 SOME = ("rotation", "hydraulic")
-"""Domains for which the advice of E203 is tried."""
+"""Domains for which all advice is tried."""
 Kind = Callable[..., object]
 
 

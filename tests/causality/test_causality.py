@@ -52,7 +52,6 @@ def problems(graph: Graph) -> tuple[Problem, ...]:
 
 
 def here() -> int:
-    """Return the caller's line."""
     frame = inspect.currentframe()
     assert frame is not None and frame.f_back is not None
     return frame.f_back.f_lineno

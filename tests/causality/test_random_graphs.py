@@ -110,7 +110,6 @@ def test_curved_relations_are_satisfied_too(block: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, 400, 20))
 def test_compiled_code_equals_the_equations(seed: int) -> None:
-    """The kernels of both backends agree with plain formulas in every mode."""
     _, model = check(seed)
     if model is None:
         return

@@ -158,7 +158,6 @@ def forcing_that_jumps() -> Answer:
 
 @case("DifferentialEquations.jl #258", 1e-15)
 def events_on_the_grid_of_steps() -> Answer:
-    """Two guards cross zero where steps end."""
     graph = with_blocks("clock", integral(lambda t: 0 * t + 1.0, {"t": "time"}, 0.0))
     for name, level in (("one", 1e-3), ("two", 2e-3)):
         graph.add_automaton(latch(name, lambda x, level=level: x - level, "x.x"))
@@ -207,7 +206,6 @@ def robertson() -> Graph:
 
 @case("Sundials.jl #292", 1e-15)
 def two_events_at_once() -> Answer:
-    """Two guards that depend on time cross zero at the same instant of a stiff run."""
     graph = robertson()
     for name in ("one", "two"):
         graph.add_automaton(latch(name, lambda t: t - 10.0, "time"))

@@ -96,7 +96,6 @@ def loss_whose_square_term_vanishes() -> Answer:
 
 @case("ModelingToolkit.jl #933", 1e-13)
 def coils_in_series() -> Answer:
-    """Two coils in series have one current and therefore one state."""
     graph, i = Graph("coils"), J1("i", domain="electrical")
     graph.connect(Se("u", 5.0), i).connect(i, R("r", 2.0)).connect(i, I("a", 0.1)).connect(i, I("b", 0.3))
     run = graph.simulate(1.0)

@@ -35,7 +35,6 @@ def after(time: float) -> Automaton:
 
 
 def test_a_damper_that_switches() -> None:
-    """The mass moves freely until 1 s; then m v' = -d v."""
     graph, v = Graph("brake").add_automaton(after(1.0)), J1("v")
     graph.connect(v, I("mass", 2.0, initial=6.0))
     graph.connect(v, R("damper", by_mode("bumper", {"contact": 5.0, "free": 0.0})))

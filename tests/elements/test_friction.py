@@ -119,7 +119,6 @@ def test_the_load_may_turn_as_it_begins_to_slip():
 
 
 def test_along_one_line_it_is_the_scalar_element():
-    """Under an oscillating load, both elements have the same events and motion."""
     runs, to = [], np.array([0.6, 0.8])
     options = {"stick_limit": 1.2, "viscous": 0.1}
     graph, v = Graph("line"), J1("v", domain="translation")

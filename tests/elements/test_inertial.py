@@ -318,7 +318,6 @@ def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> No
 
 
 def test_many_alike_share_one_kernel() -> None:
-    """Elements with equal formulas, made in a loop, are traced once."""
     arms = [pendulum("hamiltonian", "kinetic") for _ in range(2)]
     first, second = (arm.law for arm in arms)
     for name in ("flow", "rate", "energy"):

@@ -57,7 +57,6 @@ class Numbers(Table):
 
 
 def arithmetic(c: Numbers) -> None:
-    """Sums, differences, products, quotients and signs."""
     for i in range(c.count):
         a, b = c.x[i], c.y[i]
         c.out[i] = -(a + b) * (a - 2.0) / (b + 1)
@@ -88,7 +87,6 @@ def functions(c: Numbers) -> None:
 
 
 def powers(c: Numbers) -> None:
-    """Powers of numbers of either sign."""
     for k in range(c.count):
         c.out[k] = power(c.x[k], c.y[k])
         c.out[c.count + k] = power(c.x[k], 3.0) + power(c.x[k], -3.0)

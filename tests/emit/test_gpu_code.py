@@ -44,7 +44,6 @@ def scaled(part: Part, values: Reals) -> None:
 
 
 def both(whole: Whole) -> None:
-    """Store the scaled source in both parts."""
     scaled(whole.first, whole.source)
     scaled(whole.second, whole.source[whole.places[0] :])
     whole.best = whole.first.values[0]

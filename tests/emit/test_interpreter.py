@@ -204,7 +204,7 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_text_of_the_interpreter_is_the_same_function_in_cpython():
-    """Every instruction gives the same results to 1e-12, since machine code fuses the products and sums of a rule."""
+    """Every instruction gives the same results, except that machine code fuses the products and sums of a rule."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.table(1, 1)
     values, rows = memory(table, steps)

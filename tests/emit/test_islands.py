@@ -38,7 +38,6 @@ def parts(names: tuple[str, ...] = ("rates", "both", "rest"), joined: bool = Fal
 
 @pytest.fixture
 def long_from_five(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat a routine of five steps as long."""
     monkeypatch.setattr(llvm, "QUICK", 5)
 
 

@@ -97,4 +97,3 @@ CASES = {
     "eggs": Case(SYSTEMS["rolling eggs"], 2.0, {"rtol": 1e-10}, ("gravity.spring.force", -20.0, 20.0, 1.0), ("contact.gap",)),
     "delta": Case(SYSTEMS["delta"], 1.0, {}, ("motor 1.torque", -10.0, 10.0, 1.0), ("arm 1.mechanism.q",)),
 }
-"""Models by name."""

@@ -217,7 +217,7 @@ def test_random_graphs_agree(number: int) -> None:
 
 
 def test_before_and_after_events_at_samples() -> None:
-    """Every sample is at a tick or at the step of the input; each value has a second variable for the value before the event."""
+    """Every sample is at a tick or at the step of the input; rumoca gives a row before each event and a row after it."""
     rumoca()
     assert difference(compile_model(CASES["servo"].graph(), progress=False), 0.06, 61) < 1e-6
 

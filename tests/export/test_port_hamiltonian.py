@@ -98,7 +98,6 @@ def resistive() -> Graph:
 
 
 def curved() -> Graph:
-    """Return nonlinear storage elements and resistors."""
     spring = C("c", energy=lambda q, k: k * q * q / 2 + q**4 / 4, parameters={"k": 2.0}, initial=0.3)
     drag = R("drag", effort=lambda f, k: k * f * absolute(f), parameters={"k": 0.4})
     graph = loop(spring, I("m", 1.3, initial=0.5), drag, R("dry", effort=lambda f: 0.2 * tanh(f) + 0.1 * f**3), Se("u", 1.0))

@@ -22,7 +22,6 @@ from tests.laws.test_acceptance_models import shown_by
 
 
 def near(numbers: Any, rng: np.random.Generator, size: float = 0.05) -> np.ndarray:
-    """Return nonzero numbers near the given numbers."""
     given, moved = np.asarray(numbers, dtype=float), rng.uniform(-size, size, np.shape(numbers))
     return np.where(given == 0.0, 0.2 * moved, given * (1.0 + moved))
 

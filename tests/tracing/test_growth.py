@@ -147,7 +147,7 @@ def test_a_shared_routine_in_every_form(backend: str) -> None:
 
 
 def test_code_for_others_has_steps_of_its_own_for_each_event() -> None:
-    """An event's code is the shared routine with constants for the mode, which has fewer steps and does not read the mode."""
+    """An event's code is the shared routine for a constant mode: it has fewer steps, and the mode is not an input."""
     routines = presets(ladder(10, 0.0))[0]
     one = routines["reset_0"]
     assert isinstance(one, SpecialisedRoutine)
