@@ -70,8 +70,7 @@ def check_balance(system: System, env, storages) -> None:
 
 
 def check_implicit(compiled: Compiled, index: float, mode: str) -> None:
-    """Check that all relations are satisfied simultaneously, and that the rate of every state, even a dependent one, is its flow
-    or effort."""
+    """Check that all relations are satisfied, and that the rate of every state, even if dependent, is its flow or effort."""
     system, model, m = compiled.system, compiled.model, np.array([index])
     p = compiled.parameters()
     x, unsolved = Bound(compiled.program, p).consistent(0.0, compiled.initial()[0], m)

@@ -23,8 +23,7 @@ def element(kind, values):
 
 
 def behind(near, far, turn, junctions):
-    """Return a source and a mass with the two-port between them, connected by port `near` to the source, directly or through
-    junctions."""
+    """Return a source and a mass with the two-port between them, its port `near` at the source, directly or through junctions."""
     n = 3
     graph, drive, mass = Graph("g"), Se("drive", np.arange(1.0, n + 1)), I("mass", 2.0, dimension=n)
     if not junctions:

@@ -42,8 +42,7 @@ def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
 
 
 class _Known(NumPyPrinter):
-    """NumPy's code printer, which writes symbols as entries of the dictionary `known` and so saves `lambdify` its slow
-    substitution."""
+    """NumPy's code printer that writes symbols as entries of the dictionary `known`, which saves a slow substitution."""
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
         return f"known[{expr.name!r}]"

@@ -135,8 +135,7 @@ needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflate
 
 
 def printed(models: Mapping[str, Compiled], folder: Path) -> dict[str, int]:
-    """Typeset documents in one run of pdflatex, without errors or boxes more than 5 pt too wide; return the numbers of pages by
-    name."""
+    """Typeset documents in one run of pdflatex, without errors or boxes more than 5 pt too wide; return page counts by name."""
     sources = [document(model) for model in models.values()]
     head = sources[0].partition(r"\begin{document}")[0]
     bodies = [source.split(r"\begin{document}")[1].split(r"\end{document}")[0] for source in sources]

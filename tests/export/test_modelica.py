@@ -169,7 +169,7 @@ def sampled_loop():
 
 
 def fires_at_a_tick():
-    """Return a model with a clock that reads, at the instant of a transition, a value that depends on the new mode."""
+    """Return a model with a clock that reads, at a transition, a value that depends on the new mode."""
     graph, v = Graph("brake"), J1("v")
     closes = Transition("free", "closed", lambda t: t - 0.5, ("time",))
     graph.add_automaton(Automaton("brake", ("free", "closed"), "free", [closes]))

@@ -366,8 +366,8 @@ def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest
     """The transistor interrupts the coil's current, so the diode closes; when the transistor would short the capacitor through
     the diode, the diode opens.
 
-    No energy is lost, and the run reaches the periodic closed form after 50 periods. With one case, pivots are chosen at run time
-    instead of an order for each combination of modes.
+    No energy is lost, and the run reaches the periodic closed form after 50 periods. With one case, pivots are chosen at run
+    time.
     """
     monkeypatch.setattr(modewise, "MAX_CASES", cases)
     compiled = compile_model(boost("open", 4.196961, 24.109746))

@@ -125,8 +125,8 @@ def test_clutches_side_by_side_are_one_with_the_sum_of_their_limits(limits: tupl
 def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
     """Four brakes on one shaft have 27 modes in each impulse.
 
-    With a nonlinear inertia, each Newton step would distribute all impulses again, which would take more than a minute: the model
-    is refused, and the message names the redundant brakes.
+    With a nonlinear inertia, each Newton step would redistribute all impulses, for more than a minute: the model is refused, and
+    the message names the redundant brakes.
     """
     inertia = I("m", energy=lambda p: p * p / 2 + p**4) if curved else I("m", 1.0)
     graph, v = Graph("brakes"), J1("v")

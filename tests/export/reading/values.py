@@ -1,6 +1,6 @@
 """Values of formulas: numbers, arrays (n,) for columns, (n, k) for matrices, and (1, n) for rows.
 
-They may be complex for derivatives by a complex step; conditions use the real parts.
+Values are complex in derivatives by a complex step; conditions use the real parts.
 """
 
 from __future__ import annotations
