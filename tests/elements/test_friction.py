@@ -32,7 +32,7 @@ def turned(angle):
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
-@pytest.mark.filterwarnings("ignore::bondgraph.RoundingWarning")  # the end of a step may leave a speed of rounding
+@pytest.mark.filterwarnings("ignore::bondgraph.RoundingWarning")  # the end of a step may leave a speed of rounding error
 @pytest.mark.parametrize("angle", [0.0, 0.4, np.arctan(4 / 3), 2.0, 3.0])
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_block_slides_straight_and_stops(angle, unit):
