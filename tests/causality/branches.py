@@ -1,5 +1,4 @@
-"""Random bodies joined by branches of ideal elements in parallel and in series, and the properties that must hold in each
-mode."""
+"""Random bodies joined by branches of ideal elements in parallel and in series, and a brute-force solution in each mode."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ DOMAIN = "translation"
 
 
 def branched(rng: np.random.Generator, most: int = 4) -> Graph:
-    """Return two or three bodies, each driven and damped, with a branch between some pairs; at most `most` ideal elements."""
+    """Return two or three driven and damped bodies with branches between some pairs; `most` limits the number of ideal
+    elements."""
     graph, count = Graph("branched"), int(rng.integers(2, 4))
     bodies = [J1(f"v{k}", domain=DOMAIN) for k in range(count)]
     for k, body in enumerate(bodies):
@@ -34,7 +34,7 @@ def branched(rng: np.random.Generator, most: int = 4) -> Graph:
 
 
 def branch(graph: Graph, rng: np.random.Generator, at, name: str, depth: int, left: list[int]) -> None:
-    """Elements and further branches at a junction: those at a J1 are parallel, those at a J0 in series."""
+    """Add elements and further branches at a junction: in parallel at a J1, in series at a J0."""
     for k in range(int(rng.integers(2, 4)) if depth == 2 else 2):
         own = f"{name}.{k}".replace(".", "_")
         if depth and left[0] > 1 and rng.random() < 0.4:
@@ -70,20 +70,21 @@ def ideal(graph: Graph, rng: np.random.Generator, own: str):
 
 @dataclass(frozen=True)
 class BruteForce:
-    """Consequences, in one mode, of all relations of a model and of their first two derivatives, by singular value decomposition
+    """Consequences of all relations of a model and of their first two derivatives in one mode, by singular value decomposition
     alone."""
 
     agrees: bool
     """Whether the relations have a solution."""
     decides: bool
-    """Whether they determine the rates of the storage elements."""
+    """Whether the relations determine the rates of the storage elements."""
     states: dict[str, float]
     """States of the storage elements that the relations permit, nearest to the requested states."""
     rates: dict[str, float]
 
 
 def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str, float]) -> BruteForce:
-    """Return the rates of linear graphs with constant sources; the zero variable of an ideal element has zero derivatives."""
+    """Return the consequences of a linear graph with constant sources; the zero variable of an ideal element has zero
+    derivatives."""
     ideal = [path for path, e in compiled.model.elements.items() if isinstance(e.law, (IdealConstraint, IdealSwitch))]
     system = Descriptor(compiled.model, modes, compiled.causality, ideal)
     n, zero = system.size, np.zeros((system.size, system.size))
@@ -105,7 +106,7 @@ def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str,
 
 
 def _solved(rows: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the least-squares solution, null space, and the largest residual."""
+    """Return the least-squares solution, the null space and the largest residual."""
     u, s, vt = np.linalg.svd(rows, full_matrices=True)
     rank = int(np.sum(s > 1e-9 * s[0]))
     solution = vt[:rank].T @ ((u[:, :rank].T @ right) / s[:rank])

@@ -1,4 +1,4 @@
-"""Nodes whose effort is not set by an element: the effort at which flows balance."""
+"""Nodes whose effort is set by the balance of flows, and not by an element."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_shield_between_radiators_has_the_temperature_of_its_balance() -> None
 
 
 def test_a_wire_without_a_capacity_warms_until_it_gives_off_its_heat() -> None:
-    """The R takes the temperature of its surface, as does the film around it."""
+    """The node takes the temperature at which the film carries away the wire's heat."""
     graph, loop, node = Graph("wire"), J1("loop", domain="electrical"), J0("node", domain="thermal")
     wire, film = R("wire", 5.0, heat=True), HeatTransfer("film", heat=lambda one, other: (one - other) + 0.1 * (one - other) ** 3)
     graph.connect(Sf("i", 2.0), loop).connect(loop, wire).connect(wire.port("heat"), node)

@@ -52,7 +52,6 @@ def problems(graph: Graph) -> tuple[Problem, ...]:
 
 
 def here() -> int:
-    """Return the caller's line."""
     frame = inspect.currentframe()
     assert frame is not None and frame.f_back is not None
     return frame.f_back.f_lineno
@@ -104,7 +103,7 @@ def test_the_report_says_it_in_words() -> None:
 
 
 def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
-    """Rings of junctions between resistors and storage elements: the first choice may fail; another one is found."""
+    """In rings of junctions between resistors and storage elements, the first choice may fail; another choice is found."""
     for kinds in range(16):
         ring = [(J0 if kinds >> k & 1 else J1)(f"j{k}") for k in range(4)]
         parts = [R("r0", 1.0), C("c1", capacitance=1.0), R("r2", 1.0), I("i3", 1.0)]
@@ -113,7 +112,7 @@ def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
 
 
 def check_strokes(model: Model) -> None:
-    """Every junction has exactly one strong bond, every two-port a valid pair."""
+    """Check that every junction has exactly one strong bond, and every two-port a valid pair of strokes."""
     causality = assign_causality(model)
     for path, element in model.elements.items():
         into = [causality.effort_into(bond, path) for bond in model.bonds_at(path)]
@@ -170,7 +169,7 @@ def test_a_chain_of_capacitors_across_a_source_adds_up() -> None:
 
 
 def test_rigidly_coupled_masses_move_as_one() -> None:
-    """v2 = 3 v1: the motor accelerates 2 + 9 * 5 kg with a drag of 9 * 7; its own p is 2 / 47 of the total."""
+    """With v2 = 3 v1, the motor accelerates 2 + 9 * 5 kg with a drag of 9 * 7; the motor's p is 2 / 47 of the total."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     bonds = (v, I("motor", 2.0, initial=4.0)), (v, gear), (gear, w), (w, I("load", 5.0)), (w, R("b", 7.0))
     model = compile_model(join("gears", *bonds), backend="numpy")
@@ -185,7 +184,7 @@ def test_rigidly_coupled_masses_move_as_one() -> None:
 
 
 def test_a_vector_storage_may_depend_in_full() -> None:
-    """Two bodies on one junction: M1 v' + M2 v' = -D v with full matrices."""
+    """Two bodies on one junction with full mass matrices obey M1 v' + M2 v' = -D v."""
     rng = np.random.default_rng(3)
     m1, m2, d = (root @ root.T + np.eye(3) for root in rng.normal(size=(3, 3, 3)))
     p = rng.normal(size=3)
@@ -198,7 +197,7 @@ def test_a_vector_storage_may_depend_in_full() -> None:
 
 
 def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> None:
-    """0.3 p^3 + p = t: the effort is p' = 1 / (1 + 0.9 p^2), and the energy is that of p."""
+    """With 0.3 p^3 + p = t, the effort is p' = 1 / (1 + 0.9 p^2), and p determines the energy."""
     graph = Graph("driven").connect(Sf("drive", lambda t: t, signals=["time"]), v := J1("v"))
     graph.connect(v, I("load", output=flux, energy=flux_energy, parameters={"k": 0.3}))
     result = compile_model(graph).simulate(3.0, samples=[1.0, 2.0, 3.0])
@@ -211,7 +210,7 @@ def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> Non
 
 
 def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> None:
-    """q^2 = e has two roots; a start near either selects it."""
+    """Of the two roots of q^2 = e, the start value selects the nearer one."""
     for side in (1.0, -1.0):
         graph = Graph("two roots").connect(Se("drive", lambda t: 4.0 + t, signals=["time"]), node := J0("node"))
         graph.connect(node, C("valley", output=lambda q: q * q, energy=lambda q: q**3 / 3, initial=2.0 * side))
@@ -222,7 +221,7 @@ def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> 
 
 
 def test_an_inverse_serves_derivative_causality() -> None:
-    """p = f^3 with the drive f = t^2 / 2: the effort is 3 f^2 f'."""
+    """With p = f^3 and the drive f = t^2 / 2, the effort is 3 f^2 f'."""
     graph = Graph("driven")
     graph.connect(Sf("drive", lambda t: t * t / 2, signals=["time"]), v := J1("v"))
     load = I("load", output=cube_root, energy=lambda p: 0.75 * cube_root(p) ** 4, inverse=lambda f: f * f * f)
@@ -237,7 +236,7 @@ def cube_root(p):
 
 @pytest.mark.parametrize("start", ["motor", "load"])
 def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
-    """Both flows are nonlinear, f_load = 3 f_motor; the mass with a start value keeps its state."""
+    """Both flows are nonlinear and f_load = 3 f_motor; the mass with a start value keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     motor, load = (
         I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}, initial=0.8 if name == start else 0.0)
@@ -251,7 +250,7 @@ def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
 
 
 def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
-    """The flow is not the rate of its state, which has its own law (a pose, or a spring in a moving frame)."""
+    """The flow is not the rate of a state that has its own law, as in a pose or a spring in a moving frame."""
     law = Storage("effort", "q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q))
     graph = Graph("pushed").connect(Se("push", 1.0), node := J0("node"))
     graph.connect(node, Element("C", "carried", law, (Port("1", 1),))).connect(node, R("leak", 1.0))
@@ -265,7 +264,7 @@ def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
 
 
 def resistive_loop(**first) -> Graph:
-    """Se - 1 (R2) - 0 (R3) - 1 (R5, I7): R2 and R3 determine each other."""
+    """Return the loop Se - 1 (R2) - 0 (R3) - 1 (R5, I7), in which R2 and R3 determine each other."""
     a, node, b = J1("a"), J0("node"), J1("b")
     return join(
         "loop",
@@ -419,7 +418,7 @@ def chain(n: int) -> Graph:
 
 @pytest.mark.usefixtures("few_objects")
 def test_a_long_chain_takes_time_in_proportion() -> None:
-    """400 sections; quadratic cost would need 16 times the function calls of 100 sections."""
+    """Quadratic cost would need 16 times as many function calls for 400 sections as for 100 sections."""
     work = []
     for n in (100, 400):
         graph = chain(n)

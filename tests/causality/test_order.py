@@ -1,4 +1,4 @@
-"""Independence of order: the kinds of storage elements decide which are dependent, or the graph is refused."""
+"""The order of connection does not matter: the kinds of storage elements decide which are dependent, or the graph is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bondgraph import (
 
 
 def opening(name: str = "gate") -> Automaton:
-    """On until half a second, off for another half, then on."""
+    """Return an automaton that is on until 0.5 s, off until 1 s, and then on again."""
     edges = (Transition("on", "off", lambda t: (t - 0.5) * (1.0 - t), "time"), Transition("off", "on", lambda t: t - 1.0, "time"))
     return Automaton(name, ("on", "off"), "on", edges)
 
@@ -71,8 +71,7 @@ def test_the_switch_that_is_advised_leaves_the_charge_where_it_is() -> None:
 
 
 def two_sides(kind: type, order: bool) -> Graph:
-    """Return two sources with resistors on either side of a switched junction: no element requires a particular side to set its
-    variable."""
+    """Return two sources with resistors on either side of a switched junction; neither side must set the junction's variable."""
     meet, side, source = (X0, J1, Se) if kind is X0 else (X1, J0, Sf)
     graph, x = Graph("sides").add_automaton(opening()), meet("x", automaton="gate", active=["on"])
     for name in ("a", "b") if order else ("b", "a"):
@@ -88,7 +87,7 @@ def test_sides_of_a_switched_junction_that_are_alike_are_refused(kind: type, ord
 
 
 def test_what_a_storage_decides_is_not_ambiguous() -> None:
-    """An inductor on one side: only it can set the flow of the switched junction, whatever resistors there are."""
+    """Each inductor sets the flow of its side of the switched junction, whatever resistors there are."""
     graph, x, a, b = Graph("relay").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("a"), J1("b")
     graph.connect(x, a).connect(a, I("l", 1.0)).connect(x, R("r", 1.0)).connect(x, R("r2", 1.0))
     graph.connect(x, b).connect(b, I("m", 1.0, initial=1.0))
@@ -97,7 +96,7 @@ def test_what_a_storage_decides_is_not_ambiguous() -> None:
 
 @pytest.mark.parametrize("between", [None, TF, GY])
 def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
-    """It does not matter which of two resistors sets the effort: neither has power once the junction opens."""
+    """Either resistor may set the effort: neither has power once the junction opens."""
     graph, x, v = Graph("dead").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("v")
     graph.connect(v, I("i", 1.0, initial=1.0)).connect(v, x).connect(x, R("a", 2.0))
     if between is None:
@@ -116,7 +115,7 @@ STORAGES = {
     "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1 / 3)),
     "linear": lambda: C("linear", capacitance=1.0),
 }
-"""Storage elements, those first that have priority to keep their state."""
+"""Storage elements, in the order of priority to keep their states."""
 
 
 @pytest.mark.parametrize("some", list(itertools.permutations(STORAGES, 2)))
@@ -132,8 +131,7 @@ def test_properties_decide_which_storage_follows(some: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("order", [True, False])
 @pytest.mark.parametrize("kind", [C, I])
 def test_a_start_value_is_given_to_whoever_has_it(kind: type, order: bool) -> None:
-    """Of two rigidly coupled storage elements, the element with a start value is independent; its neighbour follows from the
-    first instant."""
+    """Of two rigidly coupled storage elements, the element with a start value is independent."""
     graph, meet = Graph("pair"), (J0 if kind is C else J1)("n")
     word = "capacitance" if kind is C else "inertia"
     parts = [kind("a", **{word: 1.0}), kind("b", **{word: 3.0}, initial=0.6), R("r", 1.0)]

@@ -1,4 +1,4 @@
-"""Random graphs: compiled equations against all element relations, solved or checked independently, or a coded diagnosis."""
+"""Random graphs: the compiled equations satisfy all element relations, or the graph is refused with a code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check(seed: int, draw: Callable[[np.random.Generator], Graph] = random_graph
 
 
 def check_mode(model: Model, system: System, causality, index: float, mode: str) -> None:
-    """Without loops and dependent storage elements, the rates are those of a dense solution."""
+    """Check that, without loops and dependent storage elements, the rates are those of a dense solution."""
     states = {s.name.rpartition(".")[0]: np.asarray(s.initial) for s in system.states}
     x, p = flat(list(states.values())), flat(list(system.parameters.values()))
     env = evaluate_statements(system, 0.0, x, p, np.array([index]), {})
@@ -62,7 +62,7 @@ def check_mode(model: Model, system: System, causality, index: float, mode: str)
 
 
 def check_balance(system: System, env, storages) -> None:
-    """Storage elements gain the power of the sources minus that of the resistors."""
+    """Check that storage elements gain the power of the sources minus the power of the resistors."""
     gain = [float(env[system.resolve(f"{path}.power")]) for path in storages]
     given = [float(env[q.value]) * (1 if q.role in ("supplied", "injected") else -1) for q in system.powers]
     size = 1.0 + sum(map(abs, gain)) + sum(map(abs, given))
@@ -70,7 +70,7 @@ def check_balance(system: System, env, storages) -> None:
 
 
 def check_implicit(compiled: Compiled, index: float, mode: str) -> None:
-    """All relations are satisfied simultaneously, and the rate of every state, even a dependent one, is its flow or effort."""
+    """Check that all relations are satisfied, and that the rate of every state, even if dependent, is its flow or effort."""
     system, model, m = compiled.system, compiled.model, np.array([index])
     p = compiled.parameters()
     x, unsolved = Bound(compiled.program, p).consistent(0.0, compiled.initial()[0], m)
@@ -109,7 +109,6 @@ def test_curved_relations_are_satisfied_too(block: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, 400, 20))
 def test_compiled_code_equals_the_equations(seed: int) -> None:
-    """The kernels of both backends against plain formulas, in every mode."""
     _, model = check(seed)
     if model is None:
         return

@@ -35,7 +35,7 @@ def network(parts: list[tuple], flipped: bool = False, name: str = "n") -> Graph
 
 
 def dual(parts: list[tuple]) -> Graph:
-    """Return the dual: 1-junctions for nodes, 0-junctions for arms."""
+    """Return the dual network, with 1-junctions for nodes and 0-junctions for arms."""
     graph = Graph("dual")
     nodes = {k: J1(f"n{k}", domain="electrical") for k in sorted({k for *_, a, b in parts for k in (a, b)} - {0})}
     for *arms, tail, head in parts:
@@ -55,7 +55,7 @@ PAIR = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (C("C1", capacitance=1.0), 1
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("unit", [1e-9, 1.0])
 def test_two_capacitors_side_by_side_are_one(order, flipped, unit) -> None:
-    """q' = -q / (C1 + C2) / (R1 + R2), whichever capacitor is dependent."""
+    """The charge obeys q' = -q / (C1 + C2) / (R1 + R2), whichever capacitor is dependent."""
     compiled = compile_model(network([PAIR[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     (dependent,) = compiled.causality.derivative
     free = {"C1": "C2", "C2": "C1"}[dependent]
@@ -75,7 +75,7 @@ SUPERNODE = [(I("L1", 1.3), 0, 1), (I("L2", 0.7), 2, 0), (R("R", 0.4), 2, 1), (R
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_coils_into_and_out_of_two_nodes_carry_one_current(order, flipped) -> None:
-    """By Thevenin, (L1 + L2) i' = V R / (r + R) - i r R / (r + R); one bond carries computed values both ways."""
+    """By Thevenin, (L1 + L2) i' = V R / (r + R) - i r R / (r + R); one bond carries computed values in both directions."""
     compiled = compile_model(network([SUPERNODE[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     assert len(compiled.causality.derivative) == 1
     run = compiled.simulate(20.0, rtol=1e-9, progress=False)
@@ -95,7 +95,8 @@ HANGING = [
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_capacitors_beside_a_resistor_behind_a_node_that_carries_no_current(order, flipped) -> None:
-    """q' = -q / (C1 + C2) / R: one capacitor sets the other's voltage, despite an algebraic loop of the resistor between them."""
+    """The charge obeys q' = -q / (C1 + C2) / R: one capacitor sets the other's voltage, despite an algebraic loop through the
+    resistor."""
     compiled = compile_model(network([HANGING[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     (dependent,) = compiled.causality.derivative
     free, charge = {"C1": ("C2", 2.0), "C2": ("C1", 1.0)}[dependent]
@@ -112,7 +113,7 @@ NO_RETURN = [(I("L", 1.3), 0, 1), (R("R", 0.5), 1, 2), (C("C", capacitance=2.0),
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_coil_without_a_way_back_carries_no_current(order, flipped) -> None:
-    """The coil only connects a capacitor and its resistor, q' = -q / (R C), to ground."""
+    """The coil only grounds a capacitor and its resistor, for which q' = -q / (R C)."""
     compiled = compile_model(network([NO_RETURN[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     assert compiled.causality.derivative == ("L",)
     run = compiled.simulate(2.0, initial={"C.q": 1.0}, rtol=1e-9, progress=False)
@@ -121,7 +122,8 @@ def test_a_coil_without_a_way_back_carries_no_current(order, flipped) -> None:
 
 
 def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float) -> np.ndarray:
-    """Return the potentials (n,) at time t of R and C driven from rest by a constant flow into node 1, by eigenvalues."""
+    """Return the potentials (n,) at time t of a network of R and C, driven from rest by a constant flow into node 1, by
+    eigenvalues."""
     n = max(max(part[2:]) for part in parts)
     stored, lost = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     for kind, value, a, b in parts:
@@ -138,7 +140,7 @@ def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float
 
 
 def test_random_networks_of_capacitors() -> None:
-    """Floating nodes, several simultaneous rings: the potentials agree with nodal analysis."""
+    """With floating nodes and several rings, the potentials agree with nodal analysis."""
     random, several = np.random.default_rng(7), 0
     for _ in range(6):
         n = int(random.integers(2, 5))
@@ -162,7 +164,7 @@ def test_random_networks_of_capacitors() -> None:
 
 
 def test_coils_in_series_between_two_junctions_are_one() -> None:
-    """The dual, two resistors with a common flow: (L1 + L2) i' = -R1 R2 / (R1 + R2) i."""
+    """In the dual of the parallel capacitors, (L1 + L2) i' = -R1 R2 / (R1 + R2) i."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 0.5), 2, 0), (I("L1", 1.0), 1, 2), (I("L2", 2.0), 1, 2)]
     compiled = compile_model(dual(parts), progress=False)
     (dependent,) = compiled.causality.derivative
@@ -174,8 +176,7 @@ def test_coils_in_series_between_two_junctions_are_one() -> None:
 
 
 def beside(part: Element, two_port: Element, capacity: float) -> None:
-    """Check that the part behind a two-port, in parallel with a capacitor of 1 F, acts as the given capacitance; a source of 1 A
-    drives both."""
+    """Check that the part behind a two-port acts as the given capacitance, in parallel with a capacitor of 1 F."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (C("C1", capacitance=1.0), 1, 2), (Sf("drive", 1.0), 1, 0)]
     graph = network([*parts, (two_port, part, 1, 2)])
     run = compile_model(graph, progress=False).simulate(3.0, rtol=1e-9, progress=False)
@@ -201,7 +202,7 @@ def test_capacitors_beside_an_ideal_source() -> None:
 
 
 def lever(*states: str) -> Automaton:
-    """Return an automaton that passes through states, one second each."""
+    """Return an automaton that stays one second in each of the states."""
     steps = [Transition(a, b, lambda t, k=k: t - 1.0 - k, "time") for k, (a, b) in enumerate(itertools.pairwise(states))]
     return Automaton("lever", states, states[0], tuple(steps))
 
@@ -211,7 +212,7 @@ def switch(name: str) -> Switch:
 
 
 def test_a_switch_in_a_ring_of_capacitors() -> None:
-    """When it closes the loop, the nodes keep their charges, and the energy loss is that of the voltage jump."""
+    """When the switch closes the loop, the nodes keep their charges, and the energy loss is that of the voltage jump."""
     parts = [(C("C1", capacitance=1.0), 1, 2), (C("C2", capacitance=2.0), 2, 3), (switch("S"), 3, 1), (R("R1", 1.0), 1, 0)]
     parts += [(R("R2", 2.0), 2, 0), (R("R3", 3.0), 3, 0), (Sf("drive", -1.0), 1, 0)]
     graph = network(parts).add_automaton(lever("off", "on"))
@@ -223,8 +224,7 @@ def test_a_switch_in_a_ring_of_capacitors() -> None:
 
 @pytest.mark.parametrize("turned", [0, 1, 2])
 def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
-    """Closed switches leave the ring current undetermined: the one with the least sum of squares is taken, and marked as
-    indeterminate."""
+    """Closed switches leave the ring current undetermined: the solution of least norm is taken, and marked as indeterminate."""
     drives = [(Se(f"u{k}", 1.0 + k), R(f"r{k}", 1.0)) for k in range(3)]
     graph, nodes = Graph("ring"), [J0(f"n{k}", domain="electrical") for k in range(3)]
     for k in range(3):
@@ -244,7 +244,7 @@ def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
 
 
 def test_a_coil_beside_a_switch_keeps_its_causality() -> None:
-    """The switch is the dual of a switch that shorts a capacitor: when it opens, it forces the flow to zero immediately."""
+    """The switch, the dual of a switch that shorts a capacitor, forces the flow to zero immediately when it opens."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (I("L", 1.0), 1, 2), (switch("S"), 1, 2), (Se("u", -1.0), 1, 0)]
     compiled = compile_model(dual(parts).add_automaton(lever("on", "off")), progress=False)
     run = compiled.simulate(2.0, samples=np.linspace(0.0, 2.0, 21), progress=False)

@@ -23,7 +23,7 @@ def element(kind, values):
 
 
 def behind(near, far, turn, junctions):
-    """Return a source and a mass with the two-port between them, `near` at the source, directly or through junctions."""
+    """Return a source and a mass with the two-port between them, its port `near` at the source, directly or through junctions."""
     n = 3
     graph, drive, mass = Graph("g"), Se("drive", np.arange(1.0, n + 1)), I("mass", 2.0, dimension=n)
     if not junctions:
@@ -36,8 +36,7 @@ def behind(near, far, turn, junctions):
 @pytest.mark.parametrize("junctions", [False, True])
 @pytest.mark.parametrize("kind", ["TF", "MTF"])
 def test_the_advice_turns_it_round(kind, junctions):
-    """With port 1 at the source, N is used against its direction and refused; reversed, N^-1 takes the flow at port 1, from the
-    mass."""
+    """N is used against its direction and refused if port 1 is at the source; reversed, the graph with N^-1 runs."""
     values = matrix(3, 1)
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()

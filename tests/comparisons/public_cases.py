@@ -1,7 +1,7 @@
 """Cases from public issue trackers as small models with exact solutions: the table, and cases of events and steps.
 
-Each case rebuilds in our elements a problem reported for another program, and returns a run with values and their exact
-counterparts: closed forms, elliptic functions, or SciPy with equations written by hand. None of the reports' code is used.
+Each case rebuilds a problem reported for another program, and returns values of a run and their exact counterparts: closed forms,
+elliptic functions, or SciPy with equations written by hand. No code of the reports is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GRAVITY = 9.81
 
 
 class Answer(NamedTuple):
-    """A run, values of it, their exact values, and the size relative to which differences are measured."""
+    """A run, some of its values, their exact values, and the size relative to which differences are measured."""
 
     run: Any
     values: ArrayLike
@@ -28,14 +28,14 @@ class Answer(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A case of a tracker, and its error bound."""
+    """A case from an issue tracker, and its error bound."""
 
     solve: Callable[[], Answer]
     bound: float
 
 
 CASES: dict[str, Case] = {}
-"""Cases by tracker and number."""
+"""Cases by tracker and issue."""
 
 
 def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[], Answer]]:
@@ -49,14 +49,13 @@ def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[
 
 
 def with_blocks(name: str, *blocks: Element) -> Graph:
-    """Return a graph that consists of blocks only."""
     graph = Graph(name)
     graph.add(*blocks)
     return graph
 
 
 def sliding() -> Graph:
-    """Return x and y that both run towards x = y, after which only a mixture of the two modes is possible."""
+    """Return a model whose states reach x = y, after which only a mixture of the two modes is possible."""
     laws = [("dx", lambda m: where(less(0.5, m), -2.0, 2.0), ["m"]), ("dy", lambda m: where(less(0.5, m), 1.5, -3.0), ["m"])]
     block = Block("s", laws, inputs={"m": "order.mode"}, states={"x": 1.5, "y": 1.0}, rates={"x": "dx", "y": "dy"})
     graph = with_blocks("sliding", block)
@@ -77,7 +76,7 @@ def latch(name: str, guard: Callable[..., Any], *arguments: str, **more: Any) ->
 
 
 def touch(graph: Graph, place: Any, name: str, gap: float, restitution: float) -> None:
-    """Add an ideal contact that closes a gap; bounces that accumulate end at rest."""
+    """Add an ideal contact with an initial gap; bounces that accumulate end at rest."""
     edges = (
         Transition("free", "free", lambda h: -h, (f"{name}.h",), kind="hit", impact=(name,), accumulates="rest"),
         Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind="off"),
@@ -100,7 +99,7 @@ def times(run: Any) -> np.ndarray:
 
 @case("scipy #9228", 1e-13)
 def roots_between_steps() -> Answer:
-    """A cubic with roots at -6, -2 and 2, of which long steps see only one."""
+    """A cubic has roots at -6, -2 and 2, of which long steps would detect only one."""
     graph = with_blocks("cubic", integral(lambda t: 3 * t * t + 12 * t - 4, {"t": "time"}, -120.0))
     up = Transition("below", "above", lambda x: x, "x.x")
     graph.add_automaton(Automaton("sign", ("below", "above"), "below", (up, Transition("above", "below", lambda x: -x, "x.x"))))
@@ -159,7 +158,6 @@ def forcing_that_jumps() -> Answer:
 
 @case("DifferentialEquations.jl #258", 1e-15)
 def events_on_the_grid_of_steps() -> Answer:
-    """Two guards that cross zero where steps end."""
     graph = with_blocks("clock", integral(lambda t: 0 * t + 1.0, {"t": "time"}, 0.0))
     for name, level in (("one", 1e-3), ("two", 2e-3)):
         graph.add_automaton(latch(name, lambda x, level=level: x - level, "x.x"))
@@ -178,7 +176,7 @@ def event_at_time_zero() -> Answer:
 
 @case("OrdinaryDiffEq.jl #2689", 1e-14)
 def guard_zero_at_the_start() -> Answer:
-    """A guard that leaves zero at the start: the run from 0 ends like the run from -1."""
+    """A guard leaves zero at the start: the run from 0 s ends like the run from -1 s."""
     rate = integral(lambda t, on: where(less(0.5, on), sin(10 * t), 0.0), {"t": "time", "on": "switch.mode"}, 0.0)
     graph = with_blocks("switched", rate)
     graph.add_automaton(latch("switch", lambda t: t, "time"))
@@ -190,7 +188,6 @@ def guard_zero_at_the_start() -> Answer:
 
 @case("DiffEqBase.jl #671", 1e-14)
 def triple_root() -> Answer:
-    """The guard is the cube of the height of a falling body."""
     graph, v = Graph("falling"), J1("v", domain="translation")
     graph.connect(Se("weight", -GRAVITY), v).connect(v, I("mass", 1.0)).add(signals.integrator("height", "v.flow", initial=1.0))
     graph.add_automaton(latch("ground", lambda h: -(h**3), "height.y"))
@@ -199,7 +196,6 @@ def triple_root() -> Answer:
 
 
 def robertson() -> Graph:
-    """Return Robertson's reaction."""
     laws = [
         ("a", lambda u, v, w: -0.04 * u + 1e4 * v * w, ["u", "v", "w"]),
         ("b", lambda u, v, w: 0.04 * u - 1e4 * v * w - 3e7 * v * v, ["u", "v", "w"]),
@@ -210,7 +206,6 @@ def robertson() -> Graph:
 
 @case("Sundials.jl #292", 1e-15)
 def two_events_at_once() -> Answer:
-    """Two guards of time jump at the same instant of a stiff run."""
     graph = robertson()
     for name in ("one", "two"):
         graph.add_automaton(latch(name, lambda t: t - 10.0, "time"))
@@ -220,7 +215,7 @@ def two_events_at_once() -> Answer:
 
 @case("OrdinaryDiffEq.jl #4019", 3e-6)
 def robertson_for_long() -> Answer:
-    """Robertson's reaction to 1e11 s, whose amounts stay positive.
+    """The amounts of Robertson's reaction stay positive until 1e11 s.
 
     Reference: Test Set for IVP Solvers (Mazzia and Magherini 2008).
     """
@@ -242,7 +237,8 @@ def ticks_of_a_clock() -> Answer:
 
 @case("OpenModelica #13247", 1e-8)
 def photon_on_a_heat_capacity() -> Answer:
-    """Energy k T^2 / 2 jumps by 4 J at 1 s, from rest and from another start; the leak to T0 has an implicit closed form."""
+    """The energy k T^2 / 2 jumps by 4 J at 1 s, from T0 and from another start; cooling towards T0 has an implicit closed
+    form."""
     k, leak, bath = 3.0, 0.5, 1.0
     left, right = [], []
     for start in (bath, 1.7):
@@ -267,7 +263,7 @@ def ball_after_its_bounces() -> Answer:
 
 @case("ModelicaStandardLibrary #1619", 1e-7)
 def event_of_a_late_start() -> Answer:
-    """A rate changes 9.81594 s after starts at 0, 2000 and 1e9 s; at 1e9 s time itself is known to 1e-7 s."""
+    """A rate changes 9.81594 s after starts at 0, 2000 and 1e9 s; at 1e9 s, time has a resolution of 1e-7 s."""
     starts, late = (0.0, 2000.0, 1e9), 9.81594
     ends = []
     for start in starts:
@@ -279,7 +275,7 @@ def event_of_a_late_start() -> Answer:
 
 @case("drake #14552", 1e-15)
 def ticks_with_a_small_offset() -> Answer:
-    """A clock of 0.1 s with an offset of 0.1 us ticks ten times in a second, also at 1.7e9 s."""
+    """A clock with a period of 0.1 s and an offset of 0.1 us ticks ten times in a second, also at 1.7e9 s."""
     counts = []
     for start in (0.0, 1e9, 1.7e9):
         counter = Block(
@@ -292,7 +288,7 @@ def ticks_with_a_small_offset() -> Answer:
 
 @case("modelica-buildings #3735", 1e-7)
 def thermostat() -> Answer:
-    """A heater with hysteresis, 19 931 switchings in 10 000 s, each at its time."""
+    """A heater with hysteresis switches 19 931 times in 10 000 s, at the exact times."""
     room = integral(lambda T, on: 8.0 * on - 0.4 * (T - 10.0), {"T": "x.x", "on": "relay.mode"}, 15.0)
     graph = with_blocks("room", room)
     off = Transition("on", "off", lambda T: T - 21.0, "x.x")
@@ -306,8 +302,8 @@ def thermostat() -> Answer:
 
 
 def bang_bang() -> Answer:
-    """Return a mass of 1 kg under a force of -1 N times the sign of its position, from 1 m: parabolas of 4 sqrt(2) s, for 1000
-    s."""
+    """Return 1000 s of a mass of 1 kg that starts at 1 m under a force of -1 N times the sign of its position: parabolas with a
+    period of 4 sqrt(2) s."""
     graph, v = Graph("bang-bang"), J1("v", domain="translation")
     graph.connect(Se("force", lambda x: -sign(x), signals=["place.y"]), v).connect(v, I("mass", 1.0))
     graph.add(signals.integrator("place", "v.flow", initial=1.0))

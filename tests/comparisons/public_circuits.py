@@ -14,7 +14,8 @@ from tests.comparisons.public_cases import Answer, case, times
 
 
 def op_amp_oscillator(law: str) -> Graph:
-    """Return an RC charged by a saturated amplifier with positive feedback: as a trigger, or as the clipped gain itself."""
+    """Return an RC circuit charged by a saturated amplifier with positive feedback, modelled as a trigger or as a clipped
+    gain."""
     supply, gain, feedback = 10.0, 15e3, 0.5
     graph, i = Graph("oscillator"), J1("i", domain="electrical")
     graph.connect(i, R("R", 1e4)).connect(i, C("C", capacitance=1e-6, initial=1e-6))
@@ -83,7 +84,7 @@ def root_law_at_zero_flow() -> Answer:
 
 @case("ModelicaStandardLibrary #2770", 1e-14)
 def loss_whose_square_term_vanishes() -> Answer:
-    """10 Pa drive a pipe of a f |f| + 2 f; a is reduced to zero."""
+    """A pressure of 10 Pa drives a pipe with the loss a f |f| + 2 f; a is reduced to zero."""
     graph, pipe = Graph("pipe"), J1("pipe", domain="hydraulic")
     law = R("loss", effort=lambda f, a, b: a * f * absolute(f) + b * f, parameters={"a": 1e-3, "b": 2.0})
     compiled = graph.connect(Se("pump", 10.0), pipe).connect(pipe, law).compile()
@@ -95,7 +96,6 @@ def loss_whose_square_term_vanishes() -> Answer:
 
 @case("ModelingToolkit.jl #933", 1e-13)
 def coils_in_series() -> Answer:
-    """Two coils have one current: one state."""
     graph, i = Graph("coils"), J1("i", domain="electrical")
     graph.connect(Se("u", 5.0), i).connect(i, R("r", 2.0)).connect(i, I("a", 0.1)).connect(i, I("b", 0.3))
     run = graph.simulate(1.0)
@@ -104,7 +104,7 @@ def coils_in_series() -> Answer:
 
 @case("ModelingToolkit.jl #1363", 1e-13)
 def capacitors_across_a_source() -> Answer:
-    """Two capacitors in series across a source of sin(2 pi t): no state of their own."""
+    """Two capacitors in series across a source of sin(2 pi t) have no independent state."""
     graph, i = Graph("divider"), J1("i", domain="electrical")
     graph.connect(Se("u", lambda t: sin(2 * np.pi * t), signals=["time"]), i)
     run = graph.connect(i, C("a", capacitance=1.0)).connect(i, C("b", capacitance=3.0)).simulate(1.0)
@@ -122,7 +122,7 @@ def coupled_coils() -> Graph:
 
 @case("ModelicaStandardLibrary #1011", 1e-13)
 def coils_that_share_a_core() -> Answer:
-    """L1 = L2 = M = 0.5 H: one flux, and a transformer of 1 at its node."""
+    """An I of 0.5 H and a transformer of ratio 1 represent coils with L1 = L2 = M, which share one flux."""
     graph, core, turns = Graph("transformer"), J0("core", domain="electrical"), TF("turns", 1.0)
     primary, secondary = J1("primary", domain="electrical"), J1("secondary", domain="electrical")
     graph.connect(Se("u", 10.0), primary).connect(primary, R("r", 1.0)).connect(primary, core).connect(core, I("L", 0.5))
@@ -144,7 +144,7 @@ def switch_on_a_coil() -> Answer:
 
 @case("circuitjs1 #376", 1e-10)
 def coil_without_resistance() -> Answer:
-    """A coil at 50 Hz switched on at the zero of the voltage keeps its offset: u / (w L) (1 - cos w t)."""
+    """A coil that is connected to 50 Hz at a zero of the voltage keeps the offset of its current, u / (w L) (1 - cos w t)."""
     graph, i, w = Graph("coil"), J1("i", domain="electrical"), 100 * np.pi
     graph.connect(Se("u", lambda t: 325.0 * sin(w * t), signals=["time"]), i).connect(i, I("L", 0.1))
     run = graph.simulate(1.0)
@@ -153,7 +153,7 @@ def coil_without_resistance() -> Answer:
 
 
 def diode_beside_a_resistor(resistance: float) -> Graph:
-    """Return an RC whose resistor has a diode beside it that empties the capacitor, with a pulse of 5 V."""
+    """Return an RC circuit under a pulse of 5 V; the capacitor discharges through a diode in parallel with the resistor."""
     graph, i, node, arm = Graph("rectified RC"), J1("i"), J0("node"), J1("arm")
     graph.connect(Se("u", lambda u: u, signals=["p.y"]), i).connect(i, node).connect(i, C("C", capacitance=1e-3))
     graph.connect(node, R("R", 1e3)).connect(arm, Diode("D")).connect(arm, node)
@@ -165,7 +165,7 @@ def diode_beside_a_resistor(resistance: float) -> Graph:
 
 @case("circuitjs1 #637", 1e-7)
 def diode_empties_a_capacitor() -> Answer:
-    """The capacitor charges with 1 s, empties within microseconds, and its voltage never falls below zero."""
+    """The capacitor charges with a time constant of 1 s, and discharges within microseconds, never below zero."""
     run = diode_beside_a_resistor(1e-3).simulate(6.0)
     charging = run.t < 3.0
     exact = np.where(charging, 5 * (1 - np.exp(-run.t)), 0.0)
@@ -175,7 +175,7 @@ def diode_empties_a_capacitor() -> Answer:
 
 @case("PowerGrid #383", 1e-10)
 def bridge_of_exponential_diodes() -> Answer:
-    """Four exponential diodes and two resistors on a sine from 0 V, as one loop: the current of the load in closed form."""
+    """Four exponential diodes and two resistors form one loop at a sine source; the current of the load has a closed form."""
     saturation, thermal = 1e-12, 0.02585
     line, load, (a, b, plus, minus) = J1("line"), J1("load"), (J0(name) for name in ("a", "b", "plus", "minus"))
     graph = Graph("bridge").connect(Se("u", lambda t: 10 * sin(100 * np.pi * t), signals=["time"]), line)
@@ -193,6 +193,6 @@ def bridge_of_exponential_diodes() -> Answer:
 
 @case("ModelicaStandardLibrary #1582", 1e-8)
 def tank_that_runs_empty() -> Answer:
-    """A tank with a hole is empty after 1 s and stays empty, since the root is of the positive part."""
+    """A tank with a hole is empty after 1 s and stays empty, since the law takes the root of the pressure's positive part."""
     run = tank(lambda e: 2.0 * sqrt(maximum(e, 0.0))).simulate(3.0)
     return Answer(run, run["tank.q"], np.maximum(1.0 - run.t, 0.0) ** 2)

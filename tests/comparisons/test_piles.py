@@ -1,6 +1,6 @@
 """Published results for bodies with shapes: Siconos' tables, MuJoCo run alongside, and the subjects of Drake's examples.
 
-Numbers of siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`, b6c9bfd: ImpactingStick.ref and
+Results from siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`, b6c9bfd: ImpactingStick.ref and
 BouncingBallNETS-WITHPROJ.ref; their scheme has steps of 0.1 ms and 5 ms, and its error is first-order, like ours.
 """
 
@@ -24,10 +24,10 @@ STICK = np.array(
         [0.2, 0.2529172312, 0.2471693301, 1.081891494, 3.212070579],
     ]
 )
-"""Time, position along the floor and above it, angle from the vertical, spin."""
+"""Time, position along the floor and above it, angle from the vertical, and spin."""
 
 APEXES = np.array([1.20386737, 1.0006651, 0.83011049])
-"""Heights of a ball's centre, m, for bounces with e = 0.9."""
+"""Apexes of a ball's centre, m, for bounces with e = 0.9."""
 
 
 def stepped(*bodies, step, end, **contact):
@@ -36,10 +36,10 @@ def stepped(*bodies, step, end, **contact):
 
 
 def stick(step, end=0.2, start=0.0):
-    """Return a stick whose lower end hits the floor twice, with restitution 1 and friction 0.01: its end is a ball of radius
-    zero.
+    """Return the motion of a stick whose lower end, a ball of negligible radius, hits the floor twice with restitution 1 and
+    friction 0.01.
 
-    It flies from time 0, in closed form until `start`.
+    The stick flies from time 0, in closed form until `start`.
     """
     tilt = np.pi / 4 + 0.1 * start
     body = rigid_body(
@@ -61,8 +61,7 @@ def stick(step, end=0.2, start=0.0):
 
 
 def test_an_impacting_stick():
-    """Before the first impact the error is that of the position scheme, g h t / 2; after it, impacts are off by g h in
-    velocity."""
+    """Before the first impact the error is that of the position scheme, g h t / 2; each impact velocity has an error of g h."""
     found = stick(1e-4)
     assert np.allclose(found[:2], STICK[:2, 1:], atol=0.5 * 10.0 * 1e-4 * 0.05 * 1.01)
     assert np.allclose(found[:, :2], STICK[:, 1:3], atol=1e-4)
@@ -79,7 +78,7 @@ def test_an_impacting_stick():
 
 
 def test_a_bouncing_ball():
-    """At their step both are millimetres off e^2 of the previous height; two fifths of the step leave two fifths of it."""
+    """At Siconos' step size, both programs miss the exact apexes by millimetres; the error decreases with the step size."""
     ball = {"mass": 1.0, "inertia": (1, 1, 1), "gravity": (0, 0, -9.81), "position": (0, 0, 1.0), "velocity": (0, 0, 2.0)}
     exact = 0.1 + (0.9 + 2.0**2 / (2 * 9.81)) * 0.81 ** np.arange(3)
     errors = []
@@ -94,8 +93,7 @@ def test_a_bouncing_ball():
 
 @pytest.mark.parametrize("friction", [0.2, 0.05, 0.3])
 def test_a_ball_on_an_inclined_plane(friction):
-    """The ball rolls at 5/7 g sin where friction exceeds 2/7 tan, else slides at g (sin - mu cos): Drake's example of this
-    name."""
+    """The ball rolls with the acceleration 5/7 g sin(a) if mu > 2/7 tan(a), and otherwise slides with g (sin(a) - mu cos(a))."""
     angle = np.radians(40.0)
     slides = friction < 2.0 / 7.0 * np.tan(angle)
     gravity = 9.81 * np.array([np.sin(angle), 0.0, -np.cos(angle)])
@@ -108,8 +106,8 @@ def test_a_ball_on_an_inclined_plane(friction):
 
 
 def test_a_box_slides_as_in_mujoco():
-    """The box slides v^2 / (2 mu g) before it stops, to within one of our steps; MuJoCo's friction is regularised and its contact
-    soft."""
+    """The box slides v^2 / (2 mu g), to within one of our steps; MuJoCo's friction is regularised and its contact is
+    compliant."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     v, mu, step = 1.0, 0.4, 2e-3
     box = rigid_body(

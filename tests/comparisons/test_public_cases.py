@@ -1,6 +1,6 @@
-"""Cases of public issue trackers: which are right, and how exactly; which are refused; and which end too early.
+"""Cases from public issue trackers: accurate to a bound, refused, or ended too early.
 
-The table of `docs/comparisons.md` is compared with the cases, so that neither lacks an entry of the other.
+Every case is in the table of `docs/comparisons.md`, and every row of the table has a case.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.comparisons import public_circuits as circuits
 from tests.comparisons import public_mechanics as mechanics
 
 MODULES = (cases, circuits, mechanics)
-"""Modules whose import enters their cases into the table."""
+"""Modules that enter their cases into the table when they are imported."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "comparisons.md"
 
@@ -28,7 +28,7 @@ REFUSED = {
     "ModelicaStandardLibrary #1011": (circuits.coupled_coils, "E119"),
     "circuitjs1 #637": (lambda: circuits.diode_beside_a_resistor(0.0), "E209"),
 }
-"""Models that are refused, with the code."""
+"""Models that are refused, with the error code."""
 
 ENDED = {
     "OpenModelica #12190": (lambda: cases.sliding().compile(), 1.0, "chattering", 1 / 7),
@@ -38,12 +38,15 @@ ENDED = {
         lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
 }  # fmt: skip
-"""Runs that end early with a reason, although the system continues: their length, the kind of failure, and the approximate time.
-A case that is fixed fails here; it then moves to the right cases."""
+"""Runs that end early with a reason, although the system continues: their end time, the kind of failure, and its approximate
+time.
+
+A case that is fixed fails here; then register it by `case`.
+"""
 
 
 INEXACT = {"scipy #18039": (cases.bang_bang, 2e-3)}
-"""Runs that are `ok` but less exact than they should be, with their maximum error."""
+"""Runs that are `ok` but less accurate than they should be, with their maximum error."""
 
 
 @pytest.mark.parametrize("name", INEXACT)
@@ -83,7 +86,6 @@ def test_ends_and_says_so(name):
 
 
 def test_the_page_lists_the_cases():
-    """Every row has a case, and every case a row: right with its bound, refused with its code, or "no"."""
     rows = re.findall(r"^\| \[([^\]]+)\]\(https://\S+\) \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     right, refused, ended = {}, {}, set()
     for name, row in rows:

@@ -1,6 +1,6 @@
-"""Published results: the tables of Siconos' tutorials for the same systems.
+"""Published results of Siconos' tutorials for the same systems.
 
-Parameters and numbers are those of siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`.
+Parameters and results are from siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ PUBLISHED = json.loads((Path(__file__).parent / "siconos.json").read_text())
 
 
 def column(masses: Sequence[float], gaps: Sequence[float], restitution: float, gravity: float, ceiling: float | None) -> Compiled:
-    """Return balls above one another over a floor, gaps from the bottom up; under a ceiling this far above the last."""
+    """Return balls above one another over a floor, with gaps from the bottom up; `ceiling` is the optional gap above the last
+    ball."""
     graph = Graph("column")
     nodes = [J1(f"v{k}", domain="translation") for k in range(len(masses))]
     for k, mass in enumerate(masses):
@@ -63,7 +64,7 @@ def velocities(run, index: int, mass: float) -> tuple[float, float]:
     ],
 )
 def test_impacts_of_a_ball(table, model, initial, t_end):
-    """Event-driven, event by event; their times are printed to 1e-15 s, and their solver's tolerance shows from about 1e-10 s."""
+    """Each impact agrees with Siconos' event-driven run, whose times are printed to 1e-15 s but accurate to about 1e-10 s."""
     (masses, gaps), restitution, gravity, ceiling = model
     (published,) = PUBLISHED[table].values()
     compiled = column(masses, gaps, restitution, gravity, ceiling)
@@ -76,7 +77,7 @@ def test_impacts_of_a_ball(table, model, initial, t_end):
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_a_column_of_beads(how):
-    """Ten steel beads fall on a wall, all restitutions 1: all bounce back alike.
+    """Ten steel beads with restitution 1 fall on a wall and all bounce back alike.
 
     Simultaneous and sequential impacts agree here, since each returning bead hits an equal bead that is still falling.
     """
@@ -92,8 +93,10 @@ def test_a_column_of_beads(how):
 
 
 def test_a_slider_with_play_in_its_guide():
-    """Siconos' scheme has steps of 10 us without projection, penetrates the guide by 1.2 um and has a first-order error: results
-    agree to 3e-4 over the first impacts and contact, and to 1 % of the revolutions after .2 s and a hundred impacts."""
+    """Siconos' scheme, with steps of 10 us and no projection, penetrates the guide by 1.2 um and has a first-order error.
+
+    Results agree to 3e-4 over the first impacts and contact, and to 1 % of the revolutions after 0.2 s and a hundred impacts.
+    """
     (published,) = PUBLISHED["SliderCrankD1MinusLinearOSI"].values()
     times = np.array([row[0] for row in published])
     compiled = compile_model(slider_crank(0.1))
@@ -110,7 +113,7 @@ def test_a_slider_with_play_in_its_guide():
 
 
 def test_a_woodpecker_on_its_pole():
-    """Friction, impacts and jamming: our trajectory and theirs agree within the errors of both schemes, which are first-order."""
+    """With friction, impacts and jamming, both trajectories agree within the first-order errors of the two schemes."""
     (published,) = PUBLISHED["Woodpecker"].values()
     published = np.array(published)
     steps = stepper(woodpecker(), inertia="full", friction="coulomb", restitution={"beak": 0.5})

@@ -1,4 +1,4 @@
-"""Models of a few elements around a junction: how to make them, their rates and values."""
+"""Models of a few elements around a junction, their rates and their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from bondgraph import Compiled, Element, Graph, compile_model
 
 
 def star(junction: Element, *parts: Element, reverse: bool = False, name: str = "star") -> Graph:
-    """Return all elements at one junction, with arrows from the sources in and to the rest out, or all reversed."""
+    """Return all elements at one junction, with arrows from the sources to the junction and from it to the other elements, or all
+    reversed."""
     graph = Graph(name)
     for part in parts:
         inward = (part.kind in ("Se", "Sf")) != reverse

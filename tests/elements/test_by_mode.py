@@ -35,7 +35,6 @@ def after(time: float) -> Automaton:
 
 
 def test_a_damper_that_switches() -> None:
-    """Free until 1 s, then m v' = -d v."""
     graph, v = Graph("brake").add_automaton(after(1.0)), J1("v")
     graph.connect(v, I("mass", 2.0, initial=6.0))
     graph.connect(v, R("damper", by_mode("bumper", {"contact": 5.0, "free": 0.0})))
@@ -53,7 +52,7 @@ def test_a_damper_that_switches() -> None:
 
 
 def test_values_by_mode_have_units() -> None:
-    """One unit for each value, or one for all; a bare number is allowed if it is zero."""
+    """Each value has its own unit, or all share one unit; a bare number is allowed if it is zero."""
 
     def brake(value: Any) -> Graph:
         graph, v = Graph("brake").add_automaton(after(1.0)), J1("v", domain="translation")
@@ -75,7 +74,7 @@ def test_values_by_mode_have_units() -> None:
 
 
 def test_the_energy_that_a_stiffer_spring_gains_is_booked_at_the_event() -> None:
-    """k rises from 2 to 8 at the elongation 1.5: whatever stiffens the spring supplies 0.5 (8 - 2) 1.5^2 J."""
+    """When k rises from 2 to 8 at the elongation 1.5, the spring gains 0.5 (8 - 2) 1.5^2 J."""
     graph, v = Graph("spring").add_automaton(after(0.5)), J1("v")
     graph.connect(Sf("hold", 0.0), v)
     graph.connect(v, C("spring", stiffness=by_mode("bumper", {"free": 2.0, "contact": 8.0}), initial=1.5))

@@ -15,7 +15,7 @@ RT = 8.314 * 310.0
 
 
 def synthesis(rt: float | None = None, start: tuple[float, float, float] = (1.0, 2.0, 3.0)) -> Graph:
-    """A + B <=> C."""
+    """Return the reaction A + B <=> C."""
     graph, reaction, reactants = Graph("synthesis"), Re("r", RT=rt), J1("A + B")
     a, b, c = (Ce(name, initial=amount, RT=rt) for name, amount in zip("ABC", start, strict=True))
     graph.connect(a, reactants).connect(b, reactants).connect(reactants, reaction.port("1"))
@@ -41,7 +41,7 @@ def test_state_equations_of_unit_constants_are_polynomials() -> None:
 
 @pytest.mark.parametrize("rt", [None, RT])
 def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -> None:
-    """Rates contain no exponential and no logarithm, in code and on paper; if the energy unit is a Parameter, both remain."""
+    """In code and in documents, rates contain neither exponentials nor logarithms, unless the energy unit is a Parameter."""
     graph = feeding(rt)
     steps = {step[0] for name in ("rates", "jacobian") for step in straight_lines(graph)[name].steps}
     assert not steps & {"exp", "log", "power"}
@@ -52,7 +52,7 @@ def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -
 
 
 def feeding(rt: object) -> Graph:
-    """2 A + B <=> C."""
+    """Return the reaction 2 A + B <=> C."""
     graph, reaction, reactants, two = Graph("g"), Re("r", 3.0, RT=rt), J1("2 A + B"), TF("two", 2.0, structural=True)
     graph.connect(Ce("A", 2.0, RT=rt, initial=1.0), two.port("2")).connect(two.port("1"), reactants)
     graph.connect(Ce("B", 0.5, RT=rt, initial=1.0), reactants).connect(reactants, reaction.port("1"))
@@ -60,7 +60,7 @@ def feeding(rt: object) -> Graph:
 
 
 def test_products_are_the_exponentials_of_affinities() -> None:
-    """At 1000 states, including zero and negative amounts, against v = kappa (exp(A_f / RT) - exp(A_r / RT)) of the efforts."""
+    """The rates at 1000 states, with zero and negative amounts, equal kappa (exp(A_f / RT) - exp(A_r / RT))."""
     rng = np.random.default_rng(1)
     compiled = compile_model(feeding(RT))
     p, (_, m) = compiled.parameters(), compiled.initial()
@@ -73,7 +73,7 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other models of this size run as loops, whose kernels would see either the exponentials or the logarithms."""
+    """Other models of this size run as loops, whose kernels would contain either exponentials or logarithms, but not both."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):
@@ -88,7 +88,7 @@ def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypa
 
 
 def test_an_enzyme_agrees_with_mass_action_written_out() -> None:
-    """E + S <=> ES <=> E + P against SciPy; total enzyme and substrate are conserved."""
+    """The reaction E + S <=> ES <=> E + P agrees with SciPy; total enzyme and substrate are conserved."""
     k1, k2, K = 5.0, 2.0, {"E": 1.5, "S": 2.0, "ES": 0.3, "P": 0.7}
     start = {"E": 0.2, "S": 1.0, "ES": 0.0, "P": 0.0}
     graph, bind, make = Graph("enzyme"), Re("bind", k1, RT=RT), Re("make", k2, RT=RT)
@@ -115,7 +115,7 @@ def test_an_enzyme_agrees_with_mass_action_written_out() -> None:
 
 
 def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -> None:
-    """X <=> 2 Y <=> Z with K = 2, 3, 5: at rest mu_X = 2 mu_Y = mu_Z, and X + Y/2 + Z is conserved."""
+    """At the equilibrium of X <=> 2 Y <=> Z with K = 2, 3, 5, mu_X = 2 mu_Y = mu_Z; X + Y/2 + Z is conserved."""
     graph, node, first, second = Graph("chain"), J0("Y node"), Re("r1", 4.0, RT=RT), Re("r2", 0.5, RT=RT)
     one, two = TF("n1", 2.0), TF("n2", 2.0)
     graph.connect(Ce("X", 2.0, RT=RT, initial=1.0), first.port("1")).connect(first.port("2"), one).connect(one, node)
@@ -129,7 +129,7 @@ def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -
 
 
 def test_a_species_held_by_a_source_is_a_chemostat() -> None:
-    """A is held at the potential ln 2, that is, at 2 mol: C' = 2 - C."""
+    """A is held at the potential ln 2, that is, at 2 mol, so that C' = 2 - C."""
     graph, node, reaction = Graph("chemostat"), J0("A node"), Re("r")
     graph.connect(Se("feed", np.log(2.0)), node).connect(node, Ce("A", initial=1.0)).connect(node, reaction.port("1"))
     graph.connect(reaction.port("2"), Ce("C"))

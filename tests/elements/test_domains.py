@@ -1,4 +1,5 @@
-"""Physical domains: the product of their units is power, energies have their units, and bonds do not mix domains."""
+"""Physical domains: the units of effort and flow multiply to a power, states have consistent units, and bonds do not mix
+domains."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ SI = {
 
 
 def powers(unit: str) -> dict[str, int]:
-    """Return a unit such as `J s/mol` or `m^3/s` in powers of base units."""
+    """Return a unit such as `J s/mol` or `m^3/s` as powers of base units."""
     found: dict[str, int] = {}
     for sign, part in zip((1, -1), unit.split("/"), strict=False):
         for factor in part.split():

@@ -32,11 +32,11 @@ def turned(angle):
     return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
-@pytest.mark.filterwarnings("ignore::bondgraph.RoundingWarning")  # the end of a step may leave a speed of rounding
+@pytest.mark.filterwarnings("ignore::bondgraph.RoundingWarning")  # the end of a step may leave a speed of rounding error
 @pytest.mark.parametrize("angle", [0.0, 0.4, np.arctan(4 / 3), 2.0, 3.0])
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_block_slides_straight_and_stops(angle, unit):
-    """t = v / a exactly, whatever the axes and units; then it stays."""
+    """The block stops at exactly t = v / a, whatever the axes and units, and stays at rest."""
     v = unit * turned(angle)[0]
     run = loaded().simulate(2.0, initial={"m.p": v}, parameters={"f.limit": unit, "f.stick_limit": unit}, progress=False)
     (event,) = run.events
@@ -48,8 +48,8 @@ def test_a_block_slides_straight_and_stops(angle, unit):
 @pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("angle", [0.5, 1.5, 2.8])
 def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
-    """With the angle psi between the velocity s and the slope, s (k + L cos psi) falls at the rate k^2 - L^2: both vanish
-    together."""
+    """With the angle psi between the velocity s and the slope, s (k + L cos psi) falls at the rate k^2 - L^2 and vanishes at the
+    stop."""
     start = np.array([np.cos(angle), np.sin(angle)])
     for axes in (np.eye(2), turned(0.7)):
         given = {"load.value": axes @ np.array([load, 0.0])}
@@ -62,7 +62,7 @@ def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
 
 
 def test_a_block_on_a_steep_incline_turns_and_slides_on():
-    """The block does not stick, because the load exceeds the limit: it passes near rest, or rests for an instant."""
+    """The block does not stick, because the load exceeds the limit; it nearly stops, or is at rest for an instant."""
     given = {"load.value": np.array([0.0, -1.5])}
     for aside in (0.0, 1e-3, 0.5):
         run = loaded().simulate(5.0, initial={"m.p": np.array([aside, 1.0])}, parameters=given, progress=False, rtol=1e-9)
@@ -79,7 +79,7 @@ def test_a_block_on_a_steep_incline_turns_and_slides_on():
 
 
 def test_unlike_masses_pull_the_direction_round():
-    """M u' = L - k u / |u|, against another integrator until both speeds are zero."""
+    """The motion M u' = L - k u / |u| agrees with another integrator until both speeds are zero."""
     mass, load, start = np.array([1.0, 4.0]), np.array([0.3, -0.2]), np.array([1.0, 0.8])
     run = block(load, mass).simulate(6.0, initial={"m.p": mass * start}, progress=False, rtol=1e-9)
     stop = run.events[-1]
@@ -94,7 +94,7 @@ def test_unlike_masses_pull_the_direction_round():
 
 
 def test_it_sticks_within_its_cone_and_begins_to_slip_along_the_force():
-    """A rotating, growing load: no motion until it reaches the limit, then motion in its direction."""
+    """Under a rotating, growing load, the block moves only once the load reaches the limit, and then in the load's direction."""
     run = block(lambda t: [t * 0.6, t * 0.8], signals=["time"]).simulate(1.5, progress=False)
     assert run.ok and run.events[0].kind == "f slips" and run.events[0].time == pytest.approx(1.0, rel=1e-9)
     np.testing.assert_allclose(run["m.p"][run.t < 1.0], 0.0, atol=0.0)
@@ -119,7 +119,6 @@ def test_the_load_may_turn_as_it_begins_to_slip():
 
 
 def test_along_one_line_it_is_the_scalar_element():
-    """The load oscillates; with either element, events and motion are the same."""
     runs, to = [], np.array([0.6, 0.8])
     options = {"stick_limit": 1.2, "viscous": 0.1}
     graph, v = Graph("line"), J1("v", domain="translation")
@@ -136,7 +135,7 @@ def test_along_one_line_it_is_the_scalar_element():
 
 
 def sphere(friction, dimension, turn=0.0, mass=2.0, radius=0.1, gravity=9.81):
-    """Return a sphere on a floor: its velocity and spin in the floor plane, and its height, which an ideal constraint holds."""
+    """Return a sphere that an ideal constraint holds on a floor, with its velocity and spin in the plane of the floor."""
     graph, v, w, slip = (
         Graph("sphere"),
         J1("v", domain="translation"),
@@ -157,7 +156,7 @@ def sphere(friction, dimension, turn=0.0, mass=2.0, radius=0.1, gravity=9.81):
 
 @pytest.mark.parametrize(("dimension", "turn"), [(1, 0.0), (2, 0.0), (2, 0.7), (2, 2.9)])
 def test_a_sliding_sphere_rolls(dimension, turn):
-    """After 2 v / (7 mu g), with 5/7 of its speed."""
+    """The sphere rolls after 2 v / (7 mu g), with 5/7 of its speed."""
     mu, mass, speed = 0.3, 2.0, 1.3
     start = mass * speed if dimension == 1 else mass * np.array([0.6, 0.8]) * speed
     run = sphere(mu, dimension, turn).simulate(0.5, initial={"m.p": start}, progress=False)
@@ -169,7 +168,7 @@ def test_a_sliding_sphere_rolls(dimension, turn):
 
 
 def test_a_sphere_with_side_spin_curves_until_it_rolls():
-    """While it slides, the slip keeps its direction and the path is a parabola: v loses 2/7 of the slip."""
+    """While the sphere slides, the slip keeps its direction and the path is a parabola; v loses 2/7 of the slip."""
     mu, mass, radius, v, w = 0.2, 2.0, 0.1, np.array([1.0, 0.0]), np.array([6.0, -4.0])
     slip = v + radius * np.array([w[1], -w[0]])
     run = sphere(mu, 2).simulate(0.6, initial={"m.p": mass * v, "J.p": 0.4 * mass * radius**2 * w}, progress=False)
@@ -207,15 +206,15 @@ def geared(drive, load, inertia=1.5, start=0.0, **friction):
 
 
 OWN = {"signals": {"load": "gear.1.effort"}, "parameters": {"mu": 0.5, "nu": 0.25}}
-"""Friction of half the load forward, a quarter backward."""
+"""Parameters of a friction of half the load forward and a quarter of it backward."""
 LOADED = OWN | {"scale": lambda load, mu: mu * absolute(load), "backward": lambda nu, load: nu * absolute(load)}
 
 
 @pytest.mark.parametrize("drive", [-4.0, -1.0, 0.2, 1.0, 4.0])
 @pytest.mark.parametrize("load", [-9.0, -2.1, 0.0, 3.0])
 def test_friction_follows_a_load_that_it_changes(drive, load):
-    """The consistent combination of signs of motion and load applies; without one it sticks. a = drive - tau (1 + s mu), tau =
-    3/8 a - load / 2."""
+    """Friction takes the consistent combination of signs of motion and load, and sticks if none is consistent: a = drive - tau (1
+    + s mu), tau = 3/8 a - load / 2."""
     fits = {0.0}
     for way, share in ((1.0, 0.5), (-1.0, 0.25)):
         for sign in (1.0, -1.0):
@@ -233,7 +232,7 @@ def test_friction_follows_a_load_that_it_changes(drive, load):
 
 @pytest.mark.parametrize(("drive", "load"), [(4.0, -9.0), (9.0, 0.5), (-4.0, 9.0), (1.9, -2.0), (-9.0, -1.0)])
 def test_friction_that_is_bounded_follows_small_loads(drive, load):
-    """Nested kinks: half of the load beyond 0.5, and at most 1; SciPy finds the root of the single equation."""
+    """The friction has nested kinks: half of the load beyond 0.5, and at most 1; SciPy finds the root of the single equation."""
 
     def scale(tau):
         return minimum(maximum(absolute(tau) - 0.5, 0.0) / 2, 1.0)
@@ -249,8 +248,7 @@ def test_friction_that_is_bounded_follows_small_loads(drive, load):
 
 
 def test_friction_that_outgrows_its_load_ends_the_run():
-    """Friction is twice the load: a (1 - J / 4) = -1 while it slows down, unsolvable from J = 4 kg m^2; with compliance it
-    runs."""
+    """With a friction of twice the load, a (1 - J / 4) = -1 has no valid solution for J >= 4 kg m^2; a compliant model runs."""
     slows = {"signals": ["gear.1.effort"], "scale": lambda e: 2.0 * absolute(e), "start": 1.0}
     assert geared(-1.0, 0.0, 3.0, **slows).simulate(0.1, progress=False).ok
     with pytest.warns(RunEndedWarning, match=r"E324 friction \"loss\": no solution, or several"):
@@ -263,8 +261,7 @@ def test_friction_that_outgrows_its_load_ends_the_run():
 
 
 def test_backward_friction_of_its_own_limit():
-    """The block sticks between limits of 1 forward and 3 backward; a negative limit ends the run; a plane has no backward
-    limit."""
+    """The block sticks between limits of 1 forward and 3 backward; friction in a plane accepts no backward limit."""
     for load, speed in ((2.0, 1.0), (-2.0, 0.0), (-4.0, -1.0)):
         graph, v = Graph("ratchet"), J1("v", domain="translation")
         graph.connect(Se("load", load), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0, backward=lambda: 3.0))

@@ -19,12 +19,12 @@ def commanded(friction: Element, command, mass: float = 0.0) -> Graph:
 
 
 def swing(t):
-    """Return a speed with a path of 4 m in two seconds."""
+    """Return a speed that covers 4 m in two seconds."""
     return np.pi * cos(2 * np.pi * t)
 
 
 def course(t):
-    """Return a speed that is zero from 1 to 2 s; the path is 2.5 m in three seconds."""
+    """Return a speed that is zero from 1 to 2 s and covers 2.5 m in three seconds."""
     return where(t < 1.0, np.pi * sin(2 * np.pi * t), where(t < 2.0, 0.0 * t, t - 2.0))
 
 
@@ -83,7 +83,7 @@ def test_a_mass_still_sticks_to_a_commanded_belt() -> None:
 
 
 def jenkin(arrow: int = 1, limits=(1.0,), stiffness: float = 4.0, unit: float = 1.0, **friction) -> Compiled:
-    """Return parallel sliders behind springs, moved by a command cos t."""
+    """Return parallel sliders behind springs, moved by the command cos t."""
     graph, hand = Graph("jenkin"), J1("hand", domain="translation")
     graph.connect(Sf("command", lambda t: unit * cos(t), signals="time"), hand)
     for k, limit in enumerate(limits):
@@ -129,7 +129,7 @@ def test_sliders_side_by_side_add_up() -> None:
 
 
 def test_a_slider_that_breaks_loose_jumps_to_the_limit_of_slip() -> None:
-    """The spring immediately loses (Fs^2 - F^2) / 2 k, which the account records as lost."""
+    """The spring immediately releases (Fs^2 - F^2) / (2 k), which the account records as lost."""
     run = jenkin(stick_limit=1.5).simulate(1.5, samples=np.linspace(0.0, 1.5, 151), progress=False, rtol=1e-9)
     (event,) = run.events
     assert event.time == pytest.approx(np.arcsin(1.5 / 4.0), abs=1e-9) and run.ledger.relative_residual < 1e-9
@@ -153,7 +153,7 @@ def test_viscous_friction_behind_a_spring(given) -> None:
 
 @pytest.mark.parametrize("pace", [2.2, 3.0])
 def test_a_limit_that_varies_behind_a_spring(pace) -> None:
-    """An integration error at the limit, when the slider comes to rest, makes it slip neither too early nor too late."""
+    """When the slider comes to rest, an integration error at the limit makes it slip neither too early nor too late."""
     compiled = jenkin(scale=lambda t: 1.0 + 0.3 * sin(pace * t), signals=["time"])
     run = compiled.simulate(T[-1], samples=T, progress=False, rtol=1e-9)
     force, limit = run["spring0.effort"], 1.0 + 0.3 * np.sin(pace * T)

@@ -33,7 +33,7 @@ from tests.inner.render import COLOURED
 from tests.inner.run import BatchCollector, Result
 
 DOMAINS = ("thermal", "heat")
-"""True and pseudo-bonds."""
+"""The domains of true bonds and of pseudo-bonds."""
 CAPACITY, START = 100.0, 300.0
 """Heat capacity of a body, J/K, and its initial temperature, K."""
 
@@ -74,7 +74,7 @@ def kettle(domain: str, flipped: bool = False) -> Graph:
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_resistor_warms_a_body(domain, flipped):
-    """20 W for 100 s: 2000 J supplied, 2000 J stored, nothing dissipated."""
+    """A heater of 20 W supplies 2000 J in 100 s, which are stored; nothing is dissipated."""
     result = run(kettle(domain, flipped), 100.0)
     temperature = START + 20.0 * result.t / CAPACITY
     assert result["body.effort"] == pytest.approx(temperature, rel=1e-9)
@@ -93,7 +93,7 @@ def test_a_resistor_warms_a_body(domain, flipped):
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_rectifier_warms_itself(domain):
-    """A resistance R (1 + a x), x = T - T0, behind a diode: C (x + a x^2 / 2) is the integral of u^2 / R over half waves."""
+    """With a resistance R (1 + a x), x = T - T0, behind a diode, C (x + a x^2 / 2) is the integral of u^2 / R over half waves."""
     U, w, resistance, a, capacity = 10.0, 2.0 * np.pi * 5.0, 5.0, 0.05, 2.0
     graph, loop, case = Graph("rectifier"), J1("loop", domain="electrical"), J0("case")
 
@@ -152,7 +152,7 @@ def test_the_loss_of_an_impulse_is_no_heat(domain):
 
 
 def test_friction_in_a_collision_gives_no_heat():
-    """A spinning ball bounces: friction at the floor changes its spin, with the same loss as without the port."""
+    """When a spinning ball bounces, friction at the floor changes its spin, with the same loss as without the port."""
     mass, radius, fall, spin = 2.0, 0.1, 0.3, 40.0
     hits = Transition("free", "free", lambda h: -h, "floor.h", impact="floor")
     leaves = Transition("rest", "free", lambda n: -n, "floor.multiplier")
@@ -172,7 +172,7 @@ def test_friction_in_a_collision_gives_no_heat():
 
 
 def test_what_a_switch_takes_counts_into_its_port():
-    """The switch's own power is within rounding error; the power of its port has the opposite sign."""
+    """The diode's power is within rounding error of zero; the power of its port is exactly the opposite."""
     graph, loop = Graph("g"), J1("loop", domain="electrical")
     diode = Diode("diode", heat=True)
     graph.connect(Se("u", lambda t: 3.0 * sin(t), signals="time"), loop).connect(loop, diode).connect(loop, R("r", 1.7))
@@ -211,8 +211,8 @@ def test_a_port_inside_a_part():
 
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
-    """Single runs, runs that keep little, and batches: a spring whose energy changes without power, and a damper that warms 30
-    kJ."""
+    """A spring gains energy without power beside a body with 30 kJ of heat; single runs, runs that keep little, and batches
+    report it."""
     graph, v, damper = Graph("g"), J1("v"), R("damper", 0.1, heat=True)
     spring = C("spring", energy=lambda q, t: 2.0 * q**2 * (1.0 + growing * sin(t)), signals=["time"], initial=1.0)
     graph.connect(v, spring).connect(v, I("mass", 1.0)).connect(v, damper).connect(damper.port("heat"), body("heat"))
@@ -252,7 +252,7 @@ def test_equal_resistors_are_booked_by_their_ports():
 
 
 def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
-    """Machine code checks sound runs without Python."""
+    """Machine code checks valid runs without calling Python."""
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})

@@ -1,4 +1,4 @@
-"""Heat transfer that produces entropy conserves energy, in closed forms; the Peltier element."""
+"""Heat transfer conserves energy and produces entropy, as in closed forms; the Peltier element."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float 
 @pytest.mark.parametrize("flipped", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("temperatures", [(400.0, 300.0), (300.0, 400.0)])
 def test_two_bodies_exchange_heat(flipped, temperatures):
-    """The temperature difference of two bodies decays as exp(-G t (1 / C1 + 1 / C2)); energy is conserved, and entropy is the sum
-    of both."""
+    """The temperature difference decays as exp(-G t (1 / C1 + 1 / C2)); energy is conserved, and the bodies gain the generated
+    entropy."""
     hot, cold = temperatures
     result = run(pair(HeatTransfer("wall", G), flipped, hot, cold), 60.0, rtol=1e-9)
     decay, mean = (hot - cold) * np.exp(-G * result.t * (1.0 / C1 + 1.0 / C2)), (C1 * hot + C2 * cold) / (C1 + C2)
@@ -61,7 +61,7 @@ def test_two_bodies_exchange_heat(flipped, temperatures):
 
 
 def test_radiation_to_the_surroundings():
-    """c T' = -s T^4, with surroundings near 0 K: T = (T0^-3 + 3 s t / c)^(-1/3)."""
+    """With surroundings near 0 K, c T' = -s T^4 gives T = (T0^-3 + 3 s t / c)^(-1/3)."""
     graph, s = Graph("probe"), 5.67e-8
     glow = HeatTransfer("glow", heat=lambda one, other, s: s * (one**4 - other**4), parameters={"s": s})
     graph.connect(body("probe", 5.0, 900.0), glow.port("1")).connect(glow.port("2"), Se("space", 2.7, domain="thermal"))
@@ -86,11 +86,12 @@ def test_a_node_between_heat_flows_needs_no_capacity():
 
 
 SEEBECK, OHM, LEAK, CURRENT = 0.05, 2.0, 0.5, 3.0
-"""Units: V/K, Ohm, W/K, A."""
+"""Seebeck coefficient (V/K), resistance (ohm), heat leak (W/K) and current (A)."""
 
 
 def peltier(name: str) -> Graph:
-    """A TF carries the entropy alpha i from cold to hot; each side gets half of the Joule heat; heat leaks back."""
+    """Return a Peltier element: a TF carries the entropy alpha i to the hot side, each side gets half of the Joule heat, and heat
+    leaks back."""
     part, i, carried = Graph(name), J1("i", domain="electrical"), J1("carried", domain="thermal")
     cold, hot = J0("cold", domain="thermal"), J0("hot", domain="thermal")
     pump, leak = TF("Seebeck", SEEBECK, domains=("electrical", "thermal")), HeatTransfer("leak", LEAK)
@@ -102,7 +103,7 @@ def peltier(name: str) -> Graph:
 
 
 def test_a_peltier_element_cools_a_body():
-    """c Tc' = K (Th - Tc) + R i^2 / 2 - alpha i Tc: a first-order lag."""
+    """The body obeys c Tc' = K (Th - Tc) + R i^2 / 2 - alpha i Tc, a first-order lag."""
     graph, element, capacity, hot = Graph("cooler"), peltier("P"), 10.0, 300.0
     graph.connect(Sf("i", CURRENT, domain="electrical"), element.port("i")).connect(
         Se("fins", hot, domain="thermal"), element.port("hot")

@@ -51,7 +51,7 @@ def test_pendulum_period_and_energy(form: str, given: str, vector: bool) -> None
 
 
 def double(form: str, given: str, own: str = "", **more: Any) -> Any:
-    """Return two point masses on massless rods, absolute angles; optionally h or v' by hand."""
+    """Return two point masses on massless rods, described by absolute angles, optionally with h or v' written by hand."""
 
     def inertia(q: Any, m: Any) -> Any:
         off = m[1] * cos(q[0] - q[1])
@@ -87,7 +87,7 @@ def double(form: str, given: str, own: str = "", **more: Any) -> Any:
 
 
 def textbook(q: np.ndarray, v: np.ndarray, torque: np.ndarray) -> np.ndarray:
-    """Return the accelerations of the double pendulum, eliminated by hand from Newton's equations with rod lengths of 1 m."""
+    """Return the accelerations of the double pendulum, derived by hand from Newton's equations with rod lengths of 1 m."""
     m1, m2, g, d = 1.3, 0.8, 9.81, q[0] - q[1]
     a = torque[0] - m2 * np.sin(d) * v[1] ** 2 - (m1 + m2) * g * np.sin(q[0])
     b = torque[1] + m2 * np.sin(d) * v[0] ** 2 - m2 * g * np.sin(q[1])
@@ -181,7 +181,7 @@ def test_a_source_moves_an_ic(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) -> None:
-    """v_b = 2 v_a: T = (m_a + 4 m_b) v^2 / 2 with q_b - 0.1 = 2 (q_a - 0.3), integrated by SciPy."""
+    """With v_b = 2 v_a, SciPy integrates the motion with T = (m_a + 4 m_b) v^2 / 2 and q_b - 0.1 = 2 (q_a - 0.3)."""
 
     def mass(q: Any) -> Any:
         return 1.0 + 0.3 * cos(q), 2.0 + 0.5 * sin(0.1 + 2.0 * (q - 0.3))
@@ -206,7 +206,7 @@ def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) 
 
 
 def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
-    """A force normal to the motion does no work, so that energies do not contain it: e = (-7, 3) at v = (3, 7)."""
+    """A force normal to the motion does no work, so the energies do not contain it: e = (-7, 3) at v = (3, 7)."""
     arm = IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: array([-v[1], v[0]]), position=[0.0, 0.0])
     env = compile_model(Graph("moved").connect(Sf("hand", [3.0, 7.0]), arm)).evaluate()
     np.testing.assert_allclose(env["arm.effort"], [-7.0, 3.0], rtol=1e-14)
@@ -219,7 +219,7 @@ def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
 
 @pytest.mark.parametrize("own", ["bias", "acceleration"])
 def test_equations_are_those_that_the_owner_gave(own: str) -> None:
-    """C(q, v) v of the equations is the h that the user gave; Lagrange's equations use only the energies."""
+    """C(q, v) v equals the user's h; Lagrange's equations, which use only the energies, are refused."""
     graph = Graph("double").connect(Se("motors", [0.0, 0.0]), double("lagrangian", "inertia", own))
     found = mechanical_equations(graph)
     at = dict(zip([*found.q, *found.v, "arms.m[0]", "arms.m[1]"], [1.2, -0.4, 0.5, 2.0, 1.3, 0.8], strict=True))
@@ -260,7 +260,7 @@ def test_refusals() -> None:
 
 
 def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
-    """V = k(s) q^2 / 2 with the signal s = q: the effort is k q = q^2, not the total derivative 3 q^2 / 2."""
+    """With V = k(s) q^2 / 2 and the signal s = q, the effort is k q = q^2, not the total derivative 3 q^2 / 2."""
     graph, v = Graph("spring"), J1("v")
     graph.connect(v, C("spring", energy=lambda q, s: s * q**2 / 2, signals=["gauge.y"], initial=0.5))
     graph.connect(v, I("mass", 1.0))
@@ -287,7 +287,7 @@ def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
-    """Restitution 0.8 at the lowest point: it keeps 0.64 of its energy and swings back."""
+    """After an impact with restitution 0.8 at the lowest point, the pendulum keeps 0.64 of its energy and swings back."""
     hit = Transition("free", "free", lambda q: -q, ("arm.q",), impact=("stop",))
     joint, stop = J1("joint"), Constraint("stop", automaton="contact", active=["on"], restitution=0.8)
     graph = Graph("bell").add_automaton(Automaton("contact", ("free", "on"), "free", (hit,)))
@@ -300,7 +300,7 @@ def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> None:
-    """Two mechanisms on one lever get hooked to a mass: M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
+    """Two mechanisms on one lever are hooked to a mass: M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
     hook = Transition("off", "on", lambda t: t - 0.3, "time")
     graph = Graph("hit").add_automaton(Automaton("gate", ("off", "on"), "off", hook))
     a, b, mass, gap, lever = J1("a side"), J1("b side"), J1("mass"), J0("gap"), TF("lever", 2.0)
@@ -318,7 +318,6 @@ def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> No
 
 
 def test_many_alike_share_one_kernel() -> None:
-    """Elements with equal formulas, made in a loop, are traced once."""
     arms = [pendulum("hamiltonian", "kinetic") for _ in range(2)]
     first, second = (arm.law for arm in arms)
     for name in ("flow", "rate", "energy"):

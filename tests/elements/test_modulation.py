@@ -22,7 +22,6 @@ def test_sources_follow_time_and_parameters() -> None:
 
 
 def test_modulation_by_a_state() -> None:
-    """A lever and a gyrator whose ratios depend on the spring's elongation."""
     graph = Graph("modulated")
     v, lever = J1("v"), MTF("lever", lambda k, q: k * cos(q), parameters={"k": 3.0}, signals=["spring.q"])
     turn = MGY("turn", lambda q: 1 + q * q, signals=["spring.q"])

@@ -90,7 +90,7 @@ def test_two_resistances_at_one_junction_pass_all_on():
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_resistance_to_surroundings_at_zero_takes_the_heat(flipped):
-    """The R is at the node itself, or alone at a 1-junction: no second temperature could take the heat."""
+    """An R at the node, or with another R at a 1-junction, has no second temperature that could take the heat."""
     for at_junction in (False, True):
         graph, node = bodies(Graph("g"), flipped), J1("j") if at_junction else None
         if node is not None:
@@ -117,7 +117,7 @@ def test_an_ambient_temperature_supplies_the_heat(flipped):
 
 
 def test_ambient_at_zero_is_a_source():
-    """A structural zero carries no power at power bonds; here it is a temperature, and the source takes heat."""
+    """A structural zero carries no power at power bonds; here zero is a temperature, and the source takes heat."""
     graph, film = bodies(Graph("g")), J1("film")
     graph.connect(graph["a"], film).connect(film, R("wall", WALL)).connect(film, Se("ambient"))
     assert ends(run(graph))["ambient"] == pytest.approx(400.0 * HEAT_A * np.expm1(-20.0 / (WALL * HEAT_A)), rel=1e-7)
@@ -152,7 +152,7 @@ def test_two_capacities_at_one_temperature():
 
 
 def test_a_capacity_by_a_formula_stores_its_heat():
-    """T = 300 K sqrt(1 + q / 1 kJ): the integral of this formula is not the energy, which is q itself."""
+    """The integral of T = 300 K sqrt(1 + q / 1 kJ) is not the energy, which is q itself."""
     graph, node = Graph("g"), J0("node", domain="heat")
     melting = C("body", energy=lambda q: 2e5 * (1.0 + q / 1e3) ** 1.5, initial=500.0)
     result = run(graph.connect(Sf("heater", 10.0), node).connect(node, melting), 10.0)
@@ -247,7 +247,7 @@ def test_a_pseudo_bond_has_no_energy_function():
 
 
 def test_a_magnetic_circuit():
-    """A coil of 100 turns on a core: u = R i + N phi', N i = Rm phi."""
+    """A coil of 100 turns on a core obeys u = R i + N phi' and N i = Rm phi."""
     turns, reluctance, graph, coil = 100.0, 2e6, Graph("choke"), GY("coil", 100.0, domains=("electrical", "magnetic"))
     graph.connect(Se("u", 1.0), loop := J1("loop")).connect(loop, R("wire", 1.0)).connect(loop, coil.port("1"))
     graph.connect(coil.port("2"), C("core", stiffness=Parameter(reluctance, "A/Wb")))

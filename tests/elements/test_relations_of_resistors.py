@@ -1,4 +1,4 @@
-"""Resistors by a relation g(e, f) = 0, such as an electric arc, (e - 20 V) f = 50 W, in each causality."""
+"""Resistors given by a relation g(e, f) = 0, such as an electric arc, (e - 20 V) f = 50 W, in each causality."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def arc(e, f, V, P):
 
 
 def fed(*others, **arguments):
-    """Return an arc behind 10 ohm at 200 V, with other parts in series."""
+    """Return an arc behind 10 ohm at 200 V, with other elements in series."""
     graph, loop = Graph("arc"), J1("loop", domain="electrical")
     graph.connect(Se("u", 200.0), loop).connect(loop, R("r", 10.0))
     graph.connect(loop, R("arc", relation=arc, parameters=ARC, **arguments))
@@ -38,7 +38,7 @@ def test_a_current_through_an_arc():
 
 
 def test_a_loop_without_a_storage_has_two_solutions():
-    """200 - 10 f - 20 = 50 / f; a guess selects one of the solutions."""
+    """The equation 200 - 10 f - 20 = 50 / f has two solutions; a guess selects one of them."""
     for solution in np.roots([-10.0, 180.0, -50.0]):
         run = fed(guess={"flow": 1.01 * solution}).simulate(1.0, samples=0.5)
         assert run.ok

@@ -1,4 +1,4 @@
-"""Arguments of elements and signal blocks: all are in their signatures, and an unknown one is named."""
+"""Signatures of elements and signal blocks contain every argument, and messages name unknown arguments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bondgraph import GY, IC, J0, TF, C, Constraint, I, R, Se, elements, signals
     ],
 )
 def test_an_argument_that_does_not_exist_is_named(make) -> None:
-    """A mistyped word is reported with its function, rather than the argument missing because of it."""
+    """A mistyped keyword is reported with its function, instead of the argument that is missing because of the typo."""
     word, own = list(make.keywords)[-1], re.escape(f"{make.func.__name__}()")
     with pytest.raises(TypeError, match=f"^E317 {own} got an unexpected keyword argument '{word}'"):
         make()

@@ -77,7 +77,7 @@ def test_it_depends_on_another_inductor_in_series():
 
 
 def test_the_unit_of_the_current_does_not_matter():
-    """Current in mA, voltage in kV: fluxes in kWb, the same energies."""
+    """With current in mA and voltage in kV, fluxes are in kWb and energies are unchanged."""
     graph, loop = Graph("small"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0e-3 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0e-6))
     small = graph.connect(loop, I("l", flux=lambda i: flux(i * 1e-3) * 1e-3)).simulate(1.0, samples=0.01)
@@ -133,7 +133,7 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_an_energy_by_quadrature_is_exact(name):
-    """An Sf moves it from -3 to 3 at unit speed."""
+    """An Sf moves the state from -3 to 3 at unit speed."""
     output, energy = LAWS[name]
     graph, node = Graph("swept"), J0("node", domain="translation")
     run = graph.connect(Sf("v", 1.0), node).connect(node, C("c", output=output, initial=-3.0)).simulate(6.0, samples=0.125)
@@ -175,8 +175,7 @@ def test_a_hardening_force_law_runs_as_by_its_energy():
 
 
 def test_parameters_and_modulated_kinks():
-    """A stop whose position is a parameter, and one that moves with time: the work of this motion is not part of the port's
-    power."""
+    """The position of a stop is a parameter, or moves with time; the work of this motion is not part of the port's power."""
     spring = C("c", output=lambda q, at: where(q > at, 20.0 * (q - at), 0.0), parameters={"at": 0.5})
     compiled = mass_on(spring).compile()
     for at in (0.5, 0.25, -0.125):
@@ -186,7 +185,7 @@ def test_parameters_and_modulated_kinks():
 
 
 def test_a_law_that_is_infinite_at_zero_and_has_an_energy():
-    """Chemical potential log(q): the work from 0 is q log q - q."""
+    """For the chemical potential log(q), the work from 0 is q log q - q."""
     graph, node = Graph("filled"), J0("node", domain="generic")
     run = graph.connect(Sf("v", 1.0), node).connect(node, C("c", output=lambda q: log(q), initial=1.0)).simulate(5.0, samples=0.5)
     q = run["c.q"]
@@ -248,8 +247,7 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_account_tells_of_a_law_that_oscillates_too_often():
-    """A fixed quadrature rule follows about nine turns of a pendulum; beyond, the account does not close until the energy is
-    given."""
+    """A fixed quadrature rule follows about nine turns of a pendulum; for more turns, the user must give the energy."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)

@@ -105,7 +105,7 @@ def test_both_modes_with_every_arrow() -> None:
 
 
 def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
-    """A switched junction with a single bond, the port of a nested graph: no other bond contributes to the balance."""
+    """No other bond contributes to the balance of a switched junction with a single bond, the port of a nested graph."""
     inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
     inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
     outer, loop = Graph("outer"), J1("loop")
@@ -157,7 +157,7 @@ def test_guards_are_masked_and_resets_set_their_states_only(backend: str) -> Non
 
 
 def test_one_transition_sets_off_the_next() -> None:
-    """The third bounce raises the counter, whose guard then fires at the same instant: flying -> down."""
+    """The third bounce raises the counter, and the guard on it fires at the same instant: flying -> down."""
     compiled = compile_model(bouncing(), backend="numpy")
     program, p = compiled.program, compiled.parameters()
     x, m = compiled.initial({"at.h": -1e-9, "at.n": 2.0, "ball.p": -3.0})
@@ -194,7 +194,7 @@ def test_two_automata_have_two_slots() -> None:
 
 
 def test_a_switched_circuit_runs() -> None:
-    """A capacitor charges through R up to 2 V, the switch opens, and it keeps its charge."""
+    """A capacitor charges through R up to 2 V; then the switch opens, and the capacitor keeps its charge."""
     graph = Graph("charger")
     switch = X1("switch", automaton="relay", active=["closed"])
     graph.connect(Se("u", 3.0), switch).connect(switch, R("r", 2.0)).connect(switch, C("c", capacitance=0.5))
@@ -234,7 +234,7 @@ def test_the_terminal_transition_ends_the_run() -> None:
 
 
 def test_friction_between_moving_parts_begins_slipping() -> None:
-    """A block at rest on a belt of 0.1 m/s: it slips with 4 N until 25 ms, then moves with the belt."""
+    """A block at rest on a belt of 0.1 m/s slips under 4 N until 25 ms, and then moves with the belt."""
     graph, relative, block = Graph("belt"), J0("relative"), J1("block")
     graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
     graph.connect(relative, Friction("friction", 4.0))
@@ -263,7 +263,8 @@ def test_a_run_that_ends_early_warns_at_the_users_line() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("drive", [1.0, -1.0])
 def test_a_diode_conducts_into_itself(turned: bool, drive: float) -> None:
-    """At a 1-junction the arrow sets the direction; at a 0-junction, it conducts from the node to ground for either arrow."""
+    """At a 1-junction the arrow sets the direction; at a 0-junction, the diode conducts from the node to ground for either
+    arrow."""
 
     def ends(junction, other) -> tuple[object, object]:
         return (other, junction) if turned else (junction, other)
@@ -299,8 +300,8 @@ def across(source: Element, loop: bool) -> Graph:
 
 @pytest.mark.parametrize(("loop", "sense"), [(False, -1.0), (True, 1.0)])
 def test_a_diode_at_an_ideal_source_is_refused_only_where_the_source_drives_against_it(loop: bool, sense: float) -> None:
-    """Closed across an effort, or open in series with a flow, a diode has no solution; a run that never drives it there is
-    right."""
+    """A closed diode across an Se, or an open diode in series with an Sf, has no solution; a run that avoids such states is
+    valid."""
     kind = Sf if loop else Se
     run = compile_model(across(kind("u", lambda t: sense * t, signals="time"), loop)).simulate(1.0, samples=0.25)
     assert run.ok and run["r.flow"] == pytest.approx(run.t if loop else -0.5 * run.t, abs=1e-9)

@@ -96,7 +96,7 @@ def test_gyrator_with_a_rectangular_matrix() -> None:
 
 
 def test_euler_junction_takes_no_power() -> None:
-    """Euler's equations: p' = -omega x p conserves |p| and the energy."""
+    """Euler's equations p' = -omega x p conserve |p| and the energy."""
     moment, p = np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.5, 0.7])
 
     def tilde(p):

@@ -57,7 +57,6 @@ class Numbers(Table):
 
 
 def arithmetic(c: Numbers) -> None:
-    """Sums, differences, products, quotients and signs."""
     for i in range(c.count):
         a, b = c.x[i], c.y[i]
         c.out[i] = -(a + b) * (a - 2.0) / (b + 1)
@@ -88,7 +87,6 @@ def functions(c: Numbers) -> None:
 
 
 def powers(c: Numbers) -> None:
-    """Powers of numbers of all signs."""
     for k in range(c.count):
         c.out[k] = power(c.x[k], c.y[k])
         c.out[c.count + k] = power(c.x[k], 3.0) + power(c.x[k], -3.0)
@@ -118,7 +116,7 @@ def conditions(c: Numbers) -> None:
 
 
 def loops(c: Numbers) -> None:
-    """Loops that end early, skip to the next round, or repeat while a condition holds."""
+    """Loops that end early, skip an iteration, or repeat while a condition is satisfied."""
     total, before = 0.0, -1
     for k in range(1, c.count):
         if c.x[k] > LIMIT:
@@ -142,7 +140,7 @@ def loops(c: Numbers) -> None:
 
 
 def returns(c: Numbers) -> None:
-    """Results of other functions: an integer, a number, a condition; an argument that the callee sets."""
+    """Results of other functions (an integer, a number, a condition), and an argument that the callee sets."""
     c.steps = first_above(c.x, c.count, LIMIT)
     c.found = halved(c.total, 3)
     c.whole[0] = int(is_above(c.x[0], c.total))
@@ -160,7 +158,6 @@ def first_above(x: Reals, count: int, limit: float) -> int:
 
 
 def halved(x: float, times: int) -> float:
-    """Return a number after repeated halving."""
     while times > 0:
         x = x * 0.5
         times -= 1
@@ -168,18 +165,16 @@ def halved(x: float, times: int) -> float:
 
 
 def is_above(x: float, y: float) -> bool:
-    """Return True if a number is above another."""
     return x > y
 
 
 def cleared(x: Disjoint, count: int) -> None:
-    """Set numbers to zero."""
     for k in range(count):
         x[k] = 0.0
 
 
 def known(c: Numbers) -> None:
-    """Values known at translation: a table, loops over it, conditions on it."""
+    """Values known at translation: a table, loops over it, and conditions on it."""
     for row in unrolled(range(ROWS)):
         shifted(c, row, WEIGHTS)
     for name in unrolled(("total", "found")):
@@ -205,7 +200,7 @@ def weighted(x: Reals, k: int, weights: Fixed) -> float:
 
 
 def tables(c: Numbers) -> None:
-    """Tables that fields refer to, and code at addresses."""
+    """Tables that fields refer to, and functions at addresses."""
     inner = c.inner
     inner.scale = inner.scale + inner.numbers[3]
     inner.numbers[0] = c.inner.scale * 2.0
@@ -216,7 +211,7 @@ def tables(c: Numbers) -> None:
 
 
 def names(c: Numbers) -> None:
-    """A name assigned in both branches, several simultaneous assignments, a name with a type."""
+    """A name assigned in both branches, several simultaneous assignments, and a name with a type."""
     for k in range(c.count):
         if c.x[k] > c.y[k]:
             low, high = c.y[k], c.x[k]
@@ -230,7 +225,7 @@ def names(c: Numbers) -> None:
 
 
 def rooms(c: Numbers) -> None:
-    """A temporary array, and an array of another type by a cast."""
+    """A temporary array, and an array cast to another type."""
     room = empty_like(c.x, 3)
     for k in unrolled(range(3)):
         room[k] = c.x[k] * c.y[k]
@@ -240,7 +235,6 @@ def rooms(c: Numbers) -> None:
 
 
 def reversed_of(x: Reals, out: Reals) -> None:
-    """Write three numbers in reverse order."""
     for k in range(3):
         out[k] = x[2 - k]
 
@@ -264,7 +258,7 @@ EACH = (
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """Branches for runs in lanes: each lane follows its own numbers."""
+    """Branches for runs in lanes, each of which follows its own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]
@@ -286,7 +280,7 @@ def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
 
 
 def scaled(total: float, y: Reals, count: int) -> float:
-    """Return a number divided by the largest of several."""
+    """Return a number divided by the largest magnitude in an array, or by 1 if that is larger."""
     most = 1.0
     for k in range(count):
         most = larger(most, abs(y[k]))

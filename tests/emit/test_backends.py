@@ -48,7 +48,8 @@ def test_all_expressions(compiled):
 
 
 def test_every_level_of_llvm_has_the_same_bits(monkeypatch):
-    """Most tests use the lowest level (`tests/conftest.py`), users a higher one. Numbers of all sizes, NaN, and both signs."""
+    """All levels give bit-identical results for numbers of all sizes and signs, and NaN; most tests use the lowest
+    (`tests/conftest.py`)."""
     rng, routine = np.random.default_rng(4), traced([formula for formula, _ in FORMULAS.values()])
     extremes = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, 1e308, -1e308, np.inf, -np.inf, np.nan])
     points = np.concatenate([rng.uniform(-3.0, 3.0, (400, 3)), rng.choice(extremes, (400, 3))])
@@ -113,7 +114,7 @@ def test_long_program_in_parts():
 
 @pytest.mark.parametrize("place, limit", [(llvm, "QUICK"), (text, "HEAP")])
 def test_very_long_program(place, limit, monkeypatch):
-    """Fast compilation, and a workspace off the stack, applied to a program of ordinary length."""
+    """Fast compilation, and a workspace off the stack, also work for a program of ordinary length."""
     monkeypatch.setattr(place, limit, 10)
     routine = chain(9)
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
@@ -124,7 +125,7 @@ def test_very_long_program(place, limit, monkeypatch):
 @pytest.mark.parametrize("links, whole", [(5, llvm.SINGLE_LIMIT), (9, llvm.SINGLE_LIMIT), (5, 100)])
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
-    """In one piece, in parts and by cases: the shorter routine writes only its own outputs."""
+    """In one piece, in parts and by cases, the shorter routine writes only its own outputs."""
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", whole)
     long = chain(links)
     count = len(long.outputs) - 2
@@ -150,7 +151,7 @@ def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, c
 
 
 def test_routines_of_their_own_share_no_code():
-    """Code is separate if steps are few, outputs differ, or one routine is far longer."""
+    """Code is not shared if steps are few, outputs differ, or one routine is far longer."""
     short, long = chain(2), chain(6)
     twice = Routine("twice", short.tape, short.blocks, (*short.outputs, short.outputs[0] * short.outputs[1]))
     other = Routine("other", long.tape, long.blocks, (*long.outputs[1:], long.outputs[0]))

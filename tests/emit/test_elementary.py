@@ -41,21 +41,20 @@ RANGES = {
     ],
     "tanh": [(-0.5, 0.5), ANY, (-1e-3, 1e-3)],
 }
-"""Ranges of the arguments of each function."""
 ODD = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 1e-310, -5e-324, 5e-324, 1e308, 4503599627370497.0, -9007199254740993.0, 1e18)
 ODD += (math.inf, -math.inf, math.nan, math.pi / 2.0, 709.78, -745.13, 2.2250738585072014e-308)
 
 
 @functools.cache
 def routine(name: str) -> Routine:
-    """Return a routine of both inputs or of the first."""
+    """Return a routine that applies a function to both inputs or to the first."""
     tape = Tape()
     arguments = [each.index for each in tape.inputs("x", 2)[: 2 if name in TWO else 1]]
     return Routine("rates", tape, (("x", 2),), (TapeScalar(tape, tape.apply(op.CODES[TAPE_NAMES.get(name, name)], *arguments)),))
 
 
 def machine(name: str, points: np.ndarray) -> np.ndarray:
-    """Return results (samples,) at points (samples, 2)."""
+    """Return a function's results (samples,) at points (samples, 2)."""
     return compile_routines([routine(name)]).kernel("rates").many(points)[:, 0]
 
 
@@ -89,7 +88,7 @@ def test_the_error_is_below_a_unit_in_the_last_place(name):
 
 @pytest.mark.parametrize("name", RANGES)
 def test_special_values_are_those_of_the_standard(name):
-    """C99, Annex F: results of the C library for zeros, infinities, NaN and subnormal numbers."""
+    """Zeros, infinities, NaN and subnormal numbers give the results of the C library (C99, Annex F)."""
     points = odd_points(name)
     function = getattr(ctypes.CDLL(None), name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (2 if name in TWO else 1)

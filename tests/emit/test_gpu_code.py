@@ -37,14 +37,13 @@ class Whole(Table):
 
 
 def scaled(part: Part, values: Reals) -> None:
-    """Scale numbers into a part, and report them."""
+    """Store scaled numbers in a part, and report them."""
     for i in range(part.count):
         part.values[i] = values[i] * part.scale
     part.report(part.values)
 
 
 def both(whole: Whole) -> None:
-    """Scale the source into both parts."""
     scaled(whole.first, whole.source)
     scaled(whole.second, whole.source[whole.places[0] :])
     whole.best = whole.first.values[0]
@@ -83,7 +82,7 @@ def test_other_calls_go_through_a_switch_over_numbers():
 
 
 def test_what_procedures_store_to_is_found():
-    """Objects: 1 and 2 are the parts, 3 and 4 their numbers, 5 the source, 6 the positions, 7 the whole."""
+    """Objects 1 and 2 are the parts, 3 and 4 their values, 5 the source, 6 the positions and 7 the whole."""
     fields = {"Whole.first": {1}, "Whole.second": {2}, "Whole.source": {5}, "Whole.places": {6}, "Part.values": {3, 4}}
     memory = Pointers({name: frozenset(objects) for name, objects in fields.items()}, {})
     given = {"both": {"whole": frozenset({7})}}
@@ -93,7 +92,6 @@ def test_what_procedures_store_to_is_found():
 
 
 def heard_too(part: Part, values: Reals) -> None:
-    """Report numbers that are read."""
     part.report(values)
 
 

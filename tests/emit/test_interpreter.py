@@ -31,8 +31,8 @@ from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):
-    """Return the dense derivatives of formulas of n arguments, and their constant entries, interpreted and written out, as
-    functions."""
+    """Return two functions for the dense derivatives of formulas of n arguments, interpreted and written out, and the operations
+    used."""
     tape = Tape()
     before = tape.inputs("before", len(constants)) if constants else []
     x = tape.inputs("x", n)
@@ -100,7 +100,7 @@ def test_strips_of_columns_and_blocks_before_the_variables(n):
 
 
 def test_models_side_by_side_take_the_places_of_one():
-    """Fifty copies with three states each, and one output that depends on the first state of each."""
+    """Fifty copies with three states each need three groups; then one output depends on the first state of each copy."""
 
     def own(k):
         return lambda *x: x[3 * k] * s.sin(x[3 * k + 1]) + s.exp(x[3 * k + 2])
@@ -178,7 +178,8 @@ def points(random, count):
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_lanes_have_the_bits_of_a_run_alone(lanes):
-    """For every instruction, also at special points; NaN that does not come from infinity needs the guarded steps."""
+    """Every instruction gives bit-identical results, also at special points; NaN that does not come from infinity needs the
+    guarded steps."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.in_lanes(lanes)
     values, rows = memory(table, steps)
@@ -203,7 +204,7 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_text_of_the_interpreter_is_the_same_function_in_cpython():
-    """For every instruction; machine code fuses the products and sums of a rule."""
+    """Every instruction gives the same results, except that machine code fuses the products and sums of a rule."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.table(1, 1)
     values, rows = memory(table, steps)
@@ -239,7 +240,7 @@ def test_of_more_columns_than_fit_none_go_in_lanes():
 
 
 def test_columns_that_no_output_has_in_common_go_together():
-    """A ring of any length has three or four groups, and each column of derivatives equals the column computed alone."""
+    """A ring of any length has three to five groups, and each column of derivatives equals the column computed alone."""
     for n in (7, 3 * STRIP, 3 * STRIP + 1):
         tape = Tape()
         x = tape.inputs("x", n)

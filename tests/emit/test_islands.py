@@ -15,9 +15,9 @@ COUNT = 9
 
 
 def parts(names: tuple[str, ...] = ("rates", "both", "rest"), joined: bool = False) -> list[Routine]:
-    """COUNT pairs of states, each with parameters and a number of its own; one pair has another law.
+    """Return routines of COUNT pairs of states, each with parameters and a constant of its own; one pair has a different law.
 
-    An input, a number and a parameter belong to no pair. If `joined`, all pairs read one shared step.
+    An input, a constant and a parameter belong to no pair. If `joined`, all pairs read one shared step.
     """
     tape = Tape()
     blocks = (("t", 1), ("x", 2 * COUNT), ("p", COUNT + 1))
@@ -38,7 +38,6 @@ def parts(names: tuple[str, ...] = ("rates", "both", "rest"), joined: bool = Fal
 
 @pytest.fixture
 def long_from_five(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat a routine of five steps as long."""
     monkeypatch.setattr(llvm, "QUICK", 5)
 
 

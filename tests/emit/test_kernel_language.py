@@ -41,7 +41,7 @@ def address(function):
 
 
 def memory(seed):
-    """Return a table of random numbers, every third of which is extreme."""
+    """Return a table of random numbers, about a third of which are extreme."""
     random, table, inner = np.random.default_rng(seed), FieldTable(Numbers), FieldTable(Inner)
     table.allocate(count=COUNT)
     inner.allocate()

@@ -17,7 +17,7 @@ ODD = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e-310, 3e5)
 
 
 def in_lanes(address, values, outputs):
-    """Rows of values (lanes, inputs) -> rows (lanes, outputs)."""
+    """Return rows (lanes, outputs) for rows of values (lanes, inputs)."""
     lanes = len(values)
     given, out = np.ascontiguousarray(values.T), np.empty((outputs, lanes))
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(given.ctypes.data, out.ctypes.data)
@@ -52,7 +52,7 @@ def test_every_formula_has_the_same_bits_in_every_lane(lanes):
 
 
 def test_long_routines_are_cut_alike():
-    """Parts of a few hundred steps pass values through memory: the same products are fused into sums."""
+    """Parts of a few hundred steps pass values through memory, and the same products are fused into sums."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values = list(x)
@@ -74,7 +74,7 @@ CHOICES = {
     "needed by a choice alone": lambda x: x[0] * x[1] + s.where(s.less(x[2], x[3]), s.absolute(x[4]) ** 0.3 / x[5], x[0]),
     "parted by one": lambda x: x[4] - x[0] / s.where(s.less(x[2], x[3]), x[1], 1.0) * x[5],
 }
-"""Formulas with an alternative that changes nothing or is slow, so that code for a single number may branch around it."""
+"""Formulas with a conditional term that changes nothing or is slow, which code for a single number may skip by a branch."""
 
 
 @pytest.mark.parametrize("lanes", [4, 8])

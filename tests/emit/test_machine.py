@@ -89,7 +89,7 @@ def test_a_kernel_keeps_its_code():
 
 
 def test_code_for_the_least_processor(folder, monkeypatch):
-    """No instruction beyond SSE2, cache files separate from this processor's, the same numbers."""
+    """Code for the baseline processor uses no instruction beyond SSE2, has its own cache files, and gives the same results."""
     text = routines_text([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     compile_routines([squares()])
@@ -106,7 +106,7 @@ def test_code_for_the_least_processor(folder, monkeypatch):
 
 
 def test_without_llvmlite():
-    """The error names the command that helps; the interpreter still works."""
+    """The error names the command that installs llvmlite; the interpreter still works."""
     script = """
 import sys
 from pathlib import Path

@@ -44,7 +44,7 @@ MAKERS += [pytest.param(functools.partial(by_compiler, name), id=name) for name 
 
 
 def largest(c: Numbers) -> None:
-    """Find the largest number; report it unless it is below 1.5."""
+    """Find the largest number, and report it unless it is below 1.5."""
     found = 0.0
     for i in range(c.count):
         found = larger(found, c.values[i])
@@ -54,7 +54,7 @@ def largest(c: Numbers) -> None:
 
 
 def halves(c: Numbers, least: float) -> int:
-    """Return how often the largest number can be halved until it is below a limit, or -1 if there is none."""
+    """Return how often the largest number can be halved until it is below a limit, or -1 if the limit is not positive."""
     if not least > 0.0:
         return -1
     largest(c)
@@ -108,7 +108,7 @@ INFINITE, NAN = float("inf"), float("nan")
 
 
 def of_pairs(x: Reals, y: Reals, out: Disjoint, n: int) -> None:
-    """Write functions of each pair x, y."""
+    """Evaluate functions of each pair x, y."""
     for i in range(n):
         a, b = x[i], y[i]
         out[i] = fma(a, b, a)
@@ -128,7 +128,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, 1.79769313486
 @needed
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_functions_of_numbers_have_equal_bits(compiler):
-    """For ordinary numbers and all pairs of special numbers; NaN may be written in several ways."""
+    """Results are bit-identical for ordinary numbers and all pairs of special numbers, except for the bit patterns of NaN."""
     rng = np.random.default_rng(0)
     x, y = (np.concatenate([rng.normal(size=2000) ** 9, grid.ravel()]) for grid in np.meshgrid(EXTREMES, EXTREMES))
     procedures, found = translate([of_pairs], ["of_pairs"]), []
@@ -141,7 +141,7 @@ def test_functions_of_numbers_have_equal_bits(compiler):
 
 
 def tripled(default: Ints, n: int) -> int:
-    """Store and return integers that wrap around; an argument named like a C keyword is renamed there."""
+    """Store and return integers that wrap around; the argument's name, a C keyword, is changed in the C source."""
     default[1] = n * 3 + (2**62 - 1)
     return default[1] - n * 2
 

@@ -28,7 +28,7 @@ def sampled() -> Graph:
 
 
 def greek() -> Graph:
-    """Return names that LaTeX cannot take unescaped."""
+    """Return a model with names that LaTeX must escape."""
     graph, v = Graph("Größe_1 & 50 % of Ω"), J1("ω_1")
     graph.connect(v, I("θ #2", 2.0)).connect(v, C("пружина", stiffness=3.0, initial=1.0))
     turned = Block(
@@ -39,7 +39,7 @@ def greek() -> Graph:
 
 
 def long_names() -> Graph:
-    """Return names wider than any column."""
+    """Return a model with names wider than any column."""
     long = "an_unusually_long_name_that_somebody_gave_to_a_part_of_the_machine_number_"
     graph, v, inner, w = Graph(long * 2), J1(f"{long}v", domain="translation"), Graph(f"{long}inner"), J1(f"{long}w")
     inner.connect(w, I(f"{long}m2", 1.0)).connect(w, R(f"{long}r2", 0.3)).expose("port", w)
@@ -78,12 +78,11 @@ MODELS: dict[str, Callable[[], Graph]] = {
     "delta, sampled": sampled_delta,
     "delta, linearised": linearised_delta,
 }
-"""Graphs by name, without those of the acceptance suite."""
+"""Graphs by name, without the graphs of the acceptance suite."""
 
 
 @cache
 def compiled(name: str) -> Compiled:
-    """Compile a model by its name."""
     return compile_model(MODELS[name](), backend="numpy")
 
 
@@ -95,5 +94,4 @@ def paper(name: str) -> Paper:
 
 @cache
 def page(name: str) -> str:
-    """Return the document of a model in Markdown."""
     return as_markdown(paper(name))

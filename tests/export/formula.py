@@ -1,4 +1,4 @@
-"""Evaluate LaTeX equations by machine: the value of a letter from its equation and from given numbers."""
+"""Numerical value of a letter from its LaTeX equation and given numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def value_of(wanted: str, equations: Sequence[str], given: Mapping[str, Any]) ->
         return None if found is None else ((lambda at: value(found)), place + len(found))
 
     def nothing(*_: Any) -> Any:
-        raise Unreadable("no function, mode or time derivative stands there")
+        raise Unreadable("a function, mode or time derivative is not allowed here")
 
     language = Language(letter, nothing, nothing, nothing)
     found = value(tuple(tokens_of(wanted)))

@@ -1,4 +1,4 @@
-"""Models of every kind that a page simulates: smooth, stiff, events, accumulation, clocks, ideal diodes, loops, contact."""
+"""Models of every kind that a page simulates: smooth, stiff, events, accumulation, clocks, ideal diodes, loops, and contact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.systems import SYSTEMS
 
 
 class Case(NamedTuple):
-    """A model, the end of its run (s), settings, a slider with its range and another value, and the names to display."""
+    """A model, the end time of its run (s), settings, a slider with its range and another value, and the names to display."""
 
     graph: Callable[[], Graph]
     t_end: float
@@ -75,7 +75,7 @@ def resistive() -> Graph:
 
 
 def van_der_pol() -> Graph:
-    """x'' = mu (1 - x^2) x' - x; the friction curve is interpolated between points."""
+    """Return Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x; the friction curve is interpolated between points."""
     graph, v = Graph("Van der Pol"), J1("v")
     friction = signals.curve([-3.0, -1.5, -0.1, 0.0, 0.2, 1.7, 2.5], [-1.0, -0.7, -0.1, 0.0, 0.3, 0.8, 2.0], "akima", "extend")
     graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(v, R("r", effort=friction))
@@ -97,4 +97,3 @@ CASES = {
     "eggs": Case(SYSTEMS["rolling eggs"], 2.0, {"rtol": 1e-10}, ("gravity.spring.force", -20.0, 20.0, 1.0), ("contact.gap",)),
     "delta": Case(SYSTEMS["delta"], 1.0, {}, ("motor 1.torque", -10.0, 10.0, 1.0), ("arm 1.mechanism.q",)),
 }
-"""Models by name."""

@@ -1,4 +1,4 @@
-"""Pages that simulate, in node without a browser: their data and their script."""
+"""Pages that simulate, run in node without a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ simulator(S).then(({ run }) => {
 
 
 def between(text: str, marks: tuple[str, str]) -> str:
-    """Return the text between two marks."""
     return text.partition(marks[0])[2].partition(marks[1])[0]
 
 

@@ -1,4 +1,4 @@
-"""Numerical values of symbolic equations: a compiled model at a random point, and expressions there."""
+"""Numerical values of symbolic equations and of the compiled model at a random point."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, 
 
 
 def point_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -> dict[str, float]:
-    """Return the numbers of states, parameters, modes and time, by label."""
+    """Return the values of states, parameters, modes and time, by label."""
     numbers = {"time": time}
     blocks = {"x": [s.name for s in model.system.states], "p": model.system.parameters, "m": model.system.modes}
     for values, names in ((x, blocks["x"]), (model.parameters(), blocks["p"]), (m, blocks["m"])):
@@ -42,15 +42,14 @@ def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
 
 
 class _Known(NumPyPrinter):
-    """NumPy's code printer, with symbols as entries of the dictionary `known`: `lambdify` then substitutes nothing, which would
-    take most of its time."""
+    """NumPy's code printer that writes symbols as entries of the dictionary `known`, which saves a slow substitution."""
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
         return f"known[{expr.name!r}]"
 
 
 def _function(expression: Any) -> Callable[[Mapping[str, float]], Any]:
-    """Return an expression or matrix as a function of a dictionary of numbers by name."""
+    """Return an expression or matrix as a function of a dictionary of values by name."""
     printer = _Known({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
     return sympy.lambdify([sympy.Symbol("known")], expression, modules="numpy", printer=printer)
 
@@ -64,7 +63,7 @@ class Numbers:
         self._compiled: dict[Any, Any] = {}
 
     def at(self, numbers: Mapping[str, float], expressions: Mapping[str, Any]) -> dict[str, Any]:
-        """Return expressions and matrices at a point."""
+        """Return the values of expressions and matrices at a point."""
         self.known = dict(numbers)
         return {name: self._value(expression) for name, expression in expressions.items()}
 
@@ -92,7 +91,7 @@ _FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """Return an expression or matrix at a point; the function for each is made once."""
+    """Return the value of an expression or matrix at a point; the function for each is made once."""
     if id(expression) not in _FUNCTIONS:
         _FUNCTIONS[id(expression)] = expression, _function(expression)
     return _FUNCTIONS[id(expression)][1](numbers)

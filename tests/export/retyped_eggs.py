@@ -37,7 +37,7 @@ CONTACT = 1
 
 
 def rates(x: np.ndarray, p: Mapping[str, Any], m: np.ndarray) -> np.ndarray:
-    """x' in the modes m of switch, chart 1 and chart 2; nothing on the page depends on time."""
+    """Return x' in the modes m of switch, chart 1 and chart 2; nothing on the page depends on time."""
     I, m_1_4, m_centre, g, K, D, f_s1, S_s1, zB_s1, f_s2, S_s2, zB_s2, H, F = p.values()
     P, H_egg, s, q1, q2, (alpha, d), r = np.split(x, [6, 13, 17, 19, 21, 23])
     m_2_12, m_2_13, m_2_14 = m
@@ -92,14 +92,14 @@ def pose(H):
 
 
 def adjoint(H):
-    """Ad_H of a matrix."""
+    """Return Ad_H of a matrix."""
     R, (p1, p2, p3) = H[:3, :3], H[:3, 3]
     tilde = np.array([[0.0, -p3, p2], [p3, 0.0, -p1], [-p2, p1, 0.0]])
     return np.block([[R, np.zeros((3, 3))], [tilde @ R, R]])
 
 
 def euler(P):
-    """D1."""
+    """Evaluate D1."""
     P1, P2, P3, P4, P5, P6 = P
     J = np.zeros((6, 6))
     J[0, 1], J[0, 2] = P3, -P2
@@ -115,7 +115,7 @@ def euler(P):
 
 
 def gravity(H, m, a, g):
-    """D2."""
+    """Evaluate D2."""
     H1, H2, H3, H4 = H[:4]
     a1, a2, a3 = a
     g1, g2, g3 = g
@@ -139,7 +139,7 @@ def gravity(H, m, a, g):
 
 
 def pose_rate(H, T):
-    """D3; its last three arguments are unused."""
+    """Evaluate D3; its last three arguments are unused."""
     H1, H2, H3, H4 = H[:4]
     T1, T2, T3, T4, T5, T6 = T
     s1 = 0.5 * T1
@@ -171,12 +171,12 @@ def pose_rate(H, T):
 
 
 def damping(a, D, e):
-    """D5."""
+    """Evaluate D5."""
     return np.array([a[0] * D[0], a[1] * D[1], a[2] * D[2], max(a[3] * D[3], -e[3])])
 
 
 def gauss(q, m, f, S, z):
-    """D6."""
+    """Evaluate D6."""
     s1, s2, s3, s4 = sin(q[0]), cos(q[0]), sin(q[1]), cos(q[1])
     s5 = m == 0
     s6 = s1 * s3
@@ -243,7 +243,7 @@ def gauss(q, m, f, S, z):
 
 
 def drawn(H, a, K, b, c, d, T):
-    """D7."""
+    """Evaluate D7."""
     (H11, _, H13, H14), (H21, _, H23, H24), (H31, _, H33, H34) = H[:3]
     (a11, a12, _, a14), (a21, a22, _, a24), (a31, a32, _, a34) = a[:3]
     (K11, K12), (_, K22) = K
@@ -281,7 +281,7 @@ def drawn(H, a, K, b, c, d, T):
 
 
 def contact_rates(M, K, T, a, b, c, d, e, f):
-    """D8."""
+    """Evaluate D8."""
     (M11, M12), (_, M22) = M
     (K11, K12), (_, K22) = K
     (a11, a12), (_, a22) = a
@@ -323,6 +323,6 @@ def contact_rates(M, K, T, a, b, c, d, e, f):
 
 
 def origin(H):
-    """D17."""
+    """Evaluate D17."""
     _, _, _, _, H5, H6, H7 = H
     return np.array([[0, H7, -H6, 1, 0, 0], [-H7, 0, H5, 0, 1, 0], [H6, -H5, 0, 0, 0, 1]])

@@ -15,7 +15,7 @@ from tests.export.test_readers import Read, same_rates
 
 
 def coupled(name: str, **own: Any) -> Graph:
-    """Return a mass with a spring that a switch joins; `own` changes details."""
+    """Return a mass with a spring that a switch connects; `own` changes details."""
     graph, v = Graph(name), J1("v")
     states, start = ("open", "closed"), own.get("start", "open")
     goal, level = own.get("goal", "closed"), own.get("level", 0.5)

@@ -1,4 +1,4 @@
-"""The C source: compiles without warnings, matches the NumPy reference bit for bit, and resembles the model."""
+"""The C source compiles without warnings, matches the NumPy reference bit for bit, and resembles the model."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def bounced(p, q):
 
 
 def switched() -> Graph:
-    """Return vectors, all kinds of functions, an automaton with a reset, and a name that is invalid in C."""
+    """Return a model with vectors, all kinds of functions, an automaton with a reset, and a name that is invalid in C."""
     graph = Graph("2 masses */ (switched)")
     graph.add_automaton(
         Automaton(
@@ -191,7 +191,7 @@ def table(library: ctypes.CDLL, kind: type, name: str, count: int) -> np.ndarray
 
 
 def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
-    """Return times, states, other parameters and modes: at the start and nearby."""
+    """Return times, states, parameters and modes, at the start and nearby."""
     rng = np.random.default_rng(5)
     x0, m0 = compiled.initial()
     count = sum(int(np.size(v)) for v in compiled.system.parameters.values())
@@ -207,7 +207,6 @@ def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.n
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """The library of a model, built once."""
     return functools.cache(
         lambda name: shared_library(c_source(compile_model(MODELS[name](), backend="numpy"), "it"), tmp_path_factory.mktemp("c"))
     )
@@ -270,7 +269,7 @@ def test_c_agrees_with_machine_code_and_numpy_to_rounding(model: str, built: Cal
 
 @needs_compiler
 def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All formulas that back ends must reproduce. NumPy's functions differ by one unit in the last place, tanh by three."""
+    """The C source reproduces all formulas; NumPy's functions differ by one unit in the last place, tanh by three."""
     tape = Tape()
     x = tape.inputs("x", 3)
     outputs = [formula(*x) for formula, _ in FORMULAS.values()]
@@ -400,7 +399,7 @@ def test_numbers_that_are_none() -> None:
 
 @needs_compiler
 def test_impulses_come_with_what_another_transition_answers(tmp_path: Path) -> None:
-    """A transistor interrupts a coil's current: the diode must close, and the header says how a program detects that."""
+    """A transistor interrupts a coil's current: the diode must close, and the header states how a program detects that."""
     compiled = compile_model(boost("open", 4.0, 24.0))
     source = c_source(compiled, "boost")
     assert "a diode closes instead of" in source.header.replace("\n * ", " ") and "int boost_push(" in source.header

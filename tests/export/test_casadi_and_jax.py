@@ -1,4 +1,4 @@
-"""Functions of CasADi and JAX: the values of the kernels, and their derivatives."""
+"""Functions of CasADi and JAX have the values and the derivatives of the kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from screws.scalars import atan2, cos, exp, expm1, floor, log, sign, sin, sqrt, 
 
 
 def every():
-    """Return functions of every kind, a table, a transition with a reset, and a clock."""
+    """Return a model with functions of every kind, a table, a transition with a reset, and a clock."""
     graph, v = Graph("every"), J1("v")
     table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
     given = {"signals": ["time", "spring.q", "hold.y"], "parameters": {"a": 0.7}}
@@ -35,13 +35,12 @@ def model():
 
 @pytest.fixture(scope="module")
 def points(model):
-    """Times, states, parameters and modes."""
     (x, m), p, rng = model.initial(), model.parameters(), np.random.default_rng(1)
     return [(float(rng.random()), x + 0.3 * rng.standard_normal(len(x)), p, m) for _ in range(8)]
 
 
 def central(model, t, x, p, m):
-    """Return central differences of the rates by t, x and the user's parameters."""
+    """Return central differences of the rates with respect to t, x and the user's parameters."""
     count = sum(np.size(value.value) for value in model.parameters.values())
 
     def rates(u):

@@ -1,4 +1,5 @@
-"""Exported source code, without its numbers: identifiers, every instruction, errors, order of ticks, speed, independence."""
+"""Exported source code, apart from its numerical results: identifiers, instructions, errors, order of ticks, speed,
+independence."""
 
 from __future__ import annotations
 
@@ -118,7 +119,6 @@ def test_places_of_arrays_have_their_shape(tmp_path: Path) -> None:
 
 
 def loaded(path: Path) -> ModuleType:
-    """Import the module in a file."""
     specification: Any = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
@@ -136,7 +136,7 @@ def test_every_instruction_has_a_form_in_every_target() -> None:
 
 
 def test_every_instruction_is_compared_by_its_numbers() -> None:
-    """The model of all formulas, whose twins are compared, uses every instruction."""
+    """The model of all formulas, which is compared with machine code, uses every instruction."""
     used = {step[0] for step in straight_lines(every())["outputs"].steps}
     assert used == {one.name for one in OPERATIONS}
 
@@ -197,7 +197,7 @@ def test_a_module_needs_nothing_but_numpy(tmp_path: Path) -> None:
 
 
 def test_a_run_by_hand_ticks_as_the_run_does(tmp_path: Path) -> None:
-    """As the module's docstring says, a loop advances to the next tick, performs all due ticks in order, and continues."""
+    """As the module's docstring states, a loop advances to the next tick, performs all due ticks in order, and continues."""
     module, end = loaded(numpy_source(servo()).write(tmp_path)), 0.2
     p, m, x, t = module.prepare(module.p0), module.m0, module.x0, 0.0
     counts = [0] * len(module.CLOCKS)
@@ -319,6 +319,6 @@ def test_expressions_beyond_reading_are_refused() -> None:
 
 @pytest.mark.parametrize(("model", "most"), [("eggs", 2e6), pytest.param("hand", 6e6, marks=pytest.mark.thorough)])
 def test_functions_of_large_models_are_made_in_seconds(model: str, most: float) -> None:
-    """Numbers of Python calls for expressions and their function; a million calls took half a second in 2026."""
+    """The number of Python calls is limited; a million calls took half a second in 2026."""
     compiled = case(model).compiled
     assert calls(lambda: sympy_model(compiled).function()) < most

@@ -1,4 +1,4 @@
-"""State equations of large models: long expressions are defined on separate lines; the numbers agree with the compiled model."""
+"""State equations of large models: long expressions are defined on separate lines; the values agree with the compiled model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_every_symbol_is_given_or_defined_before(name: str) -> None:
 
 
 def test_every_line_can_be_read() -> None:
-    """A definition has at most about 60 operations; the names of values are the user's."""
+    """A definition has at most about 60 operations, and values keep the user's names."""
     found = written("hand")
     assert max(sympy.count_ops(e) for e in found.definitions.values()) < 200
     assert len(str(found).splitlines()) == len(found.equations) + 1 + len(found.definitions)
@@ -86,7 +86,7 @@ def test_equations_of_a_part_take_what_comes_from_outside(whole: str, part: str)
 
 
 def outside(model: Compiled, found: StateEquations, x: np.ndarray, m: np.ndarray) -> dict[str, float]:
-    """Return the numbers of the inputs, from the compiled model."""
+    """Return the values of the inputs, from the compiled model."""
     numbers: dict[str, float] = {}
     for name, value in model.evaluate(0.3, x, None, m).items():
         numbers |= zip(labels_of(name, np.shape(value)), map(float, np.ravel(value)), strict=True)

@@ -46,7 +46,7 @@ def tabled(text: str, caption: str) -> list[list[str]]:
 
 
 def symbols(text: str) -> list[str]:
-    """Return the letters of all tables; letters of equal parts also with each of their numbers."""
+    """Return the letters of all tables, for equal parts also with the number of each part."""
     found = [row[0] for title in ("Parameters", "States") for row in tabled(text, title)]
     found += [cell for row in tabled(text, "Further symbols") for cell in (row[0], row[4] if len(row) > 4 else "")]
     found += re.findall(r"\*\* (\$\\sigma[^$]*\$): `", text)  # state machines
@@ -135,7 +135,7 @@ needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflate
 
 
 def printed(models: Mapping[str, Compiled], folder: Path) -> dict[str, int]:
-    """Typeset documents in one run of pdflatex, without errors or boxes more than 5 pt too wide; name -> number of pages."""
+    """Typeset documents in one run of pdflatex, without errors or boxes more than 5 pt too wide; return page counts by name."""
     sources = [document(model) for model in models.values()]
     head = sources[0].partition(r"\begin{document}")[0]
     bodies = [source.split(r"\begin{document}")[1].split(r"\end{document}")[0] for source in sources]
@@ -171,7 +171,7 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
 
 
 def test_what_must_be_told_is_told() -> None:
-    """Laws that documents once omitted: samples with their clock, impacts with e, starts of machines, changes of chart."""
+    """Documents contain laws that they once omitted: clocks, restitution, starts of machines, and changes of chart."""
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")
@@ -183,7 +183,7 @@ def test_what_must_be_told_is_told() -> None:
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a certain length, only parts that occur several times are written, and the page states this."""
+    """Beyond a certain length, only parts that occur several times are written, which the page states."""
     whole = page("hand")
     monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
     monkeypatch.setattr(paper_module, "MAX_BOXES", 3)
@@ -194,7 +194,7 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seen(letter: str) -> str:
-    """Ignore the font of a letter, and unify letters of the same shape."""
+    """Return a letter without its font, with letters of the same shape unified."""
     plain = re.sub(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol)\b|[{}\s]|\\[, ]", "", letter)
     for greek, latin in {"nu": "v", "omega": "w", "kappa": "k", "iota": "i", "chi": "x", "rho": "p", "alpha": "a"}.items():
         plain = re.sub(rf"\\{greek}(?![a-z])", latin, plain)

@@ -1,4 +1,4 @@
-"""Functional mock-up units: FMPy runs them like the model itself, bit for bit in co-simulation."""
+"""Functional mock-up units: FMPy reproduces the runs of the model, bit for bit in co-simulation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def swing(models, folder):
 
 
 class Opened:
-    """An FMU, unpacked once; its instances log into `said`."""
+    """An FMU that is unpacked once, and whose instances log into `said`."""
 
     def __init__(self, unit):
         self.description = fmpy.read_model_description(str(unit.path), validate=False)
@@ -66,7 +66,7 @@ class Opened:
         self.references = {each.name: each.valueReference for each in self.description.modelVariables}
 
     def instance(self, kind="Slave", begin=True, span=None, start=0.0, **modes):
-        """Return a new instance, initialized unless `begin` is False."""
+        """Return a new instance, initialised unless `begin` is False."""
         words = {"guid": self.description.guid, "unzipDirectory": self.folder, "instanceName": "one"}
         words["modelIdentifier"] = self.unit.identifier
         if self.unit.version == 3:
@@ -162,7 +162,7 @@ def test_the_importer_knows_how_small_states_are(swing, models):
 
 
 def test_in_event_mode_the_importer_handles_each_event(opened, models):
-    """The FMU returns early at all events and ticks except those of the start."""
+    """The FMU returns early at all events and ticks except those at the start."""
     assert opened.description.coSimulation.hasEventMode and opened.description.modelExchange.needsCompletedIntegratorStep
     run = models[0].simulate(SPAN, samples=SPAN / 97, **SETTINGS)
     one = opened.instance(begin=False, eventModeUsed=True, earlyReturnAllowed=True)
@@ -259,7 +259,7 @@ def test_an_input_that_jumps_at_a_point_is_the_model_with_that_step(opened_swing
 
 
 def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
-    """p' = u - q / C - R p / m and q' = p / m of the oscillator; the ball's height changes by p / m."""
+    """The oscillator obeys p' = u - q / C - R p / m and q' = p / m; the ball's height changes at the rate p / m."""
     one, named = opened_swing.instance("Model"), opened_swing.references
     unknowns = [named[name] for name in ("der(mass.p)", 'der("spring" Δ.q)', "mass.flow", "mass.p")]
     expected = np.array([[-2.5, -50.0, 1.0], [0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
@@ -290,7 +290,7 @@ def test_the_start_and_the_end_may_be_others(opened_swing, models):
 
 
 def refused(opened, text, call):
-    """Return True if a call fails, and the last message says why."""
+    """Return True if a call fails and the last message states the reason."""
     opened.said.clear()
     with pytest.raises(fmpy.fmi1.FMICallException):
         call()
@@ -427,7 +427,7 @@ def limited() -> Graph:
 
 @pytest.mark.thorough
 def test_a_transition_that_ends_the_run_asks_for_the_end(tmp_path):
-    """1 - cos(t / sqrt 2) is 0.5 at t = sqrt 2 pi / 3."""
+    """The limit is reached at t = sqrt(2) pi / 3, where 1 - cos(t / sqrt(2)) is 0.5."""
     compiled = compile_model(limited())
     end = np.sqrt(2.0) * np.pi / 3.0
     opened = Opened(fmu(compiled, tmp_path / "three.fmu", t_end=5.0, **SETTINGS))
@@ -444,7 +444,7 @@ def test_a_transition_that_ends_the_run_asks_for_the_end(tmp_path):
 
 @pytest.mark.thorough
 def test_no_call_touches_what_it_may_not(models, tmp_path):
-    """Sanitizers end the program at the first access to foreign memory or undefined result."""
+    """Sanitizers end the program at the first invalid memory access or undefined behaviour."""
     calls = Path(__file__).with_name("fmu_calls.c")
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     command = ["gcc", "-std=c99", "-O0", "-g1", "-ffp-contract=off", "-w", *checks]

@@ -109,7 +109,7 @@ def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> N
 
 
 def test_terminals_survive_a_file(folder: Path) -> None:
-    """A file keeps the formula of a source as steps, and still distinguishes a source with a number."""
+    """A file keeps the formula of a source; a loaded source with a constant value remains a terminal."""
     model = load_model(save_model(oscillator(), folder / "oscillator.json"))
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["mass.flow"], "page": False, **SOURCES}
     path = fmu(model, folder / "loaded.fmu", t_end=1.0, **options).path

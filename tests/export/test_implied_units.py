@@ -1,4 +1,4 @@
-"""Units that the equations imply: gains, signals and laws without a declared unit have the one unit that fits, or none."""
+"""Units that the equations imply: gains, signals and laws without a declared unit have the only consistent unit, or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECLARED = [name for name in MODELS if name.startswith(("two arms", "delta", "ro
 
 
 def drive(*blocks: Any, voltage: str) -> Graph:
-    """A motor whose voltage is a signal; the angle of its shaft is `angle.q`."""
+    """Return a motor whose voltage is a signal; the angle of its shaft is `angle.q`."""
     graph, winding, shaft = Graph("drive"), J1("winding", domain="electrical"), J1("shaft", domain="rotation")
     graph.connect(winding, I("coil", 1e-3)).connect(winding, R("copper", 0.5)).connect(winding, motor := GY("motor", 0.1))
     graph.connect(motor, shaft).connect(shaft, I("rotor", 0.1)).connect(shaft, C("angle", stiffness=2.0))
@@ -88,7 +88,7 @@ def test_each_operation(formula: Any, signals_read: Any, parameters: Any, unit: 
 
 
 def test_a_contradiction_gives_no_unit() -> None:
-    """A current plus an angle has no unit, nor has what follows from the sum; the rest of the model keeps its units."""
+    """A current plus an angle has no unit, and neither has anything derived from the sum; other values keep their units."""
     block = Block(
         "own",
         [
@@ -113,7 +113,7 @@ def test_the_generic_domain_has_no_units() -> None:
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_implied_units_are_the_declared_ones(name: str) -> None:
-    """Without all units but those of efforts and flows, the equations give back the units that were declared, or none."""
+    """From the units of efforts and flows alone, the equations imply the declared units, or none."""
     system = compiled(name).system
     bare = {
         path: value if path.endswith((".effort", ".flow")) else replace(value, unit="") for path, value in system.values.items()

@@ -1,4 +1,4 @@
-"""Letters of values: those that users give, and those made from names."""
+"""Letters of values, given by users or made from names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbolic A, B, C, D equal those of the literature and of the linearised compiled model; nonlinear terms are named."""
+"""Symbolic matrices A, B, C, D equal published matrices and the linearised compiled model; nonlinear terms are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that simulate: WebAssembly takes the steps of a native run, bit for bit; unsupported models are refused."""
+"""Pages that simulate: WebAssembly reproduces the native run bit for bit; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ JUGGLER = Case(
 
 
 def case_of(name: str) -> Case:
-    """Return a case by name."""
     return JUGGLER if name == "juggler" else CASES[name]
 
 
@@ -42,7 +41,6 @@ def exported(name: str) -> tuple[Compiled, LivePage]:
 
 
 def samples(case: Case) -> np.ndarray:
-    """Return the sample times of a case, s."""
     return np.linspace(case.settings.get("t_start", 0.0), case.t_end, 101)
 
 
@@ -119,7 +117,7 @@ def test_multiply_add_rounds_once():
 
 @needs_node
 def test_a_run_that_ends_early_says_why(tmp_path):
-    """The exported run has no collision; with another parameter two coincide, which only Python can resolve."""
+    """The exported run has no collision; with another parameter two collisions coincide, which only Python can resolve."""
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""

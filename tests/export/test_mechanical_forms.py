@@ -1,4 +1,5 @@
-"""Mechanical, Lagrange's and Hamilton's equations: compiled rates, laws of their matrices, and `sympy.physics.mechanics`."""
+"""Mechanical, Lagrange's and Hamilton's equations: compiled rates, properties of their matrices, and
+`sympy.physics.mechanics`."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tests.inner.output import typeset
 
 FORMS = ("lagrangian", "hamiltonian")
 POINTS = 5
-"""Number of random states at which analytic functions are compared."""
+"""Number of random states at which functions are compared."""
 
 
 def compiled(graph: Graph) -> Compiled:
@@ -47,7 +48,7 @@ def double_pendulum(form: str = "lagrangian") -> Graph:
 
 
 def double_kinetic(q, v):
-    """Return point masses of 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m, absolute angles."""
+    """Return the kinetic energy of masses of 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m with absolute angles."""
     return (3.5 * 0.64 * v[0] ** 2 + 1.5 * 0.36 * v[1] ** 2) / 2 + 1.5 * 0.8 * 0.6 * v[0] * v[1] * cos(q[0] - q[1])
 
 
@@ -56,7 +57,7 @@ def double_potential(q):
 
 
 def cart_pole(form: str = "lagrangian") -> Graph:
-    """Return a cart, which is driven and held by a spring, with a pole; friction at the cart grows with speed."""
+    """Return a driven cart with a spring and a pole; friction at the cart grows with speed."""
     pole = IC(
         "pole",
         inertia=lambda q, M, m, l, g: array([[M + m, m * l * cos(q[1])], [m * l * cos(q[1]), m * l * l]]),
@@ -93,7 +94,7 @@ COUPLER = (1.0 + 0.6 * np.cos(1.2) - 0.3 * np.cos(1.0)) ** 2 + (0.6 * np.sin(1.2
 
 
 def slider(form: str = "lagrangian") -> Graph:
-    """Return a crank that drives a mass through a transformer that depends on its angle: the mass has derivative causality."""
+    """Return a crank that drives a mass, in derivative causality, through a transformer whose ratio depends on the angle."""
     graph, crank, slide = Graph("slider"), J1("crank rate"), J1("slide")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.4, form=form, position=0.5, velocity=1.0)).connect(
         Se("motor", 0.3), crank
@@ -103,7 +104,7 @@ def slider(form: str = "lagrangian") -> Graph:
 
 
 def held_masses(form: str = "") -> Graph:
-    """I elements, springs, and a constraint that stores its position."""
+    """Return two masses, a spring, and a constraint that stores its position."""
     graph, a, b, force, gap = Graph("held"), J1("a"), J1("b"), J0("force"), J1("gap")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     graph.connect(b, C("spring", stiffness=4.0, initial=0.2)).connect(a, R("d", 0.3))
@@ -151,7 +152,7 @@ def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]
 
 
 def own_mass(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> np.ndarray:
-    """Return the mass matrix of the independent inertias alone, by the compiled model: momenta as functions of velocities."""
+    """Return the mass matrix of the independent inertias alone, from the compiled model's momenta as functions of velocities."""
     columns = []
     for k in range(len(found.v)):
         columns.append(np.concatenate([np.atleast_1d(m) for m in momenta(model, found, at, np.eye(len(found.v))[k])]))
@@ -345,7 +346,7 @@ def test_pendulum_in_all_letters() -> None:
 
 
 def test_a_rigid_body_in_space() -> None:
-    """Velocities are twists: mass matrix of the body, gyroscopic terms, weight; the pose follows q' = E v."""
+    """With twists as velocities, the body has a mass matrix, gyroscopic terms and weight; the pose follows q' = E v."""
     body = rigid_body("stone", mass=2.0, inertia=(1.0, 2.0, 3.0), gravity=(0.0, 0.0, -9.81), angular_velocity=(0.3, -0.2, 0.5))
     model = compiled(Graph("flight").add(body))
     found = mechanical_equations(model, numbers=True)
@@ -390,7 +391,7 @@ def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element
 
 
 def test_delta_robot_of_nine_coordinates_and_six_constraints() -> None:
-    """Arms as IC fields with centrifugal forces, a friction matrix that depends on the angles, and three tips held together."""
+    """The arms are IC fields with centrifugal forces and an angle-dependent friction matrix; their tips are held together."""
     model = compiled(delta_graph(DeltaParameters.fit()))
     found = mechanical_equations(model)
     assert found.M.shape == (9, 9) and found.H.shape == (6, 9) and len(found.multipliers) == 6

@@ -71,7 +71,7 @@ def swinging(*parts, rate=3.0):
 
 
 def swapped():
-    """Return a transition that exchanges two states, and another that a step in time triggers."""
+    """Return a model with a transition that exchanges two states, and a transition at the step of a signal."""
     exchange = (("spring.q", lambda p: p, "mass.p"), ("mass.p", lambda q: q, "spring.q"))
     above = Transition("low", "high", lambda t: t - 0.4, ("time",), resets=exchange)
     back = Transition("high", "after", lambda y: y - 0.5, ("jump.y",))
@@ -80,12 +80,12 @@ def swapped():
 
 
 def sampled():
-    """Return two clocks that tick together, the second of which reads what the first sets."""
+    """Return a model with two simultaneous clocks, the second of which reads the value that the first sets."""
     return swinging(signals.hold("first", "spring.q", period=0.1), signals.hold("second", "first.y", period=0.2))
 
 
 def together():
-    """Return two automata whose transitions reset the same state at one instant."""
+    """Return a model with two automata that reset the same state at one instant."""
     named = {"one": lambda q: 0.5 * q, "other": lambda q: q + 0.2}
     graph = swinging()
     for name, change in sorted(named.items(), reverse=True):
@@ -96,7 +96,8 @@ def together():
 
 
 def in_turn():
-    """An automaton makes two transitions at one instant; in between, the guard of another, later by name, is positive."""
+    """Return an automaton that makes two transitions at one instant, between which the guard of a second automaton is
+    positive."""
     first = [Transition("a", "b", lambda t: t - 0.41, ("time",)), Transition("b", "c", lambda t: t - 0.2, ("time",))]
     resets = (("spring.q", lambda q: q + 0.2, "spring.q"),)
     second = Transition("a", "b", lambda mode: 0.5 - abs(mode - 1.0), ("first.mode",), resets=resets)
@@ -104,7 +105,7 @@ def in_turn():
 
 
 def broken():
-    """Return functions with kinks and jumps, a table, and powers of negative numbers."""
+    """Return a model with kinks and jumps, a table, and powers of negative numbers."""
     graph, v = Graph("broken"), J1("v")
     table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
     graph.connect(Se("push", lambda t: where(floor(2.0 * t) < 1.0, 1.0, -0.5), signals=["time"]), v)
@@ -113,7 +114,8 @@ def broken():
 
 
 def formulas():
-    """Return every function of `screws.scalars` on the tape, applied to sums, products and quotients of parameters."""
+    """Return a model with every function of `screws.scalars` on the tape, applied to sums, products and quotients of
+    parameters."""
 
     def force(t, q, a, b):
         angles = atan2(q, a) + asin(0.3 * q) + acos(0.3 * q) + atan(q) + 0.1 * tan(q)
@@ -129,7 +131,7 @@ def formulas():
 
 
 def once():
-    """Return a single sample at one tick."""
+    """Return a model with a single sample at one tick."""
     sample = Block("once", [], inputs={"u": "spring.q"}, states={"y": StateSpec(0.0)}, updates={"y": "u"}, offset=0.41)
     return swinging(sample)
 
@@ -167,7 +169,7 @@ def sampled_loop():
 
 
 def fires_at_a_tick():
-    """Return a clock that reads, at the instant of a transition, a value that depends on the new mode."""
+    """Return a model with a clock that reads, at a transition, a value that depends on the new mode."""
     graph, v = Graph("brake"), J1("v")
     closes = Transition("free", "closed", lambda t: t - 0.5, ("time",))
     graph.add_automaton(Automaton("brake", ("free", "closed"), "free", [closes]))
@@ -198,7 +200,7 @@ RUNS = {
     "loop that jumps": (switched_loop, 1.0),
     "loop with a clock": (sampled_loop, 0.973),
 }
-"""Models and the ends of their runs; no fortieth of a run is a tick."""
+"""Models and the end times of their runs; no sample at a fortieth of a run coincides with a tick."""
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -215,7 +217,7 @@ def test_random_graphs_agree(number: int) -> None:
 
 
 def test_before_and_after_events_at_samples() -> None:
-    """Every sample is a tick or the start of a step in time; each value has a twin before the event."""
+    """Every sample is at a tick or at the step of the input; rumoca gives a row before each event and a row after it."""
     rumoca()
     assert difference(compile_model(CASES["servo"].graph(), progress=False), 0.06, 61) < 1e-6
 

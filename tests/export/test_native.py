@@ -63,7 +63,7 @@ def assert_native(routines: list, points: dict[str, np.ndarray], folder, compile
 @needed
 @pytest.mark.parametrize("compiler", [(COMPILERS or [""])[0], *(f"{name} -march=native" for name in COMPILERS[-1:])])
 def test_formulas_have_the_bits_of_machine_code(compiler, tmp_path):
-    """Fused operations of the processor do not change them."""
+    """Fused operations of the processor do not change the results."""
     tape = Tape()
     x = tape.inputs("x", 3)
     formulas = {f"f{k}": (formula, span) for k, (formula, span) in enumerate(FORMULAS.values())}
@@ -90,7 +90,8 @@ def test_own_functions_have_the_bits_of_machine_code_for_odd_numbers(tmp_path):
 
 @needed
 def test_what_shares_code_rounds_as_the_shared_code_does(tmp_path):
-    """A routine that begins a longer one, a shared routine with a fixed number, and the cases of alternatives."""
+    """A routine that begins a longer one, a shared routine with a fixed number, and the cases of alternatives round as the shared
+    code does."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values, products = list(x), []

@@ -36,7 +36,6 @@ TEXTS = {name: f"({{0}} {sign} {{1}})" for name, sign in INFIX.items()} | {
 
 
 def function(name: str, code: StraightLine) -> str:
-    """Return a Python function on lists."""
     blocks = [block for block, _ in code.blocks]
     lines = [f"def {name}({', '.join(blocks)}):"]
     for place, (operation, *given) in enumerate(code.steps):

@@ -1,4 +1,4 @@
-"""Port-Hamiltonian form: laws of its matrices, rates of the compiled model, and forms from the literature."""
+"""Port-Hamiltonian form: properties of its matrices, rates of the compiled model, and forms from the literature."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def motor() -> Graph:
 
 
 def geared() -> Graph:
-    """Return two momenta, one of them independent."""
+    """Return two rigidly coupled inertias, one of them independent."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
     return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0)).connect(b, C("c", capacitance=0.5, initial=0.2))
@@ -98,7 +98,6 @@ def resistive() -> Graph:
 
 
 def curved() -> Graph:
-    """Return nonlinear storage elements and resistors."""
     spring = C("c", energy=lambda q, k: k * q * q / 2 + q**4 / 4, parameters={"k": 2.0}, initial=0.3)
     drag = R("drag", effort=lambda f, k: k * f * absolute(f), parameters={"k": 0.4})
     graph = loop(spring, I("m", 1.3, initial=0.5), drag, R("dry", effort=lambda f: 0.2 * tanh(f) + 0.1 * f**3), Se("u", 1.0))
@@ -132,7 +131,7 @@ MODELS = {
 
 
 def values(form: PortHamiltonian, model: Compiled, seed: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return numbers at a random state, including inputs, and the compiled rates."""
+    """Return values at a random state, including inputs, and the compiled rates."""
     x, m = start_of(model, seed, 0.5)
     numbers = point_of(model, x, m)
     numbers |= {name: float(value_of(value, numbers)) for name, value in form.values.items()}
@@ -164,7 +163,7 @@ def laws_and_rates(model: Compiled, form: PortHamiltonian) -> None:
 
 
 def ledger(model: Compiled, form: PortHamiltonian, at: dict[str, float], seed: int, y: np.ndarray) -> None:
-    """H is the sum of the ledger's energies, and u^T y is the power that it counts as supplied."""
+    """Check that H is the sum of the ledger's energies, and u^T y the power that the ledger counts as supplied."""
     x, m = start_of(model, seed, 0.5)
     known = model.evaluate(0.3, x, None, m)
     stored = sum(known[value] for _, value in model.system.energies)
@@ -237,14 +236,14 @@ def test_refusals_name_the_element(name: str) -> None:
 
 
 MOSTLY_SMALL = (0, 1, 3, 5, 6, 8, 9, 11)
-"""The first twelve seeds, except those of the largest graphs, on which SymPy spends most of the time."""
+"""The first twelve seeds, except the seeds of the largest graphs, on which SymPy spends most of the time."""
 
 
 @pytest.mark.parametrize(
     ("draw", "seeds"), [pytest.param(random_graph, MOSTLY_SMALL, marks=pytest.mark.thorough), (rigid_graph, range(15))]
 )
 def test_random_graphs(draw, seeds: Sequence[int]) -> None:
-    """Loops of resistors, dependent storage elements, modulated two-ports; constraints are refused."""
+    """The graphs have loops of resistors, dependent storage elements and modulated two-ports; constraints are refused."""
     seen: Counter[str] = Counter()
     for seed in seeds:
         try:

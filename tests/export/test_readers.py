@@ -22,14 +22,13 @@ from tests.laws.test_acceptance_models import shown_by
 
 
 def near(numbers: Any, rng: np.random.Generator, size: float = 0.05) -> np.ndarray:
-    """Return numbers near the given ones, all nonzero."""
     given, moved = np.asarray(numbers, dtype=float), rng.uniform(-size, size, np.shape(numbers))
     return np.where(given == 0.0, 0.2 * moved, given * (1.0 + moved))
 
 
 @pytest.mark.parametrize("modes", list(itertools.product((0.0, 1.0), repeat=3)))
 def test_the_rolling_eggs_as_retyped_from_the_page(modes: tuple[float, ...]) -> None:
-    """With the page's numbers, then with other numbers, because some of the page's numbers are zero or the same for both eggs."""
+    """The page's values and other values are used, because some of the page's values are zero or the same for both eggs."""
     compiled, given, rng = documented.compiled("rolling eggs"), retyped_eggs.NUMBERS, np.random.default_rng(1)
     (x0, _), m = compiled.initial(), np.array(modes)
     assert list(given) == list(compiled.system.parameters)
@@ -63,7 +62,7 @@ class Read:
         return page.at(t, states, modes)
 
     def modes(self, most: int) -> list[np.ndarray]:
-        """Return the modes of all state machines: at most `most` combinations."""
+        """Return at most `most` combinations of the modes of all state machines."""
         states = [range(len(names)) for names, _ in self.compiled.system.modes.values()]
         found = list(itertools.islice(itertools.product(*states), 4096))
         picked = np.random.default_rng(2).permutation(len(found))[:most]
@@ -84,7 +83,8 @@ def is_finite(number: Any) -> bool:
 
 
 def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, np.ndarray, Point]:
-    """Return a time, states near the start where the model is defined, and the page there; unknowns of loops are solved for."""
+    """Return a time, states near the start where the model is defined, and the page evaluated there, with unknowns of loops
+    solved for."""
     program, p, (x0, _) = it.compiled.program, it.compiled.parameters(), it.compiled.initial()
     for _ in range(100):
         x, t = near(x0, rng, 0.05), float(rng.uniform(0.0, 2.0))
@@ -141,7 +141,7 @@ def same_jumps(it: Read, point: Point, t: float, x: np.ndarray, m: np.ndarray) -
 
 
 def same_jump(it: Read, point: Point, sets: Any, x: np.ndarray, kernel: Any, blocks: tuple[Any, ...]) -> None:
-    """Compare the states after := on the page with those after the compiled jump."""
+    """Compare the states after a jump on the page and in the compiled model."""
     after = x.copy()
     for letter, node in sets:
         slot = it.compiled.program.layout[it.page.states[letter].name]

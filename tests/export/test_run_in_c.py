@@ -1,4 +1,4 @@
-"""A run as one C file takes the steps of the native run; models that C cannot run are refused."""
+"""A run exported as one C file takes the same steps as the native run; models that C cannot run are refused."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def shown(run: CRun, folder: Path, **constants: str) -> list[str]:
 
 @functools.cache
 def exported(model: Callable[[], Graph]) -> tuple[Compiled, CRun, float, dict[str, float]]:
-    """Return the model, its run in C, the end of the run and its settings."""
+    """Return the model, its run in C, the end time and the settings."""
     compiled, t_end = compile_model(model()), 3.0 if model is juggler else 50.0
     settings = {"samples": 0.1, "rtol": 1e-6, "t_start": 2.0} if model is juggler else {"samples": 5.0, "rtol": 1e-8}
     return compiled, c_run(compiled, t_end, name="toy", **settings), t_end, settings
@@ -224,7 +224,7 @@ def test_ticks_that_solve_loops_are_refused():
 
 @needs_compiler
 def test_a_model_without_states_has_all_its_functions(tmp_path):
-    """A rectifier with two resistors: only its events and samples are computed."""
+    """Of a rectifier with two resistors, only the events and samples are computed."""
     graph, ring = Graph("toy"), J1("ring", domain="electrical")
     graph.connect(Se("source", lambda t: sin(t), signals=["time"]), ring).connect(ring, Diode("diode"))
     run = c_run(graph.connect(ring, R("load", 1.0)), 5.0)

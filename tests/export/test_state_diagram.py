@@ -42,7 +42,7 @@ def elements(figure: Figure, kind: str) -> list[ElementTree.Element]:
 
 
 def boxes(figure: Figure) -> dict[str, tuple[float, float, float, float]]:
-    """Name -> left, top, right, bottom."""
+    """Return the left, top, right and bottom of each box, by name."""
     found = [r for r in elements(figure, "rect") if r.get("height") == f"{2 * HALF_HEIGHT:.1f}"]
     names = [t.text or "" for t in elements(figure, "text") if t.get("font-size") == f"{NAME_SIZE:g}"]
     sides = [[float(r.attrib[key]) for key in ("x", "y", "width", "height")] for r in found]

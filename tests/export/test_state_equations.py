@@ -1,4 +1,4 @@
-"""State equations of small models: exactly those of the literature, and the values of the compiled model."""
+"""State equations of small models equal the literature exactly and the compiled model numerically."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def node(*parts) -> Graph:
 
 
 def geared() -> Graph:
-    """m2 rotates at a third of m1's speed: one independent state."""
+    """Return two inertias with one independent state: m2 rotates at a third of m1's speed."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
     return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0))
@@ -139,7 +139,7 @@ def test_parameters_are_symbols() -> None:
 
 
 def test_effective_mass_with_symbols() -> None:
-    """p1' of two masses that a lever couples: the fraction m1 / (m1 + n^2 m2) of the force."""
+    """If a lever couples two masses, p1' is the fraction m1 / (m1 + n^2 m2) of the force."""
     found = state_equations(compiled(geared()))
     m1, m2, n, d, u, p = (
         sympy.Symbol(name, real=True) for name in ("m1.inertia", "m2.inertia", "gear.ratio", "d.resistance", "u.value", "m1.p")
@@ -149,7 +149,7 @@ def test_effective_mass_with_symbols() -> None:
 
 
 def test_source_that_sets_a_capacitor_s_effort() -> None:
-    """Derivative causality without a state: the current of the source is u' C + u / R."""
+    """In derivative causality there is no state, and the current of the source is u' C + u / R."""
     graph = node(Se("u", 1.0), C("c", capacitance=1.0), R("r", 1.0))
     C_, R_, u, du = (sympy.Symbol(n, real=True) for n in ("c.capacitance", "r.resistance", "u.value", "u.value'"))
     found = state_equations(compiled(graph), outputs=["u.flow"], varying=["u.value"])
@@ -171,7 +171,7 @@ def test_nested_graphs_have_paths_for_names() -> None:
 
 
 def test_ideal_constraint() -> None:
-    """Two masses held together, stabilised with the double pole -5: the symbols of its gains remain."""
+    """A constraint with the double pole -5 holds two masses together; the symbols of its gains remain."""
     graph, a, b, gap, force = Graph("held"), J1("a"), J1("b"), J1("gap"), J0("force")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     model = compiled(graph.connect(force, gap).connect(gap, Constraint("hold")))
@@ -197,7 +197,7 @@ def test_modes_side_by_side_or_held() -> None:
 
 
 def test_vector_states_by_component() -> None:
-    """Euler's equations of a rigid body, I = (1, 2, 3)."""
+    """The rates are Euler's equations of a rigid body with I = (1, 2, 3)."""
 
     def tilde(p):
         return array([[0.0, p[2], -p[1]], [-p[2], 0.0, p[0]], [p[1], -p[0], 0.0]])
@@ -276,9 +276,8 @@ def test_large_models_are_written_too() -> None:
 
 
 def no_symbols(f):
-    """Return a function that accepts all numbers but no symbols."""
     if isinstance(f, sympy.Basic):
-        raise TypeError("numbers wanted")
+        raise TypeError("a number is required")
     return 2.0 * f
 
 
@@ -336,7 +335,8 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
 def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
-    """Graphs of scalars that compile, half of them with numbers: loops, dependent storage elements, constraints."""
+    """Scalar graphs have loops, dependent storage elements and constraints; half of the equations contain numbers for
+    parameters."""
     seen: Counter[str] = Counter()
     for seed in range(30):
         try:
@@ -354,7 +354,7 @@ def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
 
 
 def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
-    """Switched constraints, switches and dry friction; some vanishing quantities need no derivative."""
+    """The graphs have switched constraints, switches and dry friction; some vanishing quantities need no derivative."""
     seen: Counter[str] = Counter()
     for seed in range(20):
         try:
@@ -371,10 +371,10 @@ def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
 
 
 def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every graph that the entries compile before their first run."""
+    """Every graph that the entries compile before their first run agrees."""
 
     class EnoughError(Exception):
-        """Raised instead of a run."""
+        """Exception that replaces a run."""
 
     def stop(*_, **__):
         raise EnoughError
@@ -402,7 +402,7 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_diode_that_yields_at_once() -> None:
-    """Freewheeling: while the diode blocks, the resistor alone makes its flow zero, and the coil sees the source."""
+    """While the diode blocks, the resistor alone makes its flow zero, and the source acts on the coil."""
     graph, a, node = Graph("coil"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))
@@ -427,7 +427,7 @@ def test_what_yields_in_one_mode_only() -> None:
 
 
 def clamps(count: int) -> Graph:
-    """Return constraints, each with a lever whose switch makes their derivative unnecessary."""
+    """Return constraints, each with a switch that makes the constraint's derivative unnecessary."""
     outer = Graph("clamps")
     for k in range(count):
         graph, coil, node, tie = Graph(f"clamp{k}"), J1("coil"), J0("node"), J1("tie")

@@ -72,7 +72,7 @@ def switched() -> Graph:
 
 
 def spatial() -> Graph:
-    """Return vector bonds, an Euler junction, a modulated matrix, a selection and a block."""
+    """Return a graph with vector bonds, an Euler junction, a modulated matrix, a selection and a block."""
 
     def tilde(p):
         return array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
@@ -100,7 +100,7 @@ def spatial() -> Graph:
 
 
 def held() -> Graph:
-    """Return a mass that lands on a stop by an ideal constraint and leaves it; another that follows it through a gear."""
+    """Return a mass that lands on a stop, an ideal constraint, and leaves it; a second mass follows through a gear."""
     lands = Transition("free", "on", lambda h: -h, ("stop.h",), kind="lands")
     leaves = Transition("on", "free", Op("-multiplier", lambda force: -force, "-#1"), ("stop.multiplier",), kind="leaves")
     graph = Graph("held").add_automaton(Automaton("touch", ("free", "on"), "free", (lands, leaves)))
@@ -110,7 +110,7 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """Return a diode that blocks without a derivative, because of a resistor, and conducts beside a coil."""
+    """Return a diode in parallel with a coil, whose blocking mode needs no derivative because of a resistor."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))
@@ -145,7 +145,7 @@ def test_latex_is_well_formed(name: str) -> None:
 
 
 def test_latex_loses_no_law() -> None:
-    """The update and clock of a sampled block, the restitution of an impact, and the start of a state machine."""
+    """LaTeX contains the update and clock of a sampled block, the restitution of an impact, and the start of a state machine."""
     graph = Graph("sampled").connect(v := J1("v"), I("m", 1.0)).connect(Se("push", lambda y: -y, signals=["hold.y"]), v)
     graph.add(hold("hold", "v.flow", period=0.1))
     text = latex(compile_model(graph, backend="numpy"))
@@ -211,7 +211,7 @@ def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
 
 
 def test_a_mechanism_that_follows_is_written_by_its_momentum() -> None:
-    """p = M v; the effort is p' minus the mechanism's own forces."""
+    """With p = M v, the effort is p' minus the mechanism's own forces."""
     graph = Graph("moved").connect(Sf("hand", 1.0), IC("arm", inertia=lambda q: 2.0 + q * q))
     text = latex(graph)
     for line in (r"p &= M(q_{\text{arm}})\,v_{\text{arm}}", r"\hat e &= \dot p-\dot p^\ast", r"e_{\text{arm}}-\hat e &= 0"):
@@ -246,7 +246,7 @@ def test_every_sign_of_latex_can_be_in_a_name() -> None:
 
 @pytest.mark.parametrize("name", ["motor", "switched", "spatial"])
 def test_sympy_statements_give_the_numbers_of_the_compiled_model(name: str) -> None:
-    """Numbers are inserted statement by statement, by plain substitution."""
+    """Values are inserted statement by statement, by plain substitution."""
     import sympy
 
     model = compiled(name)

@@ -32,7 +32,7 @@ WITH_LARGEST = [pytest.param(model, marks=pytest.mark.thorough) if model == LARG
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """The library of a model: the largest has its own, all others share one."""
+    """Return the C library of a model; the largest model has its own, all other models share one."""
     if GCC is None:
         pytest.skip("gcc is not installed: the C source cannot be compiled")
     others = tuple(model for model in MODELS if model != LARGEST)
@@ -67,7 +67,6 @@ def test_c(model: str, library: Callable[[str], ctypes.CDLL]) -> None:
 
 @pytest.fixture(scope="module")
 def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ModuleType]:
-    """Import the NumPy source of a model."""
     folder = tmp_path_factory.mktemp("numpy")
 
     def load(model: str) -> ModuleType:
@@ -82,7 +81,7 @@ def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Modul
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_numpy(model: str, module_of: Callable[[str], ModuleType]) -> None:
-    """All points in one call, then the first point alone."""
+    """All points are evaluated in one call, then the first point alone."""
     this, module = case(model), module_of(model)
     assert_same(module.prepare(this.own), this.p, "prepare")
     start = consistent(this.compiled, point_of(this.compiled))
@@ -137,7 +136,7 @@ end
 
 @pytest.fixture(scope="module")
 def octave(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with results of all models from one Octave process."""
+    """Return the folder with results of all models from one Octave process."""
     if OCTAVE is None:
         pytest.skip("Octave is not installed: the MATLAB source cannot run")
     folder = tmp_path_factory.mktemp("matlab")
@@ -169,7 +168,6 @@ def test_matlab(model: str, octave: Path) -> None:
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_sympy(model: str) -> None:
-    """Expressions with common sub-expressions, as functions by `sympy.lambdify`."""
     this = case(model)
     found = expressions_of(model)
     names = dict(zip((found.names[symbol] for symbol in (*found.u, *found.p)), np.concatenate(found.start[1:3]), strict=True))
@@ -193,7 +191,7 @@ def numbered_routines(found: SymPyModel) -> list[tuple[str, Mapping[int, SymPyRo
 
 
 def labels(this: Case) -> list[str]:
-    """Return the labels of the user's parameters, number by number."""
+    """Return the labels of the user's parameters, one for each number."""
     given = this.compiled.system.parameters.items()
     return [label for name, value in given for label in labels_of(name, np.shape(value))]
 

@@ -31,7 +31,6 @@ def printed(source: str) -> list[str]:
 
 
 def formulas(content: Paper) -> Iterator[str]:
-    """Yield the LaTeX of all formulas of a document."""
     for block in content.blocks:
         match block:
             case Paragraph(words):

@@ -28,7 +28,7 @@ BASE: dict[str, tuple[int, int, int]] = {
 """Powers of m, kg and s."""
 
 OTHER_UNITS = (2.0, 8.0, 0.5)
-"""The other units of m, kg and s, in powers of two to avoid rounding."""
+"""Other units of m, kg and s, in powers of two to avoid rounding."""
 
 
 def dimension(unit: str) -> tuple[int, ...]:
@@ -42,12 +42,12 @@ def dimension(unit: str) -> tuple[int, ...]:
 
 
 def factor(unit: str) -> float:
-    """Return the factor that converts numbers of a unit to the other units."""
+    """Return the factor that converts values in a unit to the other units."""
     return float(np.prod(np.array(OTHER_UNITS) ** -np.array(dimension(unit), dtype=float)))
 
 
 def factors(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return the factor of each component; None if the text does not determine it."""
+    """Return the factor of each component; None if the unit does not determine it."""
     if not unit:
         return None
     if unit.endswith(" ..."):  # coefficients of powers of time, along the second axis

@@ -24,7 +24,7 @@ from tests.tracing.test_impulses import boost
 STATES = 6
 """Number of random states in each mode."""
 COMBINATIONS = 8
-"""Up to this many combinations of modes, all are tried; beyond it, every state of each automaton."""
+"""Maximum number of combinations of modes that are all tried; above it, the automata cycle through their states."""
 
 
 def rc() -> Graph:
@@ -79,7 +79,7 @@ def clutch() -> Graph:
 
 
 def every() -> Graph:
-    """Return a block for every formula that back ends must reproduce, of three growing states."""
+    """Return a block with every formula that back ends must reproduce, applied to three growing states."""
     states = {name: StateSpec(0.5) for name in "abc"}
     outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(FORMULAS.values())]
     growth = [(f"d{name}", lambda a, k=k: (k + 1) * a / (3.0 + a * a), [name]) for k, name in enumerate("abc")]
@@ -129,7 +129,7 @@ class Case:
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:
-        """(function, number of a transition or clock or None, reference kernel)."""
+        """Yield (function, index of a transition or clock or None, reference kernel)."""
         program = self.compiled.program
         for word in ("rates", "outputs", "guards", "powers", "energies"):
             yield word, None, getattr(program, word)
@@ -141,7 +141,6 @@ class Case:
 
 @functools.cache
 def case(model: str) -> Case:
-    """Return the compiled model, and its points."""
     compiled = compile_model(MODELS[model]())
     rng = np.random.default_rng(11)
     x0, _ = compiled.initial()
@@ -160,12 +159,12 @@ def case(model: str) -> Case:
 
 @functools.cache
 def expressions_of(model: str) -> SymPyModel:
-    """Return the model as SymPy expressions."""
     return sympy_model(case(model).compiled)
 
 
 def assert_same(found: np.ndarray, wanted: np.ndarray, what: str, beside: np.ndarray | None = None) -> None:
-    """Compare to 1e-12 of the largest finite number in each row, or in the row of `beside`; NaN must agree."""
+    """Check that results agree to 1e-12 of the largest finite number in each row, or in the row of `beside`, and that NaN
+    agree."""
     finite = np.isfinite(wanted)
     np.testing.assert_array_equal(np.isfinite(found), finite, err_msg=what)
     found, wanted = np.where(finite, found, 0.0), np.where(finite, wanted, 0.0)

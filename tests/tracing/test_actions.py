@@ -1,4 +1,5 @@
-"""A transformer whose products have their own formulas equals the one given by its matrix alone, in every model that has one."""
+"""A transformer whose products have their own formulas equals the transformer with the matrix alone, in every model that has
+one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One elimination for all modes equals one for each mode, gives least-norm shares, and handles more modes than can be listed."""
+"""One elimination for all modes equals separate eliminations, gives least-norm efforts, and handles more modes than can be
+listed."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], pa
 
 
 def row_of_locks(count: int, weights: np.ndarray, forces: np.ndarray, order: Sequence[int]) -> tuple[Graph, np.ndarray]:
-    """Return masses between two walls with `count` locks that close one after the other, and their least-norm forces."""
+    """Return masses between two walls with `count` locks that close one after the other, and the locks' least-norm forces."""
     links = [(0, None), *((i, i + 1) for i in range(count - 2)), (count - 2, None)]
     locks = [Switch(f"s{k}", automaton=f"A{k}", closed="slips") for k in range(count)]
     graph = chained(weights, [links[k] for k in order], [locks[k] for k in order], list(forces))
@@ -110,7 +111,8 @@ def diode(name: str, tail: str, head: str) -> tuple[str, str, list[Element]]:
 
 
 def coil_in_series() -> Graph:
-    """The diode in series with the coil constrains a state; the others constrain only quantities without a state."""
+    """Return diodes of which the one in series with the coil constrains a state, and the others only quantities without a
+    state."""
     coil = ("a", "", [Diode("D1"), I("L", 0.4)])
     return network(supply(), coil, diode("D2", "", "b"), diode("D3", "b", "a"), diode("D4", "a", ""))
 
@@ -131,7 +133,7 @@ def coil_and_capacitor() -> Graph:
 def test_vanishing_quantities_and_rates_of_others_are_solved_together(
     make: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rates and shares equal those of an elimination for each mode, even at states that the mode does not permit."""
+    """Rates and efforts equal those of an elimination for each mode, even at states that the mode does not permit."""
     solve, found = modewise.solve_active_sets, list[bool]()
 
     def watched(*given: Any) -> Any:
@@ -168,10 +170,10 @@ def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.Monke
 
 
 def test_circuits_too_many_to_list_share_by_least_norm() -> None:
-    """Three parallel clutches at each of four positions, and two brakes: hundreds of circuits.
+    """Three parallel clutches at each of four positions and two brakes form hundreds of circuits.
 
-    A least-squares solution of the momentum balance gives the shares; a share is open exactly if the other holding elements have
-    the same rank without it.
+    A least-squares solution of the momentum balance gives the efforts; an effort is undetermined exactly if removing its element
+    does not lower the rank.
     """
     count, limits = 4, np.array([1.0, 2.0, 0.5, *[1.0] * 9, 3.0, 0.7])
     links = [*((i, i + 1 if i + 1 < count else None) for i in range(count) for _ in range(3)), (0, None), (2, None)]

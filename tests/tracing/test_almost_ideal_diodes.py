@@ -15,7 +15,8 @@ PEAK, OMEGA, LOAD, COIL = 150.0, 100.0 * np.pi, 20.0, 1.0
 
 
 def bridge(small: float, ohm: float, volt: float = 1.0) -> Any:
-    """Run a bridge of six diodes of `small` Ohm and Siemens; the circuit's units are `volt` times V and `ohm` times Ohm."""
+    """Run a bridge of six diodes with `small` ohm when closed and `small` S when open; the circuit's units are `volt` V and `ohm`
+    ohm."""
     graph, plus, minus, star = Graph("bridge"), J0("plus"), J0("minus"), J0("star")
     for k in range(3):
         line = J0(f"line {k}")
@@ -29,7 +30,7 @@ def bridge(small: float, ohm: float, volt: float = 1.0) -> Any:
 
 @pytest.mark.parametrize("small", [1e-5, 10.0**-5.5])
 def test_a_bridge_of_almost_ideal_diodes_gives_the_largest_line_voltage(small: float) -> None:
-    """With 1e-5 Ohm and 1e5 Ohm, the start was once refused (E214), or the account missed 3e-4 of its energy."""
+    """With 1e-5 ohm and 1e5 ohm, the start was once refused (E214), or the energy balance had an error of 3e-4."""
     result = bridge(small, 1.0)
     lines = np.array([PEAK * np.sin(OMEGA * result.t - 2 * np.pi * k / 3) for k in range(3)])
     drop = 40.0 * small * PEAK / LOAD

@@ -1,4 +1,4 @@
-"""Transitions from one state with the same guard and different targets are refused, however the guard is written; all others
+"""Transitions from one state with the same guard and different targets are refused, however the guard is written; others
 compile."""
 
 import pytest

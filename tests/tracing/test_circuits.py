@@ -50,7 +50,7 @@ def test_they_are_those_of_a_search(seed: int) -> None:
 
 
 def test_a_cut_of_open_switches_in_series_with_another() -> None:
-    """Two switches in series with a resistor: two open switches leave their voltages undetermined, a single one does not."""
+    """Two open switches in series with a resistor leave their voltages undetermined; a single open switch does not."""
     matrix = np.array([[1.0, 1.0], [1.0, 1.0]])
     (circuit,) = circuits_of(lossless(matrix), {0, 1}, NOTHING, MOST) or ()
     assert circuit.rows == (0, 1) and circuit.released == ()

@@ -38,7 +38,7 @@ def rates(model: Compiled) -> np.ndarray:
 
 
 def pendulum(**constraint) -> Graph:
-    """Return a point mass on a rod, in Cartesian coordinates: the rod is h = (x . x - 1) / 2 = 0."""
+    """Return a point mass on a rod in Cartesian coordinates; the rod is the constraint h = (x . x - 1) / 2 = 0."""
     graph, v = Graph("pendulum"), J1("v", dimension=2)
     graph.connect(v, I("m", 2.0, dimension=2)).connect(Se("weight", [0.0, -2.0 * 9.81]), v)
     place = {"x": StateSpec([1.0, 0.0])}
@@ -49,7 +49,8 @@ def pendulum(**constraint) -> Graph:
 
 
 def test_a_pendulum_by_its_constraint() -> None:
-    """Period 2.3678419 s from 90 degrees, tension 3 m g at the bottom; the constraint stays satisfied and does no work."""
+    """The period from 90 degrees is 2.3678419 s, the tension at the bottom 3 m g; the constraint stays satisfied and does no
+    work."""
     result = compile_model(pendulum()).simulate(2.3678419, samples=[0.0, 2.3678419 / 4, 2.3678419], progress=False)
     assert result.ok
     np.testing.assert_allclose(result["at.x"][-1], [1.0, 0.0], atol=1e-6)
@@ -60,7 +61,7 @@ def test_a_pendulum_by_its_constraint() -> None:
 
 
 def test_two_rods_in_large_motion() -> None:
-    """A double pendulum for 10 s: pivots chosen at the start suffice throughout."""
+    """For a double pendulum over 10 s, pivots chosen at the start suffice."""
     graph, v1, v2, apart = Graph("double"), J1("v1", dimension=2), J1("v2", dimension=2), J1("apart", dimension=2)
     for name, v, mass in (("1", v1, 2.0), ("2", v2, 1.0)):
         graph.connect(v, I(f"m{name}", mass, dimension=2)).connect(Se(f"weight{name}", [0.0, -mass * 9.81]), v)
@@ -82,7 +83,7 @@ def test_two_rods_in_large_motion() -> None:
 
 
 def test_the_cubic_term_of_the_stabilisation() -> None:
-    """h'' + a1 h' + a0 h + a2 h^3 = 0 holds at any position and speed."""
+    """The equation h'' + a1 h' + a0 h + a2 h^3 = 0 is satisfied at any position and speed."""
     model = compiled(pendulum(alpha1=3.0, alpha0=7.0, alpha2=11.0))
     x, m = model.initial({"at.x": [1.2, 0.3], "m.p": [0.4, -0.8]})
     p, step = model.parameters(), 1e-6
@@ -112,14 +113,15 @@ def test_a_linear_loop_with_every_arrow(flips: tuple[bool, ...]) -> None:
 
 
 def test_a_loop_of_vectors_whose_shape_only_the_formulas_know() -> None:
-    """x = y / 2 + (1, 2), y = x / 2."""
+    """The loop is x = y / 2 + (1, 2), y = x / 2."""
     graph = Graph("blocks").connect(C("c", capacitance=1.0), R("r", 1.0))
     graph.add(Block("b", [("x", lambda y: y * 0.5 + array([1.0, 2.0]), ["y"]), ("y", lambda x: 0.5 * x, ["x"])]))
     np.testing.assert_allclose(compiled(graph).evaluate()["b.x"], [4 / 3, 8 / 3], rtol=1e-14)
 
 
 def cubic_loop() -> Graph:
-    """Se drives a resistor e = f + f^3 and a capacitor with a leak in series: the flow solves f + f^3 + R f = u - q."""
+    """Return an Se that drives a resistor e = f + f^3 in series with a leaking capacitor: the flow solves f + f^3 + R f = u -
+    q."""
     loop = J1("loop")
     graph = Graph("cubic").connect(Se("u", 2.0), loop).connect(loop, R("a", effort=lambda f: f + f * f * f))
     return graph.connect(loop, R("b", 1.0)).connect(loop, C("c", capacitance=1.0))
@@ -161,7 +163,7 @@ def test_a_run_that_ends_at_its_start_has_a_result() -> None:
 
 @pytest.mark.parametrize("k", [1.0, 1e-9, 300.0, 1e9])
 def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: float) -> None:
-    """Two linear C follow a nonlinear C: at states of size 1, rounding error of sinh(300 x) would swamp both."""
+    """Two linear C follow a nonlinear C; at states of size 1, rounding error of sinh(300 x) would mask both."""
     curve = C(
         "curve",
         output=lambda x: k * (exp(k * x) - exp(-k * x)) / 2,

@@ -1,7 +1,7 @@
 """Impulses of closing constraints and collisions, against a projection of momenta by hand.
 
-Of all motions that satisfy the constraints, the one after a plastic impact is closest to the one before it in kinetic energy: v+
-= v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
+Of all motions that satisfy the constraints, the motion after a plastic impact is closest in kinetic energy to the motion before
+it: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ AT = 0.3
 
 
 def gate(name: str = "gate", **impact) -> Automaton:
-    """off -> on at time AT."""
+    """Return an automaton that changes from off to on at AT."""
     edge = Transition("off", "on", lambda t: t - AT, ("time",), kind="closes", **impact)
     return Automaton(name, ("off", "on"), "off", (edge,))
 
@@ -92,7 +92,6 @@ class Masses:
         return self.v - (1.0 + restitution) * gain @ (self.J @ self.v)
 
     def found(self, result: Result, at: int = -1) -> np.ndarray:
-        """Return velocities in a run."""
         return np.array([np.atleast_1d(result[f"{name}.flow"][at]) for name in self.names])
 
     def energy(self, v: np.ndarray) -> float:
@@ -115,7 +114,7 @@ def test_constraints_that_begin_to_hold_project_the_momenta(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_impacts_turn_the_flows_of_constraints_round(seed: int) -> None:
-    """Several constraints collide simultaneously, and are active in no mode; e = 1 conserves energy."""
+    """Several constraints receive impulses simultaneously without becoming active; e = 1 conserves energy."""
     e = (0.0, 0.4, 1.0)[seed % 3]
     rng = np.random.default_rng(100 + seed)
     masses = Masses(rng, automaton="gate", active=["held"], restitution=e, holds="velocity")
@@ -145,7 +144,7 @@ def test_a_smooth_closing_has_no_impulse() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_switches_share_out_charge(seed: int) -> None:
-    """A tree of switches between capacitors closes simultaneously; some of them are behind transformers."""
+    """All switches in a tree between capacitors close simultaneously; some of the capacitors are behind transformers."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))
     graph, capacitance, charge = (Graph("charges").add_automaton(gate()), rng.uniform(0.5, 2.0, count), rng.normal(size=count))
@@ -187,7 +186,8 @@ def test_switches_share_out_charge(seed: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_flywheels_that_are_joined_and_parted_conserve_momentum(turned: bool) -> None:
-    """What E154 advises for an X1 between two inertias: put the second behind a J0 with a switch that is closed while apart."""
+    """For an X1 between two inertias, E154 advises to put the second behind a J0 with a switch that is closed while the inertias
+    are apart."""
     edges = (Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "out", lambda t: t - 0.5, ("time",)))
     graph = Graph("clutch").add_automaton(Automaton("gate", ("off", "on", "out"), "off", edges))
     shaft, second, slip = J1("shaft"), J1("second"), J0("slip")
@@ -208,7 +208,7 @@ def _speed(p, mass):
 
 
 def relativistic(name: str, mass: float, p: float) -> I:
-    """Speed of light 1: the speed saturates, so that Newton's method overshoots."""
+    """Return a relativistic mass with speed of light 1, whose speed saturates, so that Newton's method overshoots."""
     return I(
         name,
         initial=p,
@@ -222,7 +222,7 @@ def relativistic(name: str, mass: float, p: float) -> I:
 @pytest.mark.parametrize("p", [(0.3, -0.1), (5.0, 0.0), (30.0, -4.0), (-8.0, 20.0)])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_curved_storages_collide_exactly(p: tuple[float, float], coupled: bool) -> None:
-    """Two relativistic masses stick together: equal speeds, the same total momentum. One may carry a third rigidly."""
+    """Two relativistic masses, one of which may carry a third, stick together with equal speeds and the same total momentum."""
     graph, a, b, gap = Graph("collision").add_automaton(gate()), J1("a"), J1("b"), J0("gap")
     graph.connect(a, relativistic("m1", 1.0, p[0])).connect(b, relativistic("m2", 2.0, p[1]))
     start = 0.0
@@ -246,7 +246,7 @@ def test_curved_storages_collide_exactly(p: tuple[float, float], coupled: bool) 
 
 
 def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
-    """Energy cosh q: a single linear step would miss the solution."""
+    """With the energy cosh q, a single linear step would miss the solution."""
     law = {
         "output": lambda q: (exp(q) - exp(-q)) / 2,
         "energy": lambda q: (exp(q) + exp(-q)) / 2 - 1.0,
@@ -264,7 +264,7 @@ def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
 
 @pytest.mark.parametrize("ratio", [1.5, 4.0, 20.0, -3.0])
 def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float) -> None:
-    """After a jump of its ratio, the charge is shared again; a missing inverse does not change the result."""
+    """When the transformer's ratio jumps, the charge is redistributed; a missing inverse does not change the result."""
 
     def run(**more) -> Result:
         edge = Transition("low", "high", lambda t: t - 0.5, "time")
@@ -339,14 +339,14 @@ def test_docking_conserves_momentum_about_the_origin_of_the_world() -> None:
 
 
 def inertia_of(name: str) -> np.ndarray:
-    """Return the spatial inertia of the two bodies of `docking` in their own frames."""
+    """Return the spatial inertia of a body of `docking` in its own frame."""
     if name == "chaser":
         return np.asarray(spatial_inertia(2.0, np.diag([0.3, 0.5, 0.4]), np.array([0.1, 0.0, -0.05])), dtype=float)
     return np.asarray(spatial_inertia(5.0, np.diag([1.0, 2.0, 1.5]), np.zeros(3)), dtype=float)
 
 
 def boost(diode: str, current: float, voltage: float) -> Graph:
-    """12 V, 50 kHz, duty cycle one half; the diode is independent of the transistor."""
+    """Return a boost converter of 12 V and 50 kHz with duty cycle one half; the diode is independent of the transistor."""
     edges = (
         Transition("off", "on", lambda s: s - 1.0, ("clock.s",), resets=(("clock.s", lambda: 0.0, ()),)),
         Transition("on", "off", lambda s: s - 0.5, ("clock.s",)),
@@ -366,8 +366,8 @@ def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest
     """The transistor interrupts the coil's current, so the diode closes; when the transistor would short the capacitor through
     the diode, the diode opens.
 
-    Nothing is lost, and the run reaches the periodic closed form after 50 periods. With one case, pivots are chosen at run time
-    instead of an order for each combination of modes.
+    No energy is lost, and the run reaches the periodic closed form after 50 periods. With one case, pivots are chosen at run
+    time.
     """
     monkeypatch.setattr(modewise, "MAX_CASES", cases)
     compiled = compile_model(boost("open", 4.196961, 24.109746))
@@ -423,7 +423,6 @@ def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float |
 
 
 def test_pivots_are_found_wherever_they_are() -> None:
-    """Matrices whose zeros change places."""
     rng = np.random.default_rng(0)
     for n in (1, 2, 3, 5, 8):
         tape = Tape()
@@ -462,7 +461,7 @@ def test_starts_for_a_run_that_contradict_are_refused() -> None:
 
 
 def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
-    """The transistor shorts the capacitor through the diode, at the model's start or at that of a run."""
+    """The transistor shorts the capacitor through the diode, at the start of the model or of a run."""
     with pytest.raises(ModelError) as caught:
         compile_model(boost("closed", 4.2, 24.1)).simulate(1e-5, progress=False)
     assert [problem.code for problem in caught.value.problems] == ["E214"]

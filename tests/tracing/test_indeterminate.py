@@ -1,4 +1,5 @@
-"""Singular but consistent modes: the motion equals a brute-force solution of all relations, and shares have least norm."""
+"""Singular but consistent modes: the motion equals a brute-force solution of all relations, and undetermined quantities have
+least norm."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ from tests.tracing.test_rigid_graphs import modes_of
 
 RNG = np.random.default_rng(5)
 SAMPLES, MODES = 10, 2
-"""Number of random graphs in the suite, and of modes of each; `campaign` takes any number."""
+"""Number of random graphs in the suite, and number of modes of each graph; `campaign` takes any number."""
 
 
 def campaign(seeds: range, most: int) -> Counter[str]:
@@ -91,7 +92,7 @@ def shafts(count: int, *drives: float) -> Graph:
 
 
 def between(graph: Graph, name: str, a: str, b: str, *parts) -> Graph:
-    """Return elements in parallel between two shafts."""
+    """Connect elements in parallel between two shafts."""
     torque, slip = J0(f"torque at {name}", domain="rotation"), J1(f"slip of {name}", domain="rotation")
     graph.connect(graph.parts[a], torque).connect(torque, graph.parts[b]).connect(torque, slip)
     for part in parts:
@@ -124,7 +125,7 @@ def test_clutches_side_by_side_are_one_with_the_sum_of_their_limits(limits: tupl
 def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
     """Four brakes on one shaft have 27 modes in each impulse.
 
-    With a nonlinear inertia, each Newton step would share all impulses again, for more than a minute: the model is refused, and
+    With a nonlinear inertia, each Newton step would redistribute all impulses, for more than a minute: the model is refused, and
     the message names the redundant brakes.
     """
     inertia = I("m", energy=lambda p: p * p / 2 + p**4) if curved else I("m", 1.0)
@@ -159,7 +160,7 @@ def test_a_ring_of_clutches_moves_as_one_body_while_it_sticks() -> None:
 
 
 def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
-    """The stop has no limit, and holds as much as it would alone."""
+    """The stop has no limit, and takes almost as much torque as it would alone."""
     runs = []
     for parts in ([Constraint("stop", holds="velocity"), Friction("brake", 0.1)], [Constraint("stop", holds="velocity")]):
         graph = between(shafts(2, 3.0, 1.0), "pair", "shaft0", "shaft1", *parts)
@@ -170,7 +171,8 @@ def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
 
 
 def test_a_freewheel_beside_friction() -> None:
-    """In one direction it holds any torque; in the other it yields once friction slips."""
+    """In one direction the freewheel holds any torque; in the other direction the shafts slip once the friction limit is
+    reached."""
     run = compile_model(between(shafts(2, 3.0, 1.0), "p", "shaft0", "shaft1", Friction("c", 0.5), Diode("f"))).simulate(
         9.0, progress=False
     )
@@ -315,7 +317,7 @@ def test_a_coil_takes_the_current_that_a_switch_cuts_off() -> None:
 
 
 def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
-    """Two voltages across one node once the second switch closes; until then the run is correct."""
+    """Two sources impose voltages on one node once the second switch closes; until then the run is correct."""
     graph, node = Graph("two sources"), J0("node")
     for name, volts in (("one", 5.0), ("two", 7.0)):
         branch = J1(name)
@@ -333,7 +335,7 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one of a gate's four states brakes: an impulse leads to the same states, with about half as many solutions."""
+    """Only one of a gate's four states brakes; an impulse leads to the same states, with about half as many solutions."""
     counts: list[int] = []
     solve = SolutionCache._solve
 

@@ -1,4 +1,4 @@
-"""Numbers given at compilation do not affect pivots: the model equals one compiled with ones, and given these numbers
+"""Numbers given at compilation do not affect pivots: the model equals a model compiled with ones that gets the numbers
 afterwards."""
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ MAKE = {"R": R, "C": lambda name, value: C(name, capacitance=value), "D": lambda
 
 
 def circuit(parts, numbers):
-    """Return a network of (name, from, to), its kind the first letter, with a source from the last node to the first; 0 is
-    ground."""
+    """Return a network of elements (name, from, to), whose kind is the first letter of the name; 0 is ground."""
     graph, values = Graph("circuit"), iter(numbers)
     parts = [(*part, None) if part[0][0] in "DV" else (*part, next(values)) for part in parts]
     nodes = {k: J0(f"n{k}", domain="electrical") for k in sorted({n for part in parts for n in part[1:3]} - {0})}
@@ -38,7 +37,7 @@ NAMES = {"C": "capacitance", "R": "resistance"}
 
 
 def agrees(parts, ones, numbers, end=0.3):
-    """Compare a run of the circuit with these numbers to one of the circuit of ones that receives them as parameters."""
+    """Check that a run of the circuit with these numbers equals a run of the circuit of ones with the numbers as parameters."""
     named = [name for name, *_ in parts if name[0] in NAMES]
     given = {f"{name}.{NAMES[name[0]]}": float(value) for name, value in zip(named, numbers, strict=True)}
     asked = {"samples": end / 3.0, "progress": False, "parameters": given}
@@ -55,7 +54,8 @@ def of_ones(parts):
 
 
 def test_numbers_whose_sums_cancel_to_rounding_choose_no_pivot():
-    """Two routes compute 1 / c - 1 / c as 1e-17 or 0, depending on rounding: it was once taken for a matrix entry (E309)."""
+    """Two routes compute 1 / c - 1 / c as 1e-17 or 0, depending on rounding; the 1e-17 was once mistaken for a matrix entry
+    (E309)."""
     numbers = 0.05520631197642092, 0.13237220727184984, 4.068779553327908
     agrees(PUMP, of_ones(PUMP), numbers, end=0.01)
 

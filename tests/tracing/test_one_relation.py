@@ -40,7 +40,7 @@ def series(*parts: Element, inward: bool = True) -> Graph:
 
 
 def diode(saturation: float = 1.0, thermal: float = 1.0) -> Element:
-    """f = f0 (exp(e / e0) - 1)."""
+    """Return a diode, f = f0 (exp(e / e0) - 1)."""
     values = {"saturation": saturation, "thermal": thermal}
     return R("r", flow=lambda e, i, u: i * (exp(e / u) - 1.0), parameters=values)
 
@@ -72,7 +72,7 @@ def test_all_components_of_a_vector() -> None:
 
 
 def slowed(f: float, t: np.ndarray) -> np.ndarray:
-    """x' = -cbrt(x)."""
+    """Return the solution of x' = -cbrt(x)."""
     return (f ** (2 / 3) - 2 * t / 3) ** 1.5
 
 
@@ -115,7 +115,7 @@ def test_storages_keep_their_states_and_their_energy(case: str) -> None:
 
 
 def test_an_inductor_against_a_diode() -> None:
-    """f' = -ln(1 + f): the effort stays on its curve, and t is the integral of df / ln(1 + f)."""
+    """With f' = -ln(1 + f), the effort stays on its curve, and t is the integral of df / ln(1 + f)."""
     result = simulate(series(I("x", 1.0, initial=2.0), diode()), 1.0, samples=[0.0, 1.0])
     np.testing.assert_allclose(result["r.effort"], np.log1p(result["r.flow"]), rtol=1e-10)
     f, weights = np.polynomial.legendre.leggauss(40)
@@ -126,8 +126,8 @@ def test_an_inductor_against_a_diode() -> None:
 
 
 def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
-    """e = cbrt(cos t) is infinitely steep at its zero, pi / 2: a run ends there, or is right beyond; with both relations it
-    continues."""
+    """e = cbrt(cos t) is infinitely steep at its zero, pi / 2; with one relation a run ends there or continues correctly, with
+    both it continues."""
 
     def driven(**relations) -> Graph:
         return series(Sf("drive", lambda t: cos(t), signals=["time"]), R("r", **relations))
@@ -147,7 +147,7 @@ def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
 
 
 def test_two_relations_that_both_give_the_flow() -> None:
-    """One relation is used directly, the other inversely: (exp(e) - 1) and 2 (3 - e) intersect."""
+    """One relation is used directly, the other inversely; (exp(e) - 1) and 2 (3 - e) intersect."""
     graph = series(Se("u", -3.0), diode(), R("line", flow=lambda e: 2.0 * e))
     model = compile_model(graph, backend="numpy")
     env = model.evaluate()
@@ -190,7 +190,7 @@ def test_a_source_that_jumps() -> None:
 
 @pytest.mark.parametrize("flow", [-2.0, lambda t: -2.0 * t])
 def test_a_run_ends_where_the_relation_never_gives_what_is_asked_for(flow) -> None:
-    """exp(e) - 1 stays above -1."""
+    """The relation exp(e) - 1 stays above -1."""
     source = Sf("drive", flow, signals=["time"]) if callable(flow) else Sf("drive", flow)
     with pytest.warns(UserWarning, match='suspect: "r'):
         result = simulate(series(source, diode()), 1.0)
@@ -219,7 +219,7 @@ def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_solution_at_zero_is_found_although_it_has_no_size() -> None:
-    """sinh p = 0.7 p holds only at p = 0: the rounding error of p is not a lost solution."""
+    """The only solution of sinh p = 0.7 p is p = 0; the rounding error of p does not count as a lost solution."""
     law = {"output": lambda p: (exp(p) - exp(-p)) / 2, "energy": lambda p: (exp(p) + exp(-p)) / 2 - 1.0}
     drive = Sf("drive", lambda gain, p: gain * p, parameters={"gain": 0.7}, signals=["x.p"])
     result = simulate(series(I("x", **law), drive), 0.1, rtol=1e-8)

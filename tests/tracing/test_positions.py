@@ -60,7 +60,7 @@ def test_the_right_jacobian_passes_whichever_way_the_arrow_points(turned):
 
 
 def test_derivatives_of_the_position_serve_as_well_as_the_right_matrix():
-    """The same trajectory with either arrow; the rod keeps its length and does no work."""
+    """The trajectory is the same with either arrow; the rod keeps its length and does no work."""
     whole = simulate(by_matrix(lambda q: array([[q[0], q[1]]])), 1.0, progress=False)
     for turned in (False, True):
         derived = simulate(by_coordinates(turned), 1.0, progress=False)
@@ -70,7 +70,7 @@ def test_derivatives_of_the_position_serve_as_well_as_the_right_matrix():
 
 
 def dumbbell() -> Graph:
-    """Return two masses on one rod, which no constant matrix describes: b moves at (0, 1) while a rests."""
+    """Return two masses on one rod, which no constant matrix describes: b moves at (0, 1) while a is at rest."""
     graph, a, b = Graph("dumbbell"), J1("a", dimension=2), J1("b", dimension=2)
     weight("place a", a, graph, (0.0, 0.0), (1.0, 1.0))
     weight("place b", b, graph, (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
@@ -101,7 +101,7 @@ def test_two_conditions_of_one_position_and_scalar_coordinates():
 
 
 def test_a_position_beside_a_foreign_flow_is_refused_without_a_matrix_too():
-    """A gap measured with reversed sign, and coordinates at the wrong junctions."""
+    """A gap measured with reversed sign and coordinates at the wrong junctions are refused."""
     graph, a, b, gap = Graph("gap"), J1("a"), J1("b"), J0("gap")
     for name, v in (("a", a), ("b", b)):
         graph.connect(v, I(f"mass {name}", 1.0)).connect(v, C(f"x {name}", stiffness=1.0))

@@ -14,7 +14,7 @@ A, B, START, SPEED = 2.0, 0.7, 0.3, 1.5
 
 
 def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
-    """Return two bodies with b = sin(a) by two constraints, which differ away from that curve; `unit` scales the masses."""
+    """Return two bodies held at b = sin(a) by two constraints, which differ away from that curve; `unit` scales the masses."""
     graph, at = Graph("tied"), {name: J1(f"at {name}") for name in "ab"}
     for name, mass, position, velocity in (("a", A * unit, START, SPEED), ("b", B * unit, np.sin(START), SPEED * np.cos(START))):
         graph.connect(at[name], IC(name, inertia=lambda q, mass=mass: mass, position=position, velocity=velocity))
@@ -25,8 +25,8 @@ def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
 
 
 def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=(START, SPEED), time=0.0):
-    """Return the position and velocity of a at `end`, by SciPy. `dry`: friction limits at a and b; `stop`: position and
-    restitution."""
+    """Return the position and velocity of a at `end`, by SciPy, with friction limits `dry` at a and b and a `stop` (position,
+    restitution)."""
 
     def rate(_, y):
         inertia, slope = A + B * np.cos(y[0]) ** 2, -2.0 * B * np.cos(y[0]) * np.sin(y[0])
@@ -104,7 +104,8 @@ def test_elements_switch_in_a_loop_whose_constraints_repeat_each_other(case):
 
 
 def test_two_frictions_hold_such_a_loop_in_any_unit():
-    """Masses and limits in another unit leave the motion unchanged: it comes to rest at the same position, and stays there."""
+    """Masses and limits in another unit do not change the motion: the bodies come to rest at the same position, and stay
+    there."""
     places = []
     for unit in (1e-9, 1e9):
         graph, at = tied(unit)

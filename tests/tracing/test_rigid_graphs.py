@@ -187,7 +187,7 @@ def by_parts(value: complex) -> tuple[float, float]:
 
 
 def test_constraint_is_stabilised_as_written() -> None:
-    """Two masses held together: h decays with the double pole -5, and the masses continue with their common momentum."""
+    """Two masses are held together: h decays with the double pole -5, and the masses continue with their common momentum."""
     graph, a, b, gap = Graph("pair"), J1("a"), J1("b"), J1("gap")
     force = J0("force")
     graph.connect(a, I("m1", 2.0, initial=2.0)).connect(b, I("m2", 3.0, initial=3.0))

@@ -1,5 +1,5 @@
-"""If a part has more mode combinations than can be solved one by one, the message names that limit and its automata; its advice
-works."""
+"""If a part has too many mode combinations to be solved one by one, the message names the limit and the part's automata; its
+advice works."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from bondgraph import J0, J1, Friction, Graph, I, ModelError, R, Se
 
 
 def row(blocks, softly=False, curved=True):
-    """Return blocks in a row with dry friction between neighbours and at both ends, behind dampers if `softly`; nonlinear
-    inertias."""
+    """Return blocks in a row with dry friction between neighbours and at both ends, through dampers if `softly`."""
     graph, v = Graph("row"), [J1(f"v{i}", domain="translation") for i in range(blocks)]
     for i in range(blocks):
         graph.connect(v[i], I(f"m{i}", energy=lambda p: p * p / 2 + p**4) if curved else I(f"m{i}", 1.0))

@@ -1,7 +1,5 @@
-"""Translate a LaTeX formula of a page into a closure that computes it, by the conventions that the page states.
-
-A recursive descent over its tokens.
-"""
+"""Translation of a LaTeX formula of a page, by recursive descent, into a closure that computes it by the conventions of the
+page."""
 
 from __future__ import annotations
 
@@ -76,8 +74,7 @@ class Language:
 
     Parameters
     ----------
-    letter : (tokens, place) -> (node, place after it) for a letter that begins there, or None.
-    component : (node, its tokens, indices from 1) -> the node of a component.
+    letter : (tokens, position) -> (node, position after it) for a letter that begins there, or None.
     called : (name, index, arguments) -> the node of name_index(arguments).
     state_of : (a mode's tokens, a word) -> the number of that state.
     derivative : node -> the node of its time derivative.
@@ -94,7 +91,7 @@ class Language:
 
 
 class Parser:
-    """Recursive descent over the tokens of one formula."""
+    """Parser of one formula, by recursive descent."""
 
     def __init__(self, text: str, language: Language, tokens: Sequence[str] | None = None):
         self.text, self.tokens, self.place = text, list(tokens_of(text) if tokens is None else tokens), 0
@@ -106,7 +103,7 @@ class Parser:
     def take(self, wanted: str = "") -> str:
         token = self.next()
         if not token or (wanted and token != wanted):
-            raise Unreadable(f"{wanted or 'something'} wanted, not {token!r}, at token {self.place} of {self.text}")
+            raise Unreadable(f"{wanted or 'another token'} expected, not {token!r}, at token {self.place} of {self.text}")
         self.place += 1
         return token
 
@@ -117,7 +114,7 @@ class Parser:
         return node
 
     def choice(self) -> Node:
-        """a [if c, else b]."""
+        """Read `a [if c, else b]`."""
         first = self.either()
         if self.next() != r"\text{ if }":
             return first
@@ -238,11 +235,11 @@ class Parser:
                 node = (lambda inner, power: lambda at: raised(inner(at), power(at)))(node, self.sum())
             self.take("}")
         if start == self.place:
-            raise Unreadable(f"nothing where a factor should be: {self.text}")
+            raise Unreadable(f"a factor is missing: {self.text}")
         return node
 
     def indices(self) -> list[int]:
-        """Return the component indices, from 0: 12 of a vector or of a matrix, or 1,12."""
+        """Return the component indices, from 0."""
         found = [self.take()]
         while self.next() == ",":
             self.take()
@@ -396,10 +393,9 @@ def part(node: Node, indices: Sequence[int]) -> Node:
 
 
 def digits(indices: Sequence[int], depth: int) -> tuple[int, ...]:
-    """Return indices from 0 of an array of `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a
-    vector."""
+    """Return indices from 0 for `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a vector."""
     if len(indices) == 1 and depth > 1:
         indices = [int(digit) for digit in str(indices[0])]
     if len(indices) != depth or min(indices) < 1:
-        raise Unreadable(f"component {indices} of what has {depth} indices")
+        raise Unreadable(f"component {indices} of an array with {depth} indices")
     return tuple(index - 1 for index in indices)

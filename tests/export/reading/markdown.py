@@ -19,7 +19,7 @@ def formulas(text: str) -> list[str]:
 
 
 def tables(text: str) -> Iterator[list[list[str]]]:
-    """Yield the tables of a text, as rows of cells, without the line below the head."""
+    """Yield the tables of a page as rows of cells, without the line below the head."""
     rows: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):
@@ -36,7 +36,7 @@ def captioned(text: str, caption: str) -> list[list[list[str]]]:
 
 
 def functions(text: str) -> list[tuple[str, str]]:
-    """Number and title of each function, with its head and equations, but not the note."""
+    """Return the number and title of each function, and its head and equations without the note."""
     found = re.findall(r"^\*\*D(\d+ [^*]*)\*\* (.*)((?:\n\n&emsp; .*)*)", text, re.MULTILINE)
     return [(title, head.partition(NOTE)[0] + equations) for title, head, equations in found]
 
@@ -48,7 +48,7 @@ def section(text: str, title: str) -> str:
 
 
 def literal(text: str) -> Any:
-    """Return a number, (1, 2) or [1, 2; 3, 4]."""
+    """Return the value of a number, (1, 2) or [1, 2; 3, 4]."""
 
     def number(text: str) -> float:
         tokens, sign = tokens_of(text), 1.0

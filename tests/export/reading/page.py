@@ -23,8 +23,6 @@ def reading(letter: str) -> Node:
 
 
 class Page:
-    """The content of a page."""
-
     def __init__(self, text: str):
         self.text = re.sub(r"!\[[^\]]*\]\(data:image[^)]*\)", "", text)
         self.poses, self.doubts = "A pose $H$ is a matrix" in self.text, []
@@ -60,7 +58,7 @@ class Page:
         return [Family(letter, tuple(n.strip().split(", ")), tuple(p.split(", "))) for letter, n, p in found]
 
     def each(self, text: str, name: str = "") -> Iterator[tuple[str, str]]:
-        """Yield a letter and its name, for each member of a family of equal parts."""
+        """Yield a letter and its name for each member of a family of equal parts."""
         for family in self.families:
             if family.of(text):
                 for number, path in zip(family.numbers, family.paths, strict=True):
@@ -71,7 +69,7 @@ class Page:
 
     def add(self, letter: str, size: tuple[int, ...], name: str) -> None:
         if letter in self.sizes:
-            raise Unreadable(f"{letter} stands for two things")
+            raise Unreadable(f"{letter} has two meanings")
         tokens = tuple(tokens_of(letter))
         self.sizes[letter], self.names[letter] = size, name
         self.letters.setdefault(tokens[0], []).append((tokens, letter))
@@ -110,7 +108,7 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield the letter, name and value of a row, for each member of a family, which may share one value."""
+        """Yield the letter, name and value of a row for each member of a family; the members may share one value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]
@@ -138,7 +136,7 @@ class Page:
             if own[0] not in self.own and own[0].startswith(r"\tilde") and own[0][7:-1] in self.own:
                 return None  # the matrix of a cross product
             if own[0] not in self.own:
-                raise Unreadable(f"{own[0]} is explained by no equation")
+                raise Unreadable(f"{own[0]} is not explained by an equation")
             return reading(self.own[own[0]]), own[1]
         if list(tokens[place : place + 3]) == ["u", "_", "{"]:
             end = list(tokens).index("}", place) + 1
@@ -235,7 +233,7 @@ class Page:
         try:
             for left, right in pairs:
                 if set(own_letters(left)) & set(own_letters(right)):
-                    raise Unreadable(f"a letter explains itself: {left} = {right}")
+                    raise Unreadable(f"a letter depends on itself: {left} = {right}")
                 letters, node = tuple(self.own[letter] for letter in own_letters(left)), self.expression(right)
                 split = after(lambda value: halves(value, self.poses), node) if len(letters) > 1 else node
                 self.definitions |= dict.fromkeys(letters, Definition(letters, split, f"{left} = {right}"))
@@ -311,7 +309,6 @@ class Page:
 
     @cached_property
     def by_name(self) -> dict[str, str]:
-        """Letters, by the names of the model."""
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
@@ -323,12 +320,12 @@ class Page:
                 return Point(self, t, dict(x), given).solved()
             except Circular as circle:
                 if circle.letter in self.torn:
-                    raise Unreadable(f"{circle.letter} needs itself") from circle
+                    raise Unreadable(f"{circle.letter} depends on itself") from circle
                 self.torn.add(circle.letter)
 
     @property
     def unknowns(self) -> list[str]:
-        """Letters that some equation needs but none gives."""
+        """Letters that some equation needs but no equation defines."""
         free = [name for name in self.sizes if not (name in self.definitions or name in self.states or name in self.parameters)]
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 

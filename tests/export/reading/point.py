@@ -73,7 +73,7 @@ class Point:
         if page.names[letter] == "time":
             return self.t
         if self.base is not None and letter in self.base[0].guesses and letter not in page.definitions:
-            raise Unreadable(f"the time derivative of what needs the unknown {letter}")
+            raise Unreadable(f"a time derivative depends on the unknown {letter}")
         if letter not in page.definitions:
             raise Unreadable(f"no equation gives {letter} ({page.names[letter]})")
         definition = page.definitions[letter]
@@ -154,5 +154,5 @@ def root_of(residual: Callable[[np.ndarray], np.ndarray], count: int, affine: bo
         if np.abs(step).max(initial=0.0) <= 1e-13 * max(np.abs(z).max(initial=0.0), 1e-9) or (affine and round_ == 4):
             break
     if (np.abs(residual(z)) > 1e-9 * (size * max(np.abs(z).max(initial=0.0), 1e-9) + np.abs(left))).any():
-        raise Unreadable("the equations that are left over do not hold for any values of the unknowns")
+        raise Unreadable("no values of the unknowns satisfy the remaining equations")
     return z

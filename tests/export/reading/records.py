@@ -29,7 +29,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Definition:
-    """(letters) = an expression; a function with several results has several letters."""
+    """A definition (letters) = expression; a function with several results has several letters."""
 
     letters: tuple[str, ...]
     node: Node
@@ -38,14 +38,14 @@ class Definition:
 
 @dataclass(frozen=True)
 class Implicit:
-    """left = right, which the unknowns satisfy; `also` holds if the condition does not."""
+    """An equation left = right that the unknowns satisfy, with a second case for when the condition is false."""
 
     cases: tuple[tuple[Node, Node], ...]
     condition: Node
     text: str
 
     def residual(self, at: Point) -> np.ndarray:
-        """Return left minus right, or zero if that is rounding error."""
+        """Return left minus right, or zero where the difference is rounding error."""
         case = self.cases[0 if len(self.cases) == 1 or self.condition(at) else 1]
         left, right = (np.ravel(np.asarray(side(at))) for side in case)
         return np.where(np.abs(left - right) <= 1e-14 * (np.abs(left) + np.abs(right)), 0.0, left - right)

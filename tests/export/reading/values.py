@@ -1,6 +1,6 @@
 """Values of formulas: numbers, arrays (n,) for columns, (n, k) for matrices, and (1, n) for rows.
 
-They may be complex for derivatives by a complex step; conditions use the real parts.
+Values are complex in derivatives by a complex step; conditions use the real parts.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def seven_of(matrix: Any) -> Any:
 
 
 def adjoint(pose: Any) -> Any:
-    """Ad (6, 6) of a pose."""
+    """Return Ad (6, 6) of a pose."""
     matrix = matrix_of(pose)
     turn, (a, b, c) = matrix[:3, :3], matrix[:3, 3]
     tilde = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
@@ -164,7 +164,7 @@ def crossed(left: Any, right: Any, poses: bool) -> Any:
 
 
 def halves(value: Any, poses: bool) -> tuple[Any, Any]:
-    """(R, p) of a pose, or the halves of a column."""
+    """Return (R, p) of a pose, or the halves of a column."""
     if poses and is_pose(value):
         matrix = matrix_of(value)
         return matrix[:3, :3], matrix[:3, 3]
