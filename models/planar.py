@@ -339,7 +339,7 @@ def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
 
 
 def _check_numbers(name: str, **values: float | None) -> None:
-    """Raise E503 for values that are not finite numbers, and for a negative friction, mass or inertia."""
+    """Raise E503 for values that are not finite numbers, and for a negative friction coefficient, mass or inertia."""
     for what, value in values.items():
         number = None if value is None else real(value)
         positive = what in ("friction", "mass", "inertia")

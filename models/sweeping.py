@@ -115,7 +115,7 @@ def _values(vary: JsonSection, name: str) -> Any:
         return np.linspace(spacing["first"], spacing["last"], int(np.nan_to_num(spacing["count"])))
     if len(entry) != 1 or not set(entry) <= set(DISTRIBUTIONS):
         words = f"an object that names {', '.join(entry) or 'nothing'}"
-        vary.report("E408", name, f"{words}; it needs one of {', '.join(DISTRIBUTIONS)}, or from, to and count")
+        vary.report("E408", name, f"{words}; it must name one of {', '.join(DISTRIBUTIONS)}, or from, to and count")
         return []
     ((kind, numbers),) = entry.items()
     if not isinstance(numbers, Sequence) or isinstance(numbers, str) or len(numbers) != 2:
@@ -165,7 +165,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL.json", help="a saved model (save_model)")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
-    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are done")
+    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, written when all are done")
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities against varied values: .png, .svg, .pdf")
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="number of processes, instead of threads of this process"

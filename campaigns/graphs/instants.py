@@ -23,7 +23,7 @@ END = 0.07
 AGREES = 1e-5
 """Largest error of states after a run at rtol 1e-8, relative to the largest along the run."""
 STARTS = 100
-"""Number of random starts in the search for a solution that a run did not find for a loop."""
+"""Number of random starts in the search for a loop's solution that a run did not find."""
 
 
 def run_differs(compiled: Compiled, drawn: Drawn) -> str:

@@ -40,7 +40,7 @@ class Place:
 
 
 def places(linkage: Linkage, a: np.ndarray) -> tuple[dict[str, Place], dict[str, np.ndarray]]:
-    """Return the links of a linkage and the coordinates of its joints at angles of the crank, which may be an array."""
+    """Return the links of a linkage and the coordinates of its joints at a crank angle, or at an array of crank angles."""
     links = {"crank": Place(np.zeros_like(a) + 0j, a, linkage.crank, 0.5 * linkage.crank.length)}
     joints = {"crank": a}
     before = "crank"

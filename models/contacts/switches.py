@@ -2,7 +2,7 @@
 
 Transport of a contact's springs: motion of their tangential vectors while the axes of C2 turn.
 
-A spring of a pair (v_x, v_y or omega_x, omega_y) holds a vector s of the tangent plane by its components in the Gauss frame C2,
+A spring of a pair (v_x, v_y or omega_x, omega_y) stores a vector s of the tangent plane as components in the Gauss frame C2,
 whose axes follow the polar angle of body 2, so that they turn about the normal even if no body does. With the rate `turning` of
 C2 about z2, relative to the transported vector,
 
@@ -44,8 +44,7 @@ TWIST_2 = "twist of body 2"
 
 
 def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
-    """Return True if the springs' vectors rotate relative to C2; the vector of a component without its partner stays along its
-    axis of C2."""
+    """Return True if the springs' vectors rotate relative to C2; an unpaired component keeps its axis of C2."""
     return transport != "gauss" and bool(component_pairs(chosen))
 
 

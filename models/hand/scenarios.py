@@ -258,10 +258,10 @@ def _contradictions(scenario: HandScenario) -> Iterator[Problem]:
     place = caller_place()
     if scenario.sample_dt > scenario.t_end:
         title = f"sample_dt of the scenario, {scenario.sample_dt:g} s, is longer than its t_end, {scenario.t_end:g} s"
-        yield Problem("E480", title, (), (place,), ("a shorter one",))
+        yield Problem("E480", title, (), (place,), ("a smaller sample_dt",))
     elif scenario.t_end / scenario.sample_dt > MAX_SAMPLES:
         title = f"sample_dt of the scenario gives {scenario.t_end / scenario.sample_dt:.1e} samples"
-        yield Problem("E480", title, (), (place,), ("a longer one",))
+        yield Problem("E480", title, (), (place,), ("a larger sample_dt",))
     for i, step in enumerate(scenario.steps):
         if step.end <= step.begin or step.begin < 0.0:
             title = f"the reference jumps: step {i} goes from {step.begin:g} s to {step.end:g} s"

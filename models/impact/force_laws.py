@@ -176,7 +176,7 @@ class ViscoelasticImpact:
 
     @property
     def peak_force(self) -> float:
-        """Largest force, N, which precedes the largest compression, at the rate k w / c."""
+        """Largest force, N; at that time, before the largest compression, the rate is k w / c."""
         w = peak_rate(self.w0)
         return self.k * self._compression(w) * (1.0 + w)
 
@@ -322,7 +322,7 @@ class SpringImpact:
 
     Parameters
     ----------
-    k, m, v0 : stiffness, N/m, mass, kg, and impact speed, m/s.
+    k, m, v0 : stiffness (N/m), mass (kg) and impact speed (m/s).
     e : coefficient of restitution, 0 to 1.
 
     Raises `ModelError` E540 for invalid numbers.

@@ -250,7 +250,7 @@ TORQUE = Op("torque", lambda on, push, u1, u2: on * (u1 + u2) + push, "#1 (#3 + 
 def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> Graph:
     """Return the graph of a maze, by default the maze of the paper.
 
-    Signals: `q.maze` and `q.spin`, rad, `q.ball` (2,), m; `normal.h`, `rolling.h` and `.multiplier` of both; `course.mode`;
+    Signals: `q.maze` and `q.spin`, rad, `q.ball` (2,), m; `h` and `multiplier` of `normal` and of `rolling`; `course.mode`;
     `reference.y`, `u1.y`, `u2.y`, `motor.effort`. The gains `u1.k`, `u2.k` and a torque `motor.push` on the maze are parameters.
     """
     p = maze or MazeParameters()

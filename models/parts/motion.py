@@ -98,7 +98,7 @@ def worm_gear(name: str, n: Value, lead: Value, mu: Value) -> Graph:
     "r=0.1 m, mu=0.3, wrap=3.1416 rad",
 )
 def belt(name: str, r: Value, mu: Value, wrap: Value) -> Graph:
-    """Belt around a pulley with angle `wrap`; ports 1 and 2 are its strands, 1 pulls the shaft forward."""
+    """Belt around a pulley with angle `wrap`; ports 1 and 2 are its strands, and strand 1 pulls the shaft forward."""
     part, strand = Graph(name), TF("strand", 1.0, domains=("translation", "translation"))
     rope, rim, pulley = J1("rope", domain="translation"), J1("rim", domain="translation"), rack_and_pinion("pulley", r)
     numbers, paths = {"mu": mu, "wrap": wrap}, {"load": "strand.1.effort"}

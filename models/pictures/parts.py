@@ -226,7 +226,7 @@ class Panel:
     Attributes
     ----------
     title, unit : SI; small values in m and J are shown in smaller units.
-    level, log : mark zero; logarithmic axis.
+    level, log : True to mark zero; True for a logarithmic axis.
     key : True if posters and movies show it.
     on_demand : True if a page draws it only when the user chooses its title, and `plots` omits it.
     """

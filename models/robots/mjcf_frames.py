@@ -161,9 +161,9 @@ def included(file: Path, root: Any) -> list[Ignored]:
         if not name or not path.is_relative_to(folder):
             why = f"{path} is not in the folder of the model, {folder}"
         elif path in seen:
-            why = "a file can be included once"
+            why = "a file can be included only once"
         if why:
-            cure = "a file in this folder or below it, each once"
+            cure = "files in this folder or below it, each included only once"
             where = (place_of(file, element),)
             raise ModelError(file.name, [Problem("E297", f'"{name}" cannot be included', (why,), where, (cure,))])
         seen.add(path)

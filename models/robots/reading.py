@@ -57,7 +57,7 @@ def read_urdf(
         the base.
     floating : True if the base moves freely, by six coordinates before all other coordinates (`screws.joints.free`).
     meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
-        shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
+        shapes whose files exist, or else collision shapes, and read the files only then. With False, pictures show no shapes.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
@@ -213,7 +213,7 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
         unread = Ignored(f'position limits of joint "{name}"', f"{kind} joints have none", (at.line,))
         return None, (), (unread,) if kind != "fixed" and (lower or upper) else ()
     if limit is None or not {"lower", "upper"} & set(limit.attrib):
-        return None, (), (Ignored(f'limits of joint "{name}"', "the file gives none, so it has none", (at.line,)),)
+        return None, (), (Ignored(f'limits of joint "{name}"', "the file has none: the joint is unlimited", (at.line,)),)
     if lower == upper == 0.0:
         blank = Ignored(
             f'limits of joint "{name}"',

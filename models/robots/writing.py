@@ -129,7 +129,7 @@ def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) 
 
 
 def _link(robot: ElementTree.Element, link: Link) -> None:
-    """Add a link with its inertia about the centre of mass, in axes of its frame."""
+    """Add a link with its inertia about the centre of mass, in the axes of its frame."""
     element = ElementTree.SubElement(robot, "link", name=link.name)
     if link.inertia is None:
         return

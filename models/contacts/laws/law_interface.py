@@ -65,7 +65,7 @@ class ContactForces:
 
 @runtime_checkable
 class ContactLaw(Protocol):
-    """Contact law: the tail that follows the head."""
+    """Contact law: the tail of a contact graph, behind the head that all contacts share."""
 
     @property
     def components(self) -> Sequence[str] | str:

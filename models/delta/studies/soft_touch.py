@@ -14,7 +14,7 @@ The mechanical part has a finger on the tool of a delta robot, and a brick on a 
                      contact (switched)  Friction table
 ```
 The contact's flow is the rate of its gap, h' = v_brick - v_finger. Its state machine has three states, as in Bortoff 2020,
-fig. 1: "free", "contact", where the constraint is active, and "ballistic", without force but still inside the gap's surface.
+fig. 1: "free", "contact", where the constraint is active, and "ballistic", without force until h > 0.
 """
 
 from __future__ import annotations

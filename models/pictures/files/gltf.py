@@ -142,7 +142,7 @@ class GltfDraft:
         return self._add("meshes", {"name": name, "primitives": primitives}, json.dumps(primitives))
 
     def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
-        """Return the index of a perspective camera: vertical angle (rad), aspect ratio, near and far planes, m."""
+        """Return the index of a perspective camera: vertical field of view (rad), aspect ratio, near and far planes, m."""
         view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 
