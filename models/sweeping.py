@@ -91,7 +91,7 @@ def _points(section: JsonSection) -> Any:
     if "points" in section.values:
         if "vary" in section.values:
             section.known_keys.append("vary")
-            section.report("E404", "vary", '"points" already lists what varies', "keep one of them")
+            section.report("E404", "vary", '"points" already lists what varies', "either points or vary")
         return [_accept_all_keys(point) for point in section.sections("points", "points")]
     vary = section.section("vary")
     return {} if vary is None else {name: _values(vary, name) for name in _accept_all_keys(vary)}

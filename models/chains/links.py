@@ -165,7 +165,7 @@ class Link:
         Graphs include it; the formulas of efforts omit it, as they omit damping.
     limits : (lower, upper) limit of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
     surface : surface in the link's frame, for contacts.
-    parent : name of an earlier link that carries it; `BEFORE` is the preceding one, None the base.
+    parent : name of an earlier link that carries it; `BEFORE` is the preceding link, None the base.
     mimic : for a joint with one freedom, the joint that drives it; it then has no coordinate of its own.
     visual : shapes for pictures, in the link's frame, one or several; None: a rod from joint to joint.
     """

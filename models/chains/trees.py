@@ -77,7 +77,7 @@ class Sections:
     """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
 
     def path(self, number: int) -> list[int]:
-        """Return the indices of the sections from the base to the one with this number."""
+        """Return the indices of the sections from the base to the section with this number."""
         indices: list[int] = []
         while number:
             indices.append(number - 1)

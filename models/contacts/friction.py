@@ -5,7 +5,7 @@
    |
   TF constrained
    |  v
-   0 ----- TF ----- R slider       u: velocity of the slider, exactly zero while it sticks
+   0 ----- TF ----- R slider       u: velocity of the slider, exactly zero in stick
    |  v - u
    1  deformation rate
   / \\
@@ -32,8 +32,8 @@ Dry friction in the tangent plane of a contact, with exact sticking.
  Friction             |f| <= mu N, opposed to the slip
 ```
 
-It follows the switch of its contact: while the contact gives no force, friction is off; at contact it starts in slip, with the
-velocity of the bodies.
+Friction follows the switch of its contact: while the contact gives no force, friction is off; at contact it starts in slip,
+with the velocity of the bodies.
 """
 
 from __future__ import annotations

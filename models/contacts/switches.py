@@ -15,7 +15,7 @@ gauss      carried by the Gauss frame itself, turning = 0: the paper's literal l
 =========  =============================================================================================================
 
 `T2 M2 q2'` is the rate at which C2 turns in body 2 (its torsion form). The first two laws are geometric: they depend neither on
-the axes of the bodies nor on which one is body 2.
+the axes of the bodies nor on which body is body 2.
 """
 
 from __future__ import annotations

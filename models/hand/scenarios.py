@@ -134,7 +134,7 @@ class HandParameters:
     tangential_damping: float = number("N s/m", "tangential damping of the contacts", 20.0, least=0.0)
     rotational_stiffness: float = number("N m/rad", "rotational stiffness of the contacts", 1.0, above=0.0)
     rotational_damping: float = number("N m s", "rotational damping of the contacts", 1e-3, least=0.0)
-    friction: float | None = number("", "friction coefficient of the contacts; without it they never slip", None, least=0.0)
+    friction: float | None = number("", "friction coefficient of the contacts; without friction they never slip", None, least=0.0)
     virtual_mass: float = number("kg", "mass of the virtual object", 0.1, above=0.0)
     virtual_inertia: float = number("kg m^2", "moment of inertia of the virtual object about any axis", 1e-4, above=0.0)
     virtual_damping: float = number("N s/m", "damping of the virtual object's absolute translation", 8.0, least=0.0)
@@ -204,7 +204,7 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
         problems.append(Problem("E480", f"object_size: {error.message}", (error.code,), (place,), (error.cure,)))
         return problems
     if parameters.grip >= surface.size:
-        report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside it")
+        report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside the object")
     reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
     if surface.size > reach:
         title = f"the object, {surface.size:g} m wide, exceeds the reach of the fingers"

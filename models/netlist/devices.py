@@ -258,7 +258,7 @@ def _parameters(
 
 
 def _coupling(circuit: Circuit, device: Device) -> None:
-    """Note the coupling of inductors; `place_inductors` adds them."""
+    """Record the coupling of inductors; `place_inductors` adds them."""
     *names, last = _words(device, 0) or [""]
     factor = device.value(last)
     flat = [device.prefix + name for name in names]

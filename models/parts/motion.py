@@ -1,6 +1,6 @@
 """Parts of motion: gears, clutches, friction, springs, stops, tyres and linkages.
 
-The flow of a part with one port is the velocity of its end relative to its start, and its effort pulls them together.
+The flow of a part with one port is the velocity of its end relative to its start, and its effort pulls both ends together.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def planetary_gear(name: str, k: Value) -> Graph:
 
 @SHELF.part(r"v = r\,\omega,\quad \tau = r F", "Karnopp, Margolis and Rosenberg 2012", "r=0.02 m signed")
 def rack_and_pinion(name: str, r: Value) -> Element:
-    """Rack and pinion, or drum and rope, of radius r; port 1 rotates, port 2 translates."""
+    """Rack and pinion, or drum and rope, of radius r; port 1 rotates, and port 2 translates."""
     return TF(name, r, domains=_TO_LINE)
 
 
 @SHELF.part(r"v = h\,\omega / (2\pi),\quad \tau = h F / (2\pi)", "Karnopp, Margolis and Rosenberg 2012", "lead=0.005 m signed")
 def lead_screw(name: str, lead: Value) -> Element:
-    """Lossless lead screw, which moves by its lead per turn; port 1 rotates, port 2 translates."""
+    """Lossless lead screw, which moves by its lead per turn; port 1 rotates, and port 2 translates."""
     return MTF(name, lambda lead: lead / (2 * pi), parameters={"lead": lead}, domains=_TO_LINE)
 
 

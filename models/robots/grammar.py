@@ -1,4 +1,4 @@
-"""Grammars of robot files: they validate an XML tree against a table of elements and attributes. URDF has its table here.
+"""Grammars of robot files: an XML tree is validated against a table of elements and attributes. The table of URDF is here.
 
 The result is a clean tree, its problems, and a list of all ignored elements and attributes.
 """
@@ -340,7 +340,7 @@ class _Checker:
         for tag, part_rule in rule.elements.items():
             for spare in element.findall(tag)[1:] if part_rule.most == 1 else ():
                 if part_rule.first_counts or _are_copies(element.find(tag), spare):
-                    self._ignore(f"further <{tag}> of <{element.tag}>", spare, "the first one is used")
+                    self._ignore(f"further <{tag}> of <{element.tag}>", spare, "the first element is used")
                     element.remove(spare)
             count = len(element.findall(tag))
             if count > part_rule.most:

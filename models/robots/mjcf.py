@@ -269,7 +269,7 @@ class _Model:
             return None, ()
         if kind == "ball":
             title, cure = f'the range of the ball joint "{name}" is not supported', "limits=False, to ignore all limits"
-            return None, (Problem("E295", title, ("it is a cone",), (place,), (cure,)),)
+            return None, (Problem("E295", title, ("the range is a cone",), (place,), (cure,)),)
         if not (has_range and bounds[0] < bounds[1]):
             title = f'joint "{name}" cannot move: its range is {attributes.get("range")}'
             cures = ("limits=False, to ignore all limits", 'range="lower upper", in the unit of <compiler angle>')

@@ -183,7 +183,7 @@ class SelectedTree:
 
     @cached_property
     def bodies(self) -> dict[str, list[str]]:
-        """Base or moving link -> this link and the links that are fixed to it. Bodies follow their carriers."""
+        """Base or moving link -> this link and all links fixed to it; carriers precede the bodies that they carry."""
         members: dict[str, list[str]] = {}
         for link, body in self.body.items():
             members.setdefault(body, []).append(link)

@@ -79,7 +79,7 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
     where = f"arm {i + 1} at the angles {format_numbers(theta[3 * i : 3 * i + 3], 'rad')}, w = {format_numbers(w, 'm')}"
     if along[i]:
         title = f"arm {i + 1}: the distal link lies along its motor's shaft"
-        why = (where, "the elbow moves perpendicular to it, and the two rods of a real arm would lie on one line")
+        why = (where, "the elbow moves perpendicular to the link, and the two rods of a real arm would lie on one line")
         raise error("E464", title, "another pose: this one is on the edge of the workspace", why=why)
     title = f"arm {i + 1} is stretched or folded: the edge of the workspace"
     why = (where, "its two branches meet here, and the motor cannot move the tool along the links")

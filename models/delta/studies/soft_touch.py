@@ -97,7 +97,7 @@ def add_brick(
 
 
 SLIP_VELOCITY = Op("slip", lambda mode, flow: where(equal(mode, 0.0), 0.0, flow), r"#2 \text{ while it slips, else } 0")
-"""Velocity of a body on dry friction, exactly zero while it sticks, so that rounding errors do not accumulate."""
+"""Velocity of a body on dry friction, exactly zero while the body sticks, so that rounding errors do not accumulate."""
 
 
 BALL = (100.0, 4e5, 0.0)
