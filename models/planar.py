@@ -253,7 +253,7 @@ def planar_body(
         has its inertia, or a dot.
     visual : a `Visual`, or several, that pictures show instead.
 
-    Raises `ModelError` E503 for invalid numbers, E150 for an invalid place, E575 for an invalid outline.
+    Raises `ModelError` E503 for invalid values, E150 for an invalid place, E575 for an invalid outline.
     """
     _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
     numbers = floats(place, (2,), (3,))

@@ -106,7 +106,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
         detail = "factor of the stops' force per velocity, s/rad or s/m"
         problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a non-negative number")
     if options.limits not in stops.LIMIT_ACTIONS:
-        problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these words")
+        problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these actions")
     return problems or _mass_problems(tree, name, options.position, place)
 
 

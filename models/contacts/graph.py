@@ -261,10 +261,10 @@ def contact(
     has these signals and modes, such as `place 1.gap`.
 
     Raises `ModelError` E420 for a body without surface, E421 for unknown components, E422 for a missing stiffness, E426 for an
-    unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or numbers of a law, E438 for an invalid law,
-    or a law given together with numbers of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for invalid
-    friction; at the start of a run E428 for bodies that touch at more points than the contact has places, E439 if they are close
-    to each other in fewer places, E437 for overlapping bodies under a law of impacts.
+    unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or parameters of a law, E438 for an invalid
+    law, or a law given together with parameters of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for
+    invalid friction; at the start of a run E428 for bodies that touch at more points than the contact has places, E439 if they
+    are close to each other in fewer places, E437 for overlapping bodies under a law of impacts.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law

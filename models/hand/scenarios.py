@@ -92,7 +92,7 @@ class HandParameters:
     Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, its tangential elements on v_x
     and v_y, and its rotational elements on omega_z.
 
-    Raises `ModelError` E480 for an invalid number; E481 for an object larger than the reach of the fingers.
+    Raises `ModelError` E480 for an invalid value; E481 for an object larger than the reach of the fingers.
     """
 
     fingers: int = number("", "number of fingers", 3, integer=True, least=2, most=12)
@@ -236,7 +236,7 @@ class ReferenceStep:
 class HandScenario:
     """Hand and motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
 
-    Raises `ModelError` E480 for an invalid number; E483 for a reference that jumps.
+    Raises `ModelError` E480 for an invalid value; E483 for a reference that jumps.
     """
 
     name: str
@@ -296,7 +296,7 @@ SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name,
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
     """Return the example scenario with this name, or read a scenario from a JSON file.
 
-    Raises `ModelError` E401-E408 for an invalid file, E480-E483 for contradictory numbers.
+    Raises `ModelError` E401-E408 for an invalid file, E480-E483 for contradictory values.
     """
     if str(source) in SCENARIOS:
         return SCENARIOS[str(source)]

@@ -98,7 +98,7 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
     e : coefficient of restitution, between 0 and 1, exclusive.
 
-    Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid numbers.
+    Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid values.
 
     >>> k, c, m = identify(0.1754, 0.6662, 10.4e-3, 0.1)
     >>> f"{k:.3g} {c:.3g} {m:.4g}"
@@ -325,7 +325,7 @@ class SpringImpact:
     k, m, v0 : stiffness (N/m), mass (kg) and impact speed (m/s).
     e : coefficient of restitution, 0 to 1.
 
-    Raises `ModelError` E540 for invalid numbers.
+    Raises `ModelError` E540 for invalid values.
     """
 
     k: float
@@ -480,7 +480,7 @@ def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dic
     v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
     e : coefficient of restitution, between 0 and 1.
 
-    Raises `ModelError` E540 for invalid numbers.
+    Raises `ModelError` E540 for invalid values.
     """
     k, c, m = identify(v0, impulse, duration, e)
     decrement = -float(np.log(e))

@@ -232,7 +232,7 @@ def contact_law(law: ForceLaw) -> Any:
 def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
     """Simulate the impact of an arm with each of `equivalent_laws`, whose restitution and duration apply to a single mass.
 
-    Raises the errors of `simulate_impact`; E540 for invalid numbers.
+    Raises the errors of `simulate_impact`; E540 for invalid values.
     """
     mass = mass_at(striker.striking_point, striker.normal, "momentum")
     laws = equivalent_laws(v0, mass * v0 * (1.0 + e), duration, e)

@@ -85,7 +85,7 @@ class Circuit:
             )
         if device.node(names[0]) == device.node(names[1]):
             raise device.card.error(
-                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "another node, or no device"
+                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "another node, or remove the device"
             )
         return tuple(self.node(device, name) for name in names)
 

@@ -225,7 +225,7 @@ def read(
     contents: Mapping[str, Mapping[str, float]] = EMPTY,
     constants: Mapping[str, float] = EMPTY,
 ) -> Stoichiometry:
-    """Return the structure of a network; E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for
+    """Return the structure of a network; E568 for an unreadable string, E569 for a reaction that does not balance, E570 for
     an unknown species, E571 for a reaction that appears twice."""
     refuse_wrong(name, None, rates=rates, constants=constants)
     reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(_as_text(name, text))]
@@ -248,7 +248,7 @@ def read(
 
 
 def _as_text(name: str, text: Text) -> str:
-    """Return text, or rows of a table as text."""
+    """Return a string unchanged, or the rows of a table as a string."""
     if isinstance(text, str):
         return text
     try:

@@ -87,7 +87,7 @@ class CompilerSettings:
 
 
 def values(attributes: Mapping[str, str], key: str, default: str = "") -> np.ndarray:
-    """Return the numbers of an attribute."""
+    """Return the values of an attribute."""
     return np.array([float(word) for word in attributes.get(key, default).split()])
 
 

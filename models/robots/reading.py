@@ -106,7 +106,7 @@ def declare_world(root: Any) -> tuple[Ignored, ...]:
 
 
 def numbers(element: Any, key: str, default: str = "0") -> np.ndarray:
-    """Return the numbers of an attribute; those in `default` if the element or attribute is missing."""
+    """Return the values of an attribute, or of `default` if the element or attribute is missing."""
     return np.array([float(word) for word in (default if element is None else element.get(key, default)).split()])
 
 
@@ -213,7 +213,8 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
         unread = Ignored(f'position limits of joint "{name}"', f"{kind} joints have none", (at.line,))
         return None, (), (unread,) if kind != "fixed" and (lower or upper) else ()
     if limit is None or not {"lower", "upper"} & set(limit.attrib):
-        return None, (), (Ignored(f'limits of joint "{name}"', "the file has none: the joint is unlimited", (at.line,)),)
+        none = Ignored(f'limits of joint "{name}"', "the file gives no limits, so the joint is unlimited", (at.line,))
+        return None, (), (none,)
     if lower == upper == 0.0:
         blank = Ignored(
             f'limits of joint "{name}"',

@@ -1,4 +1,4 @@
-"""Record of a robot: tree of links, joints, meshes from local files, and ignored elements of its file; and its scene."""
+"""Record of a robot and its scene: tree of links, joints, meshes from local files, and ignored elements of its file."""
 
 from __future__ import annotations
 

@@ -142,5 +142,5 @@ def _link(robot: ElementTree.Element, link: Link) -> None:
 
 
 def _numbers(values: object) -> str:
-    """Return numbers as text that reads back as the same floats."""
+    """Return a string of numbers that is read back as the same floats."""
     return " ".join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))

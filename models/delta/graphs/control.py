@@ -300,8 +300,8 @@ def linearising_control(
 ) -> Control:
     """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), even off the constraint.
 
-    The controller takes all angles and rates of the robot, and the robot's stabilisation constants: the multipliers are eliminated
-    with the stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds for all 18 states.
+    The controller takes all angles and rates of the robot, and its stabilisation constants: the multipliers are eliminated with
+    the stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds for all 18 states.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Return the numbers (size,); raise E466 unless they are finite."""
+    """Return the values (size,); raise E466 unless all are finite."""
     out = floats(values, (size,))
     if out is None:
         raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} must be {size} finite numbers")

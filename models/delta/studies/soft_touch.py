@@ -111,7 +111,7 @@ REST = (0.25 * math.pi,) * 3
 class TouchPlan:
     """Plan of a soft touch.
 
-    Raises `ModelError` E441 for invalid numbers, or times out of order.
+    Raises `ModelError` E441 for invalid values, or times out of order.
 
     Source: Bortoff 2020, fig. 13. (Its "within 5 mm" at 2.5 s is impossible: 9.5 s at 0.2 mm/s are 1.9 mm.)
     """
