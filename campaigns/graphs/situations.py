@@ -55,7 +55,7 @@ def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.
 
 
 def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np.ndarray:
-    """Return v' or p' of an IC; if other elements determine its motion, by its law from the effort."""
+    """Return v' or p' of an IC; the law gives it from the effort if other elements determine the motion."""
     system, element, (bond,) = compiled.system, compiled.model.elements[path], compiled.model.bonds_at(path)
     law = element.law
     assert isinstance(law, InertialField)

@@ -251,7 +251,7 @@ class SwitchStates:
     acting: tuple[str, ...]
 
     def is_off(self, mode: Any) -> Any:
-        """Return 1 in states without force, else 0; any scalar."""
+        """Return 1 in states without force, else 0, for any scalar type."""
         return 1.0 - sum(where(equal(mode, float(self.states.index(state))), 1.0, 0.0) for state in self.acting)
 
 

@@ -95,7 +95,7 @@ def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, in
 
 
 def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
-    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the rotation; any scalar."""
+    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the turn; for any scalar."""
     c, s = cos(turn), sin(turn)
     return c * x + s * ratio * y, c * y - s / ratio * x
 

@@ -25,7 +25,7 @@ Curve = Callable[..., Value]
 
 @SHELF.part(r"\omega_1 = n\,\omega_2,\quad \tau_2 = n\,\tau_1", "Karnopp, Margolis and Rosenberg 2012", "n=10 signed")
 def gear(name: str, n: Value) -> Element:
-    """Lossless gear, second shaft n times slower; negative n reverses it."""
+    """Lossless gear; the second shaft is n times slower, and reversed for negative n."""
     return MTF(name, lambda n: 1 / n, parameters={"n": n}, domains=_TURNING)
 
 

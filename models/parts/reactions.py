@@ -41,7 +41,7 @@ class Reaction:
     """Reverse rate; None for a reaction that only runs forward."""
     line: int
     begin: int
-    """Column where its text begins, from 1."""
+    """Column where the reaction begins, from 1."""
     text: str
 
     def column(self, species: str) -> int:

@@ -208,7 +208,7 @@ class ContactDrawing:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs.
+    """Values (k,) over time, in the unit of their panel; the name may contain mathematics between dollar signs.
 
     `dashed`: 0 for a solid line, 1 for dashes, 2 for dots, so that coinciding curves are visible.
     """

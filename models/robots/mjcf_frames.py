@@ -190,7 +190,7 @@ def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str
 
 
 def unique(name: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken, by adding a number if needed.
+    """Return an unused name: add a number if needed.
 
     >>> unique("arm", ["arm", "arm_2"])
     'arm_3'

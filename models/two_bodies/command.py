@@ -196,7 +196,7 @@ def run_contact(
     title: str = "",
     notes: tuple[str, ...] = (),
 ) -> ContactRun:
-    """Compile and run a graph that holds two bodies, or links of a chain, and the contact between them.
+    """Compile and run a graph that contains two bodies, or links of a chain, and the contact between them.
 
     Raises the errors of `compile_model`, and `ModelError` E459 for anything but bodies with a surface, E301 for a contact
     passed as `t_end`. A run that ends early has a `result.failure`; bodies that overlap without contact appear in

@@ -330,7 +330,7 @@ def page(
 ) -> Page:
     """Return a page for any result: moving bodies, the bond graph with the power on its bonds, and plots of chosen quantities.
 
-    With `live` it also holds the model and its solver: when a slider changes a parameter, the browser repeats the run as
+    With `live` it also contains the model and its solver: when a slider changes a parameter, the browser repeats the run as
     `simulate` would, and shows its bodies, power and plots.
 
     Parameters
