@@ -174,7 +174,7 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the JSON document and the buffer; `scene` has its name and extras, and `root` is the index of
+        """Return the file: a header, the JSON document and the buffer; `scene` has its name and extras, `root` is the index of
         its root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
