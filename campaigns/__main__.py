@@ -1,4 +1,4 @@
-"""Run every campaign with its own counts, one after the other, except mutants, which runs the tests: `python -m campaigns`."""
+"""Run all campaigns in turn, with their default counts, except `mutants` (it runs the test suite): `python -m campaigns`."""
 
 from __future__ import annotations
 

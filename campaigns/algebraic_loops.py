@@ -22,7 +22,7 @@ from campaigns.processes import Progress, each
 from screws.scalars import array
 
 AGREES = 1e-6
-"""Largest relative difference of a solution from the known one."""
+"""Largest relative difference of a solution from the known solution."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def drawn(seed: int) -> LoopCase:
 
 
 def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Draw numbers from -10 to 10 that differ by more than .02."""
+    """Draw numbers from -10 to 10 that differ by more than 0.02."""
     while True:
         roots = np.sort(rng.uniform(-10.0, 10.0, count))
         if count == 1 or float(np.diff(roots).min()) > 0.02:
@@ -171,7 +171,7 @@ def _close(words: list[str], known: np.ndarray) -> bool:
 
 
 def faults(seed: int) -> list[str]:
-    """Return the errors in the solutions for all descriptions of the loop of a seed."""
+    """Return the errors in the solutions for all descriptions of the loop that is drawn from a seed."""
     case = drawn(seed)
     return [
         f"seed {seed}, {way}: {fault}"

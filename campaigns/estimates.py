@@ -4,9 +4,9 @@ The data are runs with known parameters plus seeded noise. The 95 % confidence e
 of the seeds; by chance, one campaign in a thousand has fewer than `least` such seeds.
 
 A check without estimates shows whether a shortfall is due to chance: with the derivatives J = U S V^T of the clean run over
-sigma, the linear problem has the error |U^T noise|, whose square is chi-square distributed by construction. At the same noise, an
-estimate differs from the linear problem only by the curvature of the model, so that the difference of the two counts has a tenth
-of the scatter of either.
+sigma, the linear problem has the error |U^T noise|, whose square is chi-square distributed by construction. With the same noise,
+an estimate differs from the linear problem only by the curvature of the model, so that the difference of the two counts has a
+tenth of the scatter of either.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def main(arguments: list[str] | None = None) -> int:
             watched.add()
         held, far = sum(row.holds for row in rows), np.array([(row.distance, row.linear) for row in rows])
         bad = held < least(given.count)
-        linear = f"{within(far[:, 1])} of the linear problem at the same noise"
+        linear = f"{within(far[:, 1])} of the linear problem with the same noise"
         said = f"{held} of {given.count} ellipsoids contain the true values, {linear}"
         squares = " and ".join(f"{square:.2f}" for square in np.mean(far**2, axis=0))
         print(f"{name}: {said}; mean square distance {squares}, for 3 parameters{'; too few' if bad else ''}", flush=True)

@@ -3,13 +3,13 @@
 `python -m campaigns.exports [MODEL ...]` takes the ten models of live pages, the systems of the papers and the gallery. It prints
 a row for each model, and the numbers of runs that are the same, differ, fail, and are refused with each error code. "Same" means
 that states, outputs and modes are bit-identical at every sample, and the counts of steps and events are equal (an FMU does not
-report its events). It exits with 1 if any run differs or fails. Machine code is compiled for `SCREWBOND_PROCESSOR=baseline`.
+report its events). The exit status is 1 if any run differs or fails. Machine code is compiled for `SCREWBOND_PROCESSOR=baseline`.
 
 `--columns gcc clang fmi3 fmi2 wasm` chooses columns; `--write` writes the results to docs/exports.md and keeps the results of
 other models and columns.
 
-Another compiler instead of gcc: `--compiler "clang -O2"`. Another processor: `--compiler "aarch64-linux-gnu-gcc -static"`, with
-`--runner qemu-aarch64-static`.
+`--compiler "clang -O2"` replaces gcc; `--compiler "aarch64-linux-gnu-gcc -static" --runner qemu-aarch64-static` runs the C code
+on another processor.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def gap(here: np.ndarray, there: np.ndarray) -> float:
 
 
 def verdict(counts: Mapping[str, tuple[float, float]], columns: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
-    """Return whether counts and columns, (here, there) each, are the same, or which of them differ and by how much."""
+    """Return whether the pairs (here, there) of counts and columns are equal, or which of them differ and by how much."""
     words = [f"{name} {there:g}, not {here:g}" for name, (here, there) in counts.items() if here != there]
     gaps = {name: gap(here, there) for name, (here, there) in columns.items()}
     words += [f"{name} by {size:.0e}" for name, size in gaps.items() if size > 0.0]
@@ -354,8 +354,8 @@ def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds
 FACTS = ("method", "states", "steps", "events")
 HEAD = """# Exported runs
 
-Every model of the [gallery](gallery_models.md), every system of the papers, and ten models of [live pages](live.md) are run as C,
-as FMU and as WebAssembly, and compared with `simulate` under `SCREWBOND_PROCESSOR=baseline`.
+Every model of the [gallery](gallery_models.md), every system of the papers, and ten models of [live pages](live.md) are run as
+C code, as FMUs and as WebAssembly, and compared with `simulate` under `SCREWBOND_PROCESSOR=baseline`.
 `python -m campaigns.exports --write` writes this page.
 
 * *Same*: states, outputs and modes are bitwise equal at every sample, and the numbers of steps and events are equal. For C and
@@ -363,7 +363,8 @@ as FMU and as WebAssembly, and compared with `simulate` under `SCREWBOND_PROCESS
 * C is compiled with gcc and clang without optimisation, and clang gives no warnings. FMUs are compiled with gcc `-O2`, validated
   by FMPy (3.0 with model exchange) and simulated by `simulate_fmu` between ticks; at a tick or a discontinuity in time an FMU
   gives the values just after it. WebAssembly runs in node.
-* [E281](errors.md) means that the model is refused, because a part of the run needs Python. A dash means that it was not run.
+* [E281](errors.md) means that the model is refused, because a part of the run needs Python. A dash means that the model was
+  not run.
 * A single verdict applies to all five exports.
 """
 _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)

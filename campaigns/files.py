@@ -109,7 +109,7 @@ FORMATS = {
 
 
 def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
-    """Read a file: ("read", "", what was read), ("refused", code, None) or ("wrong", what happened, None)."""
+    """Read a file; return ("read", "", what was read), ("refused", code, None) or ("wrong", what happened, None)."""
     path = folder / "given.json"
     path.write_bytes(data)
     begin = time.process_time()

@@ -1,7 +1,7 @@
 """Check that a plant whose sampled PID is an exported FMU runs exactly like the whole graph, and measure the cost of a tick.
 
 `python -m campaigns.fmus --ticks N` exits with 1 if a run differs, or if a tick takes over 10 us of CPU time more than a tick in
-the graph. It needs the C compiler `cc`, on Linux.
+the graph. The campaign needs the C compiler `cc`, on Linux.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 `python -m campaigns.functions [MODEL ...]` prints, for ten models, the largest relative differences at 100 points: of the rates,
 of CasADi's Jacobian from finite differences of the kernels, and of JAX's forward and reverse derivatives from CasADi's. Then it
-compares a diffrax run, and its gradient with respect to a parameter, with `simulate` and finite differences. It exits with 1 if a
-bound is exceeded.
+compares a diffrax run, and its gradient with respect to a parameter, with `simulate` and finite differences. The exit
+status is 1 if a bound is exceeded.
 """
 
 from __future__ import annotations

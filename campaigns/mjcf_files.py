@@ -41,7 +41,7 @@ class Judge:
         self.joints = self._joints()
 
     def _names(self) -> dict[str, int]:
-        """Return the map from links to the numbers of their bodies; bodies without a name get the reader's names."""
+        """Return the map from links to the indices of their bodies; bodies without a name get the reader's names."""
         names = [self.model.body(b).name for b in range(self.model.nbody)]
         taken, links = {plain(name) for name in names if name}, dict[str, int]()
         for b, name in enumerate(names):

@@ -9,7 +9,7 @@ Then four models that are known from other collections of FMUs follow: a bouncin
 decay and a counter. FMPy's CVODE integrates the FMU, and the same equations as plain functions, both at a relative tolerance of
 1e-12.
 
-It exits with 1 if an error is above 1e-6, or above 1e-9 for these four.
+The command exits with 1 if an error is above 1e-6, or above 1e-9 for these four.
 """
 
 from __future__ import annotations

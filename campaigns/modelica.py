@@ -4,7 +4,7 @@
 source, and the largest difference of all states at all samples, relative to the size of each state, before and after the events
 at sample times; or the code of the refusal. `--write` writes the rows into docs/modelica.md. `--count N --seed S` draws random
 graphs until N of them can be exported as Modelica and run natively, and counts them by verdict. Each model has 60 s of CPU time.
-It exits with 1 if a model differs or fails.
+The exit status is 1 if a model differs or fails.
 """
 
 from __future__ import annotations
@@ -91,10 +91,9 @@ def difference(
 ) -> float:
     """Return the largest difference from the native run, relative to the size of each state along it; nan if that run ends early.
 
-    A state that is zero by symmetry is rounding error: the size of a state is at least a million times the difference of two
-    native runs, or the absolute tolerance of rumoca. If rumoca gives rows before and after an event at a sample, both are
-    compared. If rounding puts the event on either side of a sample, rumoca gives a single row, which may be the state before or
-    after.
+    A state that is zero by symmetry has only rounding error: the size of a state is at least a million times the difference of
+    two native runs, or the absolute tolerance of rumoca. If rumoca gives rows before and after an event at a sample, both are
+    compared. If the event coincides with the sample within rounding error, rumoca may give a single row, before or after it.
     """
     source = modelica_source(compiled)
     grid = np.linspace(0.0, t_end, samples)

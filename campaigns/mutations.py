@@ -1,4 +1,4 @@
-"""Mutations of a JSON file: from bytes and a random generator, bytes that are nearly the same, or nearly JSON, or neither."""
+"""Random mutations of the bytes of a JSON file; the results are nearly the same, nearly JSON, or neither."""
 
 from __future__ import annotations
 

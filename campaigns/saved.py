@@ -38,8 +38,8 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """Return the run of a model, after comparing it with the run of its file unless changed values may affect start values that
-    the file stores as numbers."""
+    """Run a model and return the result. Compare the result with that of the saved and loaded model, unless changed values may
+    affect start values that the file stores as numbers."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
     if not _inside and not (compiled.model.starts and changed):

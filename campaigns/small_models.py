@@ -60,7 +60,7 @@ def drive() -> Graph:
 
 
 def rectifier() -> Graph:
-    """Return an ideal diode, an ideal switch and a diode with a smooth characteristic: a nonlinear loop."""
+    """Return a nonlinear loop of an ideal diode, an ideal switch and a diode with a smooth characteristic."""
     graph, series, node = Graph("rectifier"), J1("series", domain="electrical"), J0("node", domain="electrical")
     graph.add(signals.sine("mains", 10.0, 2.0))
     graph.connect(Se("source", lambda u: u, signals=["mains.y"]), series).connect(series, Diode("diode"))
@@ -127,8 +127,8 @@ def rod() -> Graph:
 
 
 def lever() -> Graph:
-    """Return a storage that depends on another through a nonlinear law, a modulated transformer, a body's Euler junction, and a
-    start value that follows from other start values."""
+    """Return a model with a modulated transformer, a dependent nonlinear storage, a body's Euler junction, and a start value that
+    follows from other start values."""
     graph, v1, v2 = Graph("lever"), J1("v1", domain="translation"), J1("v2", domain="translation")
     ratio = MTF("arm", lambda q: 1.0 / (3.0 + 0.1 * sin(q)), signals=["spring.q"])
     graph.connect(v1, I("m1", 2.0, initial=1.0)).connect(v1, ratio.port("1")).connect(ratio.port("2"), v2)
@@ -190,8 +190,8 @@ def mixture() -> Graph:
 
 
 def kettle() -> Graph:
-    """Return a heater whose resistance grows as it warms water, which cools; a brake that warms a drum through a pseudo-bond; and
-    an open heat port."""
+    """Return a heater in water that loses heat, with a resistance that grows with temperature; a brake that warms a drum through
+    a pseudo-bond; and an open heat port."""
     graph, loop, water, v = Graph("kettle"), J1("loop", domain="electrical"), J0("water", domain="thermal"), J1("v")
     heater = R("heater", effort=lambda i, T: 0.02 * T * i, signals=["heater.heat.effort"], heat=True)
     graph.connect(Se("u", 10.0), loop).connect(loop, heater).connect(heater.port("heat"), water)

@@ -115,7 +115,7 @@ def furuta_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def scara_deviation(run: Result, n: SimpleNamespace) -> float:
-    """Quintic joint angles, a mass between controller and table, forward kinematics by hand."""
+    """Quintic joint angles, a mass between controller and table, and forward kinematics by hand."""
     q, first, gap = run["arm.q"], 0.1, n.tip - n.press - 0.1
     mass = n.masses[2]
 

@@ -161,7 +161,7 @@ def compare(pin: Any, robot: Robot, text: bytes) -> str:
 
 
 def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
-    """Return agreement, a difference, or the reason why the results were not compared."""
+    """Return a description of what agrees or differs, or why the results were not compared."""
     tree, rng, mass = robot.tree, np.random.default_rng(1), "M agrees" if robot.joints else "nothing moves"
     try:
         judge = Judge(pin, robot, text)

@@ -112,8 +112,8 @@ def of_script(text: str, graph: Graph) -> list[str]:
 
 
 def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
-    """Return the species whose start rates differ from the formulas that libsbml writes, with its own functions and initial
-    assignments expanded."""
+    """Return the species whose start rates differ from the formulas that libsbml writes after expanding functions and
+    initial assignments."""
     import libsbml
 
     document = libsbml.readSBMLFromString(text)

@@ -1,4 +1,4 @@
-"""Systems built from the language: bodies, joints, chains, springs, contact of curved bodies; runs from files; pictures."""
+"""Physical systems as bond graphs: bodies, joints, chains, springs and contact; also runs from files, and pictures."""
 
 from screwbond.models.alias import make_alias
 

@@ -29,9 +29,9 @@ def fmu_block(
 ) -> Element:
     """Return a block whose states are the outputs of an FMU (FMI 2.0 or 3.0, co-simulation), called at the ticks of a clock.
 
-    At a tick the FMU steps from the previous tick to this one, with the previous inputs; then it receives the inputs of this
-    tick, and the block holds its outputs until the next one. Direct feedthrough from an input to an output acts without delay, as
-    in the graph. An FMU that computes its outputs only in its steps delivers them one period later. The FMU steps on its own
+    At a tick the FMU steps from the previous tick to this tick, with the previous inputs; then it receives the inputs of this
+    tick, and the block holds its outputs until the next tick. Direct feedthrough from an input to an output acts without delay,
+    as in the graph. An FMU that computes its outputs only in its steps delivers them one period later. The FMU steps on its own
     grid, `offset` + count x `period`. Each run has its own instance.
 
     Opening the file unpacks it; a run executes its library, which may do anything: use only FMUs that you trust.

@@ -159,6 +159,6 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
 
 
 def _holder(graph: Graph, part: Graph | Element) -> Graph | None:
-    """Return the graph inside `graph` that holds a part; None if the part is in `graph` itself, or nowhere."""
+    """Return the graph inside `graph` that contains a part; None if the part is in `graph` itself, or nowhere."""
     inside = [inner for inner in graph.parts.values() if isinstance(inner, Graph)]
     return next((inner for inner in inside if any(each is part for each in inner.parts.values()) or _holder(inner, part)), None)

@@ -91,7 +91,7 @@ def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) 
 
 
 def _wait() -> bool:
-    """Wait a fifth of a second; False once the user interrupts."""
+    """Wait a fifth of a second; return False once the user interrupts."""
     try:
         time.sleep(0.2)
     except KeyboardInterrupt:

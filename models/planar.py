@@ -253,7 +253,7 @@ def planar_body(
         has its inertia, or a dot.
     visual : a `Visual`, or several, that pictures show instead.
 
-    Raises `ModelError` E503 for invalid numbers, E150 for an invalid place, E575 for an invalid outline.
+    Raises `ModelError` E503 for invalid values, E150 for an invalid place, E575 for an invalid outline.
     """
     _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
     numbers = floats(place, (2,), (3,))
@@ -339,7 +339,7 @@ def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
 
 
 def _check_numbers(name: str, **values: float | None) -> None:
-    """Raise E503 for values that are not finite numbers, and for a negative friction, mass or inertia."""
+    """Raise E503 for values that are not finite numbers, and for a negative friction coefficient, mass or inertia."""
     for what, value in values.items():
         number = None if value is None else real(value)
         positive = what in ("friction", "mass", "inertia")

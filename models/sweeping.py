@@ -91,7 +91,7 @@ def _points(section: JsonSection) -> Any:
     if "points" in section.values:
         if "vary" in section.values:
             section.known_keys.append("vary")
-            section.report("E404", "vary", '"points" already lists what varies', "keep one of them")
+            section.report("E404", "vary", '"points" already lists what varies', "either points or vary")
         return [_accept_all_keys(point) for point in section.sections("points", "points")]
     vary = section.section("vary")
     return {} if vary is None else {name: _values(vary, name) for name in _accept_all_keys(vary)}
@@ -115,7 +115,7 @@ def _values(vary: JsonSection, name: str) -> Any:
         return np.linspace(spacing["first"], spacing["last"], int(np.nan_to_num(spacing["count"])))
     if len(entry) != 1 or not set(entry) <= set(DISTRIBUTIONS):
         words = f"an object that names {', '.join(entry) or 'nothing'}"
-        vary.report("E408", name, f"{words}; it needs one of {', '.join(DISTRIBUTIONS)}, or from, to and count")
+        vary.report("E408", name, f"{words}; it must name one of {', '.join(DISTRIBUTIONS)}, or from, to and count")
         return []
     ((kind, numbers),) = entry.items()
     if not isinstance(numbers, Sequence) or isinstance(numbers, str) or len(numbers) != 2:
@@ -165,7 +165,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL.json", help="a saved model (save_model)")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
-    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are done")
+    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, written when all are done")
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities against varied values: .png, .svg, .pdf")
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="number of processes, instead of threads of this process"

@@ -41,7 +41,7 @@ class Visual:
     scale : scale of the mesh: a number, or three numbers; 0.001 for files in mm.
     position, quaternion : pose of its axes in the axes of the body; m, and (w, x, y, z).
 
-    Raises `ModelError` E576 for no shape or several, or invalid numbers, colours and meshes; E577 for a missing file.
+    Raises `ModelError` E576 for no shape or several, or invalid values, colours and meshes; E577 for a missing file.
     """
 
     mesh: Any = None

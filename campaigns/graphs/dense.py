@@ -93,7 +93,7 @@ class Relations:
         return 1 if bond.head.element == path else -1
 
     def equation(self, terms: list[tuple[Bond, str, np.ndarray]], value) -> None:
-        """Add the equations that the sum of matrix @ variable is `value`."""
+        """Add the equations sum(matrix @ variable) = `value`."""
         first = len(self.right)
         for bond, kind, factor in terms:
             start = self.block(bond, kind).start

@@ -20,7 +20,7 @@ class Descriptor(Relations):
     """Matrices N, M and b of a model in one combination of modes.
 
     `algebraic` names constraints and switches whose vanishing variable needs no time derivative, since the variable depends on
-    the efforts and flows themselves: a1 f + a0 h = 0 holds for them, without f'.
+    the efforts and flows themselves: they satisfy a1 f + a0 h = 0, without f'.
     """
 
     def __init__(self, model: Model, modes: Mapping[str, str], causality: Causality, algebraic: Collection[str] = ()):

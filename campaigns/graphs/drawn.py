@@ -187,8 +187,8 @@ class Draw:
         return R(name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n)
 
     def branch(self, a: Element, b: Element) -> None:
-        """Connect two junctions: directly or through a transformer if their types differ, otherwise through a gyrator; a matrix
-        points in a direction that causality allows."""
+        """Connect two junctions: directly or through a transformer if their types differ, otherwise through a gyrator. A
+        two-port with a matrix is oriented as causality allows."""
         alike = a.kind[-1] == b.kind[-1]
         if self.rng.random() > SENSIBLE:
             alike = not alike

@@ -1,4 +1,4 @@
-"""A graph with other elements of the same physics: resistors split, unit transformers inserted, effort and flow exchanged."""
+"""A graph with the same physics but other elements: resistors split, unit transformers inserted, effort and flow exchanged."""
 
 from __future__ import annotations
 

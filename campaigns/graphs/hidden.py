@@ -37,7 +37,7 @@ class Allowed:
 
 
 def allowed(point: Point, most: int) -> Allowed:
-    """Solve all rows with the given states, and as many of their derivatives as needed, up to `most`.
+    """Solve all rows and as many of their time derivatives as needed, up to `most`, with the given states.
 
     Beyond the first derivative, slopes are treated as constant, as they are in linear graphs.
     """

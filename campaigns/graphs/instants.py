@@ -23,7 +23,7 @@ END = 0.07
 AGREES = 1e-5
 """Largest error of states after a run at rtol 1e-8, relative to the largest along the run."""
 STARTS = 100
-"""Number of random starts in the search for a solution that a run did not find for a loop."""
+"""Number of random starts in the search for a loop's solution that a run did not find."""
 
 
 def run_differs(compiled: Compiled, drawn: Drawn) -> str:
@@ -148,7 +148,7 @@ def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarr
 
 
 def _followed(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the states, with dependent states computed from the independent ones."""
+    """Return the states, with dependent states computed from the independent states."""
     x = np.concatenate([np.ravel(values[state.name]) for state in compiled.system.states])
     env = compiled.evaluate(0.0, x, None, indices_of(compiled.model, modes))
     return {name: np.asarray(env[compiled.system.resolve(name)], dtype=float) for name in values}

@@ -1,4 +1,4 @@
-"""Independent derivation of the equations of nonlinear graphs too: every relation of every element is linearised about one point.
+"""Independent equations of linear and nonlinear graphs: every relation of every element is linearised about one point.
 
 N y' + g(y) = 0 with all efforts, flows and states as unknowns y. Nothing is sorted, no element sets a variable of another, and no
 derivative is taken by formula: slopes are finite differences. `hidden` adds the time derivatives of the rows, which dependent

@@ -55,7 +55,7 @@ def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.
 
 
 def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np.ndarray:
-    """Return v' or p' of an IC; if other elements determine its motion, by its law from the effort."""
+    """Return v' or p' of an IC; the law gives it from the effort if other elements determine the motion."""
     system, element, (bond,) = compiled.system, compiled.model.elements[path], compiled.model.bonds_at(path)
     law = element.law
     assert isinstance(law, InertialField)
@@ -84,7 +84,7 @@ def parted_by(compiled: Compiled) -> dict[str, str]:
 
 
 def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None) -> Iterator[dict[str, str]]:
-    """Yield every choice of one bond per open junction that keeps its own common variable, from `choices` if they are given."""
+    """Yield every choice of the bond that keeps its own common variable at each open junction, from `choices` if given."""
     shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
     every = choices or {path: [bond.name for bond in model.bonds_at(path)] for path in shut}
     for bonds in itertools.product(*(every[path] for path in shut)):

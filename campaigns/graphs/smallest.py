@@ -35,7 +35,7 @@ def without(graph: Graph, name: str) -> Graph:
 
 
 def written(graph: Graph) -> str:
-    """Return parts with their numbers, and bonds, as text."""
+    """Return parts with their parameters, and bonds, as text."""
     lines = []
     for name, part in graph.parts.items():
         if isinstance(part, Element):

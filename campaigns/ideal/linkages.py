@@ -24,7 +24,7 @@ from campaigns.ideal.records import Dyad, Link, Linkage
 POINTS = 4001
 """Number of angles of the grid."""
 STILL = 1e-7
-"""Rate (rad/s) below which a bouncing crank counts as at rest."""
+"""Rate (rad/s) below which a bouncing crank counts as being at rest."""
 TURN = 2.0 * np.pi
 
 
@@ -40,7 +40,7 @@ class Place:
 
 
 def places(linkage: Linkage, a: np.ndarray) -> tuple[dict[str, Place], dict[str, np.ndarray]]:
-    """Return the links of a linkage and the coordinates of its joints at angles of the crank, which may be an array."""
+    """Return the links of a linkage and the coordinates of its joints at a crank angle, or at an array of crank angles."""
     links = {"crank": Place(np.zeros_like(a) + 0j, a, linkage.crank, 0.5 * linkage.crank.length)}
     joints = {"crank": a}
     before = "crank"

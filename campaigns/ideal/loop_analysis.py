@@ -29,7 +29,7 @@ row; an impulse, as in the charging of a capacitor, takes one step."""
 NOTHING = 1e-6
 """Voltages and currents, relative to the largest source, that count as zero."""
 ORDER = "DSVCRL"
-"""Order of branches for the tree: branches outside the tree, each with its own loop, then have large impedances."""
+"""Order in which branches join the tree: it leaves large impedances to the branches that close the loops."""
 
 
 def channels(network: Network) -> list[str]:

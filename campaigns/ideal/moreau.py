@@ -1,9 +1,10 @@
 """Moreau's time stepping for masses with dry friction: masses -> velocities, with error bounds.
 
-    M (v+ - v) = h (f - D (v+ + v) / 2) - G^T p,   |p_k| <= h F_k,   p_k = h F_k sign(G_k v+) where it slips
+    M (v+ - v) = h (f - D (v+ + v) / 2) - G^T p,   |p_k| <= h F_k,   p_k = h F_k sign(G_k v+) in slip
 
-is the optimality condition of a least-squares problem with bounds, min |L^-1 G^T p - L^T v*|, which an active set solves
-(Stark and Parker, BVLS). A step first tries the modes of the step before. Source: Moreau 1988; forces at half steps.
+These relations are the optimality conditions of a least-squares problem with bounds, min |L^-1 G^T p - L^T v*|, solved by an
+active-set method (Stark and Parker, BVLS). A step first tries the modes of the preceding step. Source: Moreau 1988; forces at
+half steps.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Linkage:
     """Crank about the origin, which makes full turns, with one or two dyads; joints are named crank, pin i, end i, base i.
 
     frictions : (joint, limit).
-    stop : (angle of the crank that it cannot pass upwards, restitution).
+    stop : (angle that the crank cannot pass upwards, restitution).
     lock : (joint, from, to), s.
     loose : joints of the rods are spherical, so that no condition is redundant in a loop of rockers.
     """

@@ -62,8 +62,8 @@ def support_polygon(points: Any, up: Sequence[float] | np.ndarray = (0.0, 0.0, 1
 
 
 def support_margin(points: Any, centre: Any, up: Sequence[float] | np.ndarray = (0.0, 0.0, 1.0)) -> float:
-    """Return the distance across `up`, m, from a `centre` of mass (3,) to the edge of the support polygon of `points` (m, 3); it
-    is negative outside, where the weight tips the body.
+    """Return the distance perpendicular to `up`, m, from a `centre` of mass (3,) to the edge of the support polygon of `points`
+    (m, 3); it is negative outside, where the weight tips the body.
 
     Raises `ModelError` E342 for anything but points.
     """
@@ -85,7 +85,7 @@ def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 
 
 def _projected(points: Any, up: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return points (m, 3) as floats, and their coordinates (m, 2) in the plane across `up`."""
+    """Return points (m, 3) as floats, and their coordinates (m, 2) in the plane perpendicular to `up`."""
     values, direction = as_floats(points), as_floats(up)
     if values.ndim != 2 or values.shape[1] != 3 or not len(values) or not np.all(np.isfinite(values)):
         raise refusal(

@@ -32,7 +32,7 @@ FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
 """Number of additional starts in the first batch, tried before all other starts."""
 SMALLEST_GAIN = 1e-13
-"""Smallest relative decrease of the squared error in one step with which the search from a start continues."""
+"""The search from a start ends when a step reduces the squared error by less than this fraction."""
 AT_LIMIT = 1e-9
 """Distance from a limit, relative to the natural size of the coordinate, within which a joint counts as being at the limit."""
 
@@ -98,7 +98,7 @@ def inverse_kinematics(
     """Return joint coordinates that bring a link to a goal, within the limits of the joints.
 
     The search begins at `start`; goals that it does not reach from there are tried from `starts` - 1 further starts, spread over
-    the limits and the same in every call. Of the solutions found, the one nearest to `start` is returned.
+    the limits and the same in every call. The solution nearest to `start` is returned.
 
     Parameters
     ----------
@@ -290,7 +290,7 @@ def _spread(tree: Tree, count: int, size: float) -> Array:
 
 
 def _near(tree: Tree, q: Array, start: Array) -> Array:
-    """Return coordinates (..., n) in which angles without limits are within half a turn of the start's."""
+    """Return coordinates (..., n) in which angles without limits differ from `start` by at most half a turn."""
     turns = np.array(tree.is_angle) & ~np.isfinite(tree.limits).any(axis=1)
     for section, drive in zip(tree.sections.freedoms, tree.sections.drives, strict=True):
         if section.pitch or not section.turns or drive.factor % 1.0:  # a full turn of the coordinate changes the pose

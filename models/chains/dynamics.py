@@ -66,7 +66,7 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Return name -> (value, unit) of every inertia parameter of the links that exceeds 1e-14 of related parameters.
+    """Return name -> (value, unit) of every inertia parameter of the links that exceeds 1e-14 times related parameters.
 
     `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
     """

@@ -106,7 +106,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
         detail = "factor of the stops' force per velocity, s/rad or s/m"
         problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a non-negative number")
     if options.limits not in stops.LIMIT_ACTIONS:
-        problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these words")
+        problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these actions")
     return problems or _mass_problems(tree, name, options.position, place)
 
 
@@ -147,7 +147,7 @@ def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
 
 
 MATRIX_PREFERENCE = 1.25
-"""Factor by which the mass matrix may cost more than the recursion: with M(q) the equations can be written down."""
+"""The mass matrix is preferred up to this multiple of the cost of the recursion, because it gives explicit equations."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,8 @@ class Cost:
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Cost of a section in a planar mechanism, with axes along the axes of the preceding frame, and with any other axes: exact for
-each further joint in a row. Joints through one point and the ends of branches cost less."""
+"""Cost of a section in a planar mechanism, with axes along the axes of the preceding frame, and with any other axes. The costs
+are exact for each further joint in a row; joints whose axes meet, and the last links of branches, cost less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:

@@ -4,7 +4,7 @@ H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0) along the joints f
 unit screws in closed form, evaluated in frames on the joints' own axes (`screwbond.models.chains.trees`), which gives the same
 poses with fewer products.
 
-Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, section 3.2 and 3.4.
+Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, sections 3.2 and 3.4.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
 
 
 def spring_energy(q: Any, stiffness: Any, rest: np.ndarray) -> Any:
-    """Return the energy of joint springs, J, slack at `rest` (n,)."""
+    """Return the energy of joint springs, J; they are relaxed at `rest` (n,)."""
     springs = [0.5 * _entry(stiffness, k) * (_entry(q, k) - x) * (_entry(q, k) - x) for k, x in enumerate(rest)]
     return sum(springs[1:], springs[0])
 
@@ -122,7 +122,7 @@ def _automaton(tree: Tree, name: str, k: int, ends: bool) -> Automaton:
 
 
 def _distance(k: int, limit: float, sign: float) -> Op:
-    """Return the guard that is positive beyond the limit (sign 1: above an upper one; -1: below a lower one)."""
+    """Return the guard that is positive beyond the limit (sign 1: above an upper limit; -1: below a lower limit)."""
     joint, bound = f"#1_{{{k + 1}}}", f"{abs(limit):g}"
     beyond = f"{joint} {'-' if limit > 0 else '+'} {bound}" if sign > 0 else f"{'' if limit > 0 else '-'}{bound} - {joint}"
     return Op("limit", lambda q: sign * (_entry(q, k) - limit), beyond)

@@ -161,11 +161,11 @@ class Link:
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
     armature : inertia of the motor reflected to the joint, rotor times the square of its gear, kg m^2 or kg; likewise. Gyroscopic
         torques of the rotor are neglected.
-    stiffness, rest : stiffness of a spring at the joint, N m/rad or N/m, and position at which it is slack, rad or m; likewise.
+    stiffness, rest : stiffness of a spring at the joint, N m/rad or N/m, and position at which it is relaxed, rad or m; likewise.
         Graphs include it; the formulas of efforts omit it, as they omit damping.
     limits : (lower, upper) limit of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
     surface : surface in the link's frame, for contacts.
-    parent : name of an earlier link that carries it; `BEFORE` is the preceding one, None the base.
+    parent : name of an earlier link that carries it; `BEFORE` is the preceding link, None the base.
     mimic : for a joint with one freedom, the joint that drives it; it then has no coordinate of its own.
     visual : shapes for pictures, in the link's frame, one or several; None: a rod from joint to joint.
     """

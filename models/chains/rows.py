@@ -138,7 +138,7 @@ def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
 
 
 def _stacked(result: Any, leading: tuple[int, ...]) -> np.ndarray:
-    """Return the array (..., shape of the result) of a result whose entries are columns and numbers."""
+    """Stack a result whose entries are columns and scalars; return an array (..., *shape of the result)."""
     entries = np.asarray(result, dtype=object)
     out = np.empty((*entries.shape, int(np.prod(leading))))
     for index, entry in np.ndenumerate(entries):

@@ -77,7 +77,7 @@ class Sections:
     """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
 
     def path(self, number: int) -> list[int]:
-        """Return the indices of the sections from the base to the one with this number."""
+        """Return the indices of the sections from the base to the section with this number."""
         indices: list[int] = []
         while number:
             indices.append(number - 1)
@@ -186,14 +186,14 @@ def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]
     names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
     if names:
         detail = f"not carried by the preceding link: {', '.join(names)}"
-        yield Finding("E536", "it branches; a chain must not", detail, "Tree(name, links)")
+        yield Finding("E536", "it branches; a chain must not branch", detail, "Tree(name, links)")
 
 
 def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
     """Yield E537 if the limits (n, 2) of a coordinate and of the joints that it drives leave no range of motion."""
     for name, (lower, upper) in zip(coordinates, limits, strict=True):
         if not lower < upper:
-            detail = f"with the limits of the joints that it drives, {lower:g} and {upper:g} remain"
+            detail = f"with the limits of the joints that it drives, its limits are {lower:g} and {upper:g}"
             title, cure = f'the limits of "{name}" leave no range of motion', "wider limits, or other factors and offsets"
             yield Finding("E537", title, detail, cure)
 
@@ -218,7 +218,7 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         yield Finding(
-            "E450", f"two links are called {', '.join(twice)}", f"links: {', '.join(names)}", "another name for one of them"
+            "E450", f"two links are called {', '.join(twice)}", f"links: {', '.join(names)}", "another name for one of the links"
         )
     for name in names:
         if not (isinstance(name, str) and is_name(name)):
@@ -490,7 +490,7 @@ class Chain(Tree):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class FixedTree(Tree):
-    """Tree whose links may all be fixed to the base, only for their poses."""
+    """Tree used only for the poses of its links, which may all be fixed to the base."""
 
     moves: ClassVar[bool] = False
 

@@ -43,7 +43,7 @@ def collisions(
     bodies : bodies made with `shape=`.
     friction : coefficient of Coulomb's cone, for all pairs.
     restitution : ratio of separation to approach velocity, 0 to 1.
-    rolling_friction : length, m: a contact resists rolling by a torque of at most this times its normal force.
+    rolling_friction : length, m: a contact resists rolling by a torque of at most this length times its normal force.
     spinning_friction : the same for spin about the normal (torsional friction).
     max_contacts : largest number of candidates; a run that exceeds it stops (E514).
     pairs : pairs that may touch, instead of all pairs.

@@ -51,7 +51,7 @@ def domain_of(components: Sequence[str]) -> Domain:
 
 
 def component_pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the indices of the (x, y) pairs in the spring's state; a component without its partner follows the chart's axis."""
+    """Return the indices of the (x, y) pairs in the spring's state; an unpaired component follows the chart's axis."""
     return [
         (chosen.index(f"{kind}_x"), chosen.index(f"{kind}_y"))
         for kind in ("omega", "v")
@@ -103,7 +103,7 @@ def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> li
 def stiffness_problems(
     name: str, chosen: Sequence[str], stiffness: Mapping[str, Any], damping: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report E422 for each kind of constrained components without stiffness, or with a negative damping."""
+    """Report E422 for each kind of constrained component without stiffness, or with negative damping."""
     source, problems = caller_place(), []
     for kind in ("normal", "tangential", "rotational"):
         components = [c for c in chosen if COMPONENT_KINDS.get(c, "rotational") == kind]

@@ -5,7 +5,7 @@
    |
   TF constrained
    |  v
-   0 ----- TF ----- R slider       u: velocity of the slider, exactly zero while it sticks
+   0 ----- TF ----- R slider       u: velocity of the slider, exactly zero in stick
    |  v - u
    1  deformation rate
   / \\
@@ -32,8 +32,8 @@ Dry friction in the tangent plane of a contact, with exact sticking.
  Friction             |f| <= mu N, opposed to the slip
 ```
 
-It follows the switch of its contact: while the contact gives no force, friction is off; at contact it starts in slip, with the
-velocity of the bodies.
+Friction follows the switch of its contact: while the contact gives no force, friction is off; at contact it starts in slip,
+with the velocity of the bodies.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from screws.numeric_arguments import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
 FRICTION_STATES = ("off", "stick", "slip")
-"""States of a friction automaton, in the order of its mode; "off" is without contact."""
+"""States of a friction automaton, in the order of its mode; "off" means no contact."""
 
 _OFF, _SLIP = 0.0, 2.0
 _TINY = 1e-300
@@ -91,7 +91,7 @@ class Cone:
 
 
 def friction_cones(chosen: Sequence[str], friction: float | None, torsional: float | None) -> tuple[Cone, ...]:
-    """Return the friction cones of the arguments of a contact; `friction_problems` checks them."""
+    """Return the friction cones for the arguments of a contact; `friction_problems` checks them."""
     tangential = tuple(component for component in ("v_x", "v_y") if component in chosen)
     cones = []
     if friction is not None:
@@ -130,7 +130,7 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
 def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones: Sequence[Cone]) -> None:
     """Connect a slider for each cone to the 0-junction `force` of the constrained components, with its signals and automaton.
 
-    Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive when it would slip); `<cone> slider.flow`
+    Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive: the contact slips); `<cone> slider.flow`
     u and `.effort` f, in C2.
     """
     for cone in cones:
@@ -251,7 +251,7 @@ class SwitchStates:
     acting: tuple[str, ...]
 
     def is_off(self, mode: Any) -> Any:
-        """Return 1 in states without force, else 0; any scalar."""
+        """Return 1 in states without force, else 0, for any scalar type."""
         return 1.0 - sum(where(equal(mode, float(self.states.index(state))), 1.0, 0.0) for state in self.acting)
 
 
@@ -308,7 +308,7 @@ def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str
 
 
 EXCESS = Op("excess", lambda effort, mu, normal: length(effort) - mu * normal, r"|#1| - #2\,#3")
-"""Excess of the force over its limit; negative while it sticks."""
+"""Excess of the force over its limit; negative while the contact sticks."""
 
 
 def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Automaton:

@@ -249,22 +249,22 @@ def contact(
         rotation of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
     near : point (x, y, z) of body 1, m. Bodies that are not convex may touch at several points; this contact takes the point
         nearest to `near` at the start. Give each point its own contact, or use `places`.
-    places : largest number of places at which the bodies touch simultaneously. Each of several places is a separate contact
-        inside this one, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x, y, z of the
-        world. The run ends when two of them merge.
+    places : largest number of places at which the bodies touch simultaneously. Each of several places is a separate
+        contact inside this contact, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x,
+        y, z of the world. The run ends when two places merge.
     compliance : parameters of `Compliant`, the default law: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
     `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`, `chart
-    2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative while it sticks), `friction slip` u (m/s,
-    in C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. With several places, each place
+    2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative in stick), `friction slip` u (m/s, in
+    C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. With several places, each place
     has these signals and modes, such as `place 1.gap`.
 
     Raises `ModelError` E420 for a body without surface, E421 for unknown components, E422 for a missing stiffness, E426 for an
-    unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or numbers of a law, E438 for an invalid law,
-    or a law given together with numbers of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for invalid
-    friction; at the start of a run E428 for bodies that touch at more points than the contact has places, E439 if they are close
-    to each other in fewer places, E437 for overlapping bodies under a law of impacts.
+    unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or parameters of a law, E438 for an invalid
+    law, or a law given together with parameters of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for
+    invalid friction; at the start of a run E428 for bodies that touch at more points than the contact has places, E439 if they
+    are close to each other in fewer places, E437 for overlapping bodies under a law of impacts.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law

@@ -2,7 +2,7 @@
 
 Transport of a contact's springs: motion of their tangential vectors while the axes of C2 turn.
 
-A spring of a pair (v_x, v_y or omega_x, omega_y) holds a vector s of the tangent plane by its components in the Gauss frame C2,
+A spring of a pair (v_x, v_y or omega_x, omega_y) stores a vector s of the tangent plane as components in the Gauss frame C2,
 whose axes follow the polar angle of body 2, so that they turn about the normal even if no body does. With the rate `turning` of
 C2 about z2, relative to the transported vector,
 
@@ -15,7 +15,7 @@ gauss      carried by the Gauss frame itself, turning = 0: the paper's literal l
 =========  =============================================================================================================
 
 `T2 M2 q2'` is the rate at which C2 turns in body 2 (its torsion form). The first two laws are geometric: they depend neither on
-the axes of the bodies nor on which one is body 2.
+the axes of the bodies nor on which body is body 2.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ TWIST_2 = "twist of body 2"
 
 
 def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
-    """Return True if the springs' vectors rotate relative to C2; the vector of a component without its partner stays along its
-    axis of C2."""
+    """Return True if the springs' vectors rotate relative to C2; an unpaired component keeps its axis of C2."""
     return transport != "gauss" and bool(component_pairs(chosen))
 
 
@@ -96,7 +95,7 @@ def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, in
 
 
 def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
-    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the rotation; any scalar."""
+    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the turn; for any scalar."""
     c, s = cos(turn), sin(turn)
     return c * x + s * ratio * y, c * y - s / ratio * x
 

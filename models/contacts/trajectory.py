@@ -85,7 +85,7 @@ def contact_trajectory(
 def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float], ...]:
     """Return the intervals of contact (s), from the modes of its law before and after every event; they lie within the samples.
 
-    An impact has no duration: under a law of impacts, contact means rest. Raises `ModelError` E498 if there is no such contact.
+    An impact has no duration: under a law of impacts, contact means rest. Raises `ModelError` E498 for an unknown contact.
     """
     return contact_spans(result, find_contact(result, contact))
 
@@ -119,7 +119,7 @@ def find_contact(result: Result, path: str) -> RunContact:
 
 
 def _wrench(result: Result, contact: RunContact) -> np.ndarray:
-    """Return the wrench (k, 6) on body 1 in C2: the law's, or composed of the forces of time stepping."""
+    """Return the wrench (k, 6) on body 1 in C2: from the law, or composed of the forces of time stepping."""
     wrench = np.array(result[f"{contact.point.path}.wrench"])
     if contact.forces:
         normal, friction = (result[force].reshape(len(result.t), -1) for force in contact.forces)

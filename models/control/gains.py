@@ -21,7 +21,7 @@ def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, t
     kp0 : () or (axes,), 1/s^2.
     axis : component that fades; None: all.
 
-    Raises `ModelError` E470 for invalid numbers or an unknown axis, E471 unless t0 < t1.
+    Raises `ModelError` E470 for invalid values or an unknown axis, E471 unless t0 < t1.
     """
     first = numbers("the gain", kp0)
     last = first.copy()
@@ -94,7 +94,7 @@ def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float,
     arguments = {"Lambda_xx": Lambda_xx, "approach_speed": approach_speed, "hold_force": hold_force, "peak_force": peak_force}
     wrong = tuple(f"{key} is {value!r}" for key, value in arguments.items() if not (np.isfinite(value) and value > 0.0))
     if wrong:
-        refuse("E477", "no soft touch exists for these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
+        refuse("E477", "no soft touch exists for these values", wrong, "positive numbers in kg, m/s and N", "soft touch")
     if peak_force < hold_force:
         title, why = "the peak of a soft touch is below its holding force", f"{peak_force:g} N and {hold_force:g} N"
         refuse("E477", title, why, "a peak of at least the holding force", "soft touch")

@@ -161,7 +161,7 @@ def _touch_arguments(group: Any) -> None:
 
 
 def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the touch, with the files touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
+    """Run the touch, and write touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
     constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
     plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
     result = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
@@ -325,7 +325,7 @@ def _run_arguments(group: Any) -> None:
 
 
 def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the robot, with the files trajectory.npz, trajectory.csv (`COLUMNS`), singularities.json, graphs and equations."""
+    """Run the robot, and write trajectory.npz, trajectory.csv (`COLUMNS`), singularities.json, graphs and equations."""
     run = robot.simulate(
         options.t_end,
         y=options.y,

@@ -212,7 +212,7 @@ class Hand:
         return reference_motion(self.steps, parameters.object_position, parameters.object_quaternion)
 
     def chain(self, finger: int) -> Chain:
-        """Return a finger: four links on its base, the last with the ball of the tip; each link's frame is at its outer end."""
+        """Return a finger: four links on its base, the last with a ball as its tip; each link's frame is at its outer end."""
         parameters = self.parameters
         heights = np.cumsum([0.0, *parameters.link_lengths])
         links = []
@@ -312,7 +312,7 @@ class Hand:
 
 
 def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
-    """Return start values at which a compiled hand rests with changed parameters, from the statics of its graph.
+    """Return start values at which a compiled hand is in equilibrium with changed parameters, from the statics of its graph.
 
     The springs of the controller have no states, so the search moves the bodies until forces balance. Directions left free by
     rolling and by the history of the contact springs stay as close as possible to the start.

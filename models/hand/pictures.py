@@ -138,7 +138,7 @@ def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
 
 
 def display_end(run: HandRun) -> float:
-    """Return the end of the scene, s: for a lost object, when it is one and a half diameters away."""
+    """Return the end of the scene, s: for a lost object, when the object is one and a half diameters away."""
     lost, arrays = run.time_of_loss(), run.trajectory
     if lost is None:
         return float(arrays["t"][-1])

@@ -256,7 +256,7 @@ class Study:
         return Table(head, np.column_stack(columns), "%.9g")
 
     def write_csv(self, path: Path) -> None:
-        """Write the columns as .csv; E415 for another extension, E414 if it cannot be written."""
+        """Write the columns as .csv; E415 for another extension, E414 if the file cannot be written."""
         known_ending(path, ".csv")
         with atomic_file(path) as part:
             write_table(part, self.columns())

@@ -92,7 +92,7 @@ class HandParameters:
     Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, its tangential elements on v_x
     and v_y, and its rotational elements on omega_z.
 
-    Raises `ModelError` E480 for an invalid number; E481 for an object larger than the reach of the fingers.
+    Raises `ModelError` E480 for an invalid value; E481 for an object larger than the reach of the fingers.
     """
 
     fingers: int = number("", "number of fingers", 3, integer=True, least=2, most=12)
@@ -134,7 +134,7 @@ class HandParameters:
     tangential_damping: float = number("N s/m", "tangential damping of the contacts", 20.0, least=0.0)
     rotational_stiffness: float = number("N m/rad", "rotational stiffness of the contacts", 1.0, above=0.0)
     rotational_damping: float = number("N m s", "rotational damping of the contacts", 1e-3, least=0.0)
-    friction: float | None = number("", "friction coefficient of the contacts; without it they never slip", None, least=0.0)
+    friction: float | None = number("", "friction coefficient of the contacts; without friction they never slip", None, least=0.0)
     virtual_mass: float = number("kg", "mass of the virtual object", 0.1, above=0.0)
     virtual_inertia: float = number("kg m^2", "moment of inertia of the virtual object about any axis", 1e-4, above=0.0)
     virtual_damping: float = number("N s/m", "damping of the virtual object's absolute translation", 8.0, least=0.0)
@@ -204,7 +204,7 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
         problems.append(Problem("E480", f"object_size: {error.message}", (error.code,), (place,), (error.cure,)))
         return problems
     if parameters.grip >= surface.size:
-        report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside it")
+        report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside the object")
     reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
     if surface.size > reach:
         title = f"the object, {surface.size:g} m wide, exceeds the reach of the fingers"
@@ -236,7 +236,7 @@ class ReferenceStep:
 class HandScenario:
     """Hand and motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
 
-    Raises `ModelError` E480 for an invalid number; E483 for a reference that jumps.
+    Raises `ModelError` E480 for an invalid value; E483 for a reference that jumps.
     """
 
     name: str
@@ -258,10 +258,10 @@ def _contradictions(scenario: HandScenario) -> Iterator[Problem]:
     place = caller_place()
     if scenario.sample_dt > scenario.t_end:
         title = f"sample_dt of the scenario, {scenario.sample_dt:g} s, is longer than its t_end, {scenario.t_end:g} s"
-        yield Problem("E480", title, (), (place,), ("a shorter one",))
+        yield Problem("E480", title, (), (place,), ("a smaller sample_dt",))
     elif scenario.t_end / scenario.sample_dt > MAX_SAMPLES:
         title = f"sample_dt of the scenario gives {scenario.t_end / scenario.sample_dt:.1e} samples"
-        yield Problem("E480", title, (), (place,), ("a longer one",))
+        yield Problem("E480", title, (), (place,), ("a larger sample_dt",))
     for i, step in enumerate(scenario.steps):
         if step.end <= step.begin or step.begin < 0.0:
             title = f"the reference jumps: step {i} goes from {step.begin:g} s to {step.end:g} s"
@@ -296,7 +296,7 @@ SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name,
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
     """Return the example scenario with this name, or read a scenario from a JSON file.
 
-    Raises `ModelError` E401-E408 for an invalid file, E480-E483 for contradictory numbers.
+    Raises `ModelError` E401-E408 for an invalid file, E480-E483 for contradictory values.
     """
     if str(source) in SCENARIOS:
         return SCENARIOS[str(source)]

@@ -83,8 +83,8 @@ def _pictures(study: ImpactStudy) -> dict[str, Picture]:
 def _arguments(parser: Any) -> None:
     add_fields(parser, MeasuredImpact, FLAGS)
     parser.add_argument("--urdf", metavar="FILE", help="robot that replaces the default arm; joints at zero unless --q is given")
-    parser.add_argument("--tip", metavar="LINK", help="link of the robot that strikes (default: the last link of the file)")
-    parser.add_argument("--meshes", choices=MESHES, default=MESHES[0], help="shapes of the robot in its picture; none draws rods")
+    parser.add_argument("--tip", metavar="LINK", help="link of the robot that hits the wall (default: the last link)")
+    parser.add_argument("--meshes", choices=MESHES, default=MESHES[0], help='robot shapes in the picture; "none" draws rods')
     parser.add_argument("--q", type=float, nargs="+", metavar="X", help="joint coordinates, rad or m")
     parser.add_argument("--point", type=float, nargs=3, metavar=("X", "Y", "Z"), help="contact point in the frame of the link, m")
     parser.add_argument("--normal", type=float, nargs=3, metavar=("X", "Y", "Z"), help="wall normal, in the axes of the link")

@@ -156,7 +156,7 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot masses in random configurations against each other, and sorted, to show where the order of the paper fails."""
+    """Plot masses in random configurations against each other, and sorted, to show where the order stated in the paper fails."""
     order, masses = study.order, study.order.masses
     kept, shares = order.ordered, order.shares()
     title = f"Order of the masses in {len(order.q)} random configurations"
@@ -192,7 +192,7 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot the normal force of the arm as it strikes a wall with each law, compared with a single mass."""
+    """Plot the normal force in the impact of the arm on a wall, for each law, compared with a single mass."""
     mass = study.masses["momentum"]
     name = study.striker.chain.name
     title = f"{name[:1].upper()}{name[1:]} with free joints, and a mass of {mass:.3f} kg, against a wall"

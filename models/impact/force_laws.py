@@ -98,7 +98,7 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
     e : coefficient of restitution, between 0 and 1, exclusive.
 
-    Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid numbers.
+    Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid values.
 
     >>> k, c, m = identify(0.1754, 0.6662, 10.4e-3, 0.1)
     >>> f"{k:.3g} {c:.3g} {m:.4g}"
@@ -176,7 +176,7 @@ class ViscoelasticImpact:
 
     @property
     def peak_force(self) -> float:
-        """Largest force, N, which precedes the largest compression, at the rate k w / c."""
+        """Largest force, N; at that time, before the largest compression, the rate is k w / c."""
         w = peak_rate(self.w0)
         return self.k * self._compression(w) * (1.0 + w)
 
@@ -322,10 +322,10 @@ class SpringImpact:
 
     Parameters
     ----------
-    k, m, v0 : stiffness, N/m, mass, kg, and impact speed, m/s.
+    k, m, v0 : stiffness (N/m), mass (kg) and impact speed (m/s).
     e : coefficient of restitution, 0 to 1.
 
-    Raises `ModelError` E540 for invalid numbers.
+    Raises `ModelError` E540 for invalid values.
     """
 
     k: float
@@ -480,7 +480,7 @@ def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dic
     v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
     e : coefficient of restitution, between 0 and 1.
 
-    Raises `ModelError` E540 for invalid numbers.
+    Raises `ModelError` E540 for invalid values.
     """
     k, c, m = identify(v0, impulse, duration, e)
     decrement = -float(np.log(e))

@@ -83,8 +83,8 @@ class StrikingPoint:
 
     @cached_property
     def composite_jacobian(self) -> np.ndarray:
-        """Jacobian (6, n) from joint velocities to the twist about the point of a composite body with the same momentum as the
-        links (9)."""
+        """Jacobian (6, n) from joint velocities to the twist, about the point, of a composite body that has the momentum of
+        the links (9)."""
         momentum = np.zeros((6, self.chain.freedoms))
         inertia = np.zeros((6, 6))
         for k in moving_links(self.chain):

@@ -110,7 +110,7 @@ def striker_from_urdf(
     normal: Vector = (0.0, 0.0, -1.0),
     meshes: str | bool = "collision",
 ) -> Striker:
-    """Return a robot from a URDF file that strikes with its link `tip` (None: the last), with joints at zero by default.
+    """Return the robot of a URDF file, whose link `tip` (None: the last) hits the wall, with joints at zero by default.
 
     `meshes` for pictures, as for `read_urdf`: "collision", "visual", or False to draw rods.
 
@@ -166,7 +166,7 @@ class ImpactRun:
 
 
 def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> ImpactRun:
-    """Simulate an arm whose point strikes a wall against the normal at the law's speed, without rotation of its link.
+    """Simulate an arm whose point hits a wall against the normal at the law's speed, without rotation of its link.
 
     Parameters
     ----------
@@ -230,9 +230,9 @@ def contact_law(law: ForceLaw) -> Any:
 
 
 def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
-    """Simulate an arm that strikes with each of `equivalent_laws`, whose restitution and duration apply to a single mass.
+    """Simulate the impact of an arm with each of `equivalent_laws`, whose restitution and duration apply to a single mass.
 
-    Raises the errors of `simulate_impact`; E540 for invalid numbers.
+    Raises the errors of `simulate_impact`; E540 for invalid values.
     """
     mass = mass_at(striker.striking_point, striker.normal, "momentum")
     laws = equivalent_laws(v0, mass * v0 * (1.0 + e), duration, e)

@@ -4,7 +4,7 @@ Masses in random configurations test the order that WA22 states: projection > co
 projection mass is at least the momentum mass: reversing all six components of the twist meets no less inertia than reversing one.
 The rank of the composite mass varies.
 
-In a graph, a chain strikes a constraint at a point, and the run measures impulse and velocity jump:
+In a graph, a chain hits a constraint at a point, and the run measures impulse and velocity jump:
 
 ```
  momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is reversed
@@ -306,7 +306,7 @@ def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
 class MeasuredImpact:
     """Measured impact, by default WA22, Fig. 1, and the ranges of a study around it.
 
-    Raises `ModelError` E540 for invalid numbers.
+    Raises `ModelError` E540 for invalid values.
     """
 
     v0: float = number("m/s", "speed of the point towards the wall", 0.1754, above=0.0)

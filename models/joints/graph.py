@@ -154,7 +154,7 @@ def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
 
 
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
-    title = f'joint "{name}": {{}} must be zero or more, or None'
+    title = f'joint "{name}": {{}} must be non-negative, or None'
     problems = [
         Problem("E151", title.format(which), (f"given: {value!r}",), (place,), (f"for {which}, a non-negative number",))
         for which, value in limits.items()

@@ -167,8 +167,8 @@ def _map(maze: MazeParameters, options: Namespace) -> Outcome:
     lines = [
         f"ball maze with {summary['points']} pairs of gains: {summary['stable']} are stable on all rings,"
         f" {summary['finished']} bring the ball to the centre within {grid.until:g} s",
-        f"  {summary['stable_but_not_finished']} are stable but do not bring it there,"
-        f" {summary['finished_but_not_stable']} bring it there but are not stable",
+        f"  {summary['stable_but_not_finished']} are stable but do not bring the ball there,"
+        f" {summary['finished_but_not_stable']} bring the ball there but are not stable",
     ]
     pictures = {"robustness.png": plot(lambda path: robustness_figure(result, path))}
     return Outcome(summary, {"robustness.csv": Table(heads, rows)}, lines, pictures)

@@ -47,7 +47,7 @@ class MazeParameters:
     counterclockwise, and the ball's position q2 to the right. The reference is 0 until `begin`, then the angle that brings the
     gate of the ring to the top.
 
-    Raises `ModelError` E530 for an invalid number, E531 for contradictory numbers.
+    Raises `ModelError` E530 for an invalid value, E531 for contradictory values.
 
     Source: Bortoff 2020, section 3. The source gives no radii and inertias; the defaults give poles +-1.400 1/s and zeros +-0.700
     1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball 0.0736 s times v into the ring.
@@ -109,7 +109,7 @@ class MazeParameters:
         return read_text(text, file, lambda section: section.read(cls), cls)
 
     def to_json(self) -> str:
-        """Return JSON text for `from_json`."""
+        """Return a JSON string for `from_json`."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
@@ -250,7 +250,7 @@ TORQUE = Op("torque", lambda on, push, u1, u2: on * (u1 + u2) + push, "#1 (#3 + 
 def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> Graph:
     """Return the graph of a maze, by default the maze of the paper.
 
-    Signals: `q.maze` and `q.spin`, rad, `q.ball` (2,), m; `normal.h`, `rolling.h` and `.multiplier` of both; `course.mode`;
+    Signals: `q.maze` and `q.spin`, rad, `q.ball` (2,), m; `h` and `multiplier` of `normal` and of `rolling`; `course.mode`;
     `reference.y`, `u1.y`, `u2.y`, `motor.effort`. The gains `u1.k`, `u2.k` and a torque `motor.push` on the maze are parameters.
     """
     p = maze or MazeParameters()

@@ -28,7 +28,7 @@ def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDAr
         values = np.full((0,) * 9, 0.0)
     if values.ndim not in dimensions or not np.isfinite(values).all() or not values.size:
         kinds = " or ".join({0: "a number", 1: "a list of numbers", 2: "a list of points"}[d] for d in dimensions)
-        refuse("E470", f"{what} of a motion is {value!r}", f"it needs {kinds}, all finite", kinds)
+        refuse("E470", f"{what} of a motion is {value!r}", f"it must be {kinds}, all finite", kinds)
     return values
 
 
@@ -38,7 +38,7 @@ QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """A motion r and its derivatives, in the order of differentiation."""
 
 REST_TOLERANCE = 1e-12
-"""Fraction of the largest velocity below which an end velocity is rounding error and set to zero."""
+"""Fraction of the largest velocity below which an end velocity counts as rounding error and is set to zero."""
 
 
 @answer_old_names
@@ -200,7 +200,7 @@ def check_times(times: Array) -> None:
     if bad.size:
         k = int(bad[0])
         why = f"{times[k]:g} s is followed by {times[k + 1]:g} s, at index {k + 1}"
-        refuse("E471", "the times of a motion do not ascend", why, "each time later than the one before; `hold` for a pause")
+        refuse("E471", "the times of a motion do not ascend", why, "ascending times; `hold` for a pause")
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
     """
     if not motions or len({motion.shape for motion in motions}) > 1:
         shapes = ", ".join(str(motion.shape) for motion in motions) or "none"
-        title = "motions that follow each other have different shapes"
+        title = "consecutive motions have different shapes"
         refuse("E470", title, f"given: {shapes}", "at least one motion, all with the same axes")
     if not numbers("the pause", pause, (0,)) >= 0.0:
         refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")

@@ -59,7 +59,7 @@ def parse_netlist(text: str, file: str = "circuit.cir", name: str = "", *, uic: 
 
 
 def _refuse_starts(devices: Sequence[Device]) -> None:
-    """Raise E654 for IC= in a netlist without .tran: SPICE uses it with UIC, and ignores it without."""
+    """Raise E654 for IC= in a netlist without .tran: SPICE uses IC= with UIC, and ignores it without UIC."""
     for device in devices:
         if "ic" in device.card.pairs and device.card.words[0][0] in "cl":
             title = f'"{device.name}" has IC=, but the netlist does not say whether to use it'

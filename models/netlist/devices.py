@@ -42,7 +42,7 @@ class Settings:
     voltages: Mapping[str, float]
     """Voltages of nodes at the start, from .ic."""
     ic: Mapping[str, Card]
-    """Card .ic of each of these nodes."""
+    """Card .ic of each node in `voltages`."""
     uic: bool | None
     """True if .tran has UIC; None without .tran."""
     starts: Mapping[str, float] | None = None
@@ -85,7 +85,7 @@ class Circuit:
             )
         if device.node(names[0]) == device.node(names[1]):
             raise device.card.error(
-                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "another node, or no such device"
+                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "another node, or remove the device"
             )
         return tuple(self.node(device, name) for name in names)
 
@@ -166,7 +166,7 @@ def _between(
 
 
 def _by_voltage(circuit: Circuit, device: Device) -> None:
-    """Add E or G: its gain times the voltage between its third and fourth node."""
+    """Add E or G: its gain times the voltage between its third and fourth nodes."""
     words = _words(device, 4)
     first, second, plus, minus = circuit.ends(device, 4)
     if len(words) != 1:
@@ -223,7 +223,7 @@ def _diode(circuit: Circuit, device: Device) -> None:
 
 
 def _switch(circuit: Circuit, device: Device) -> None:
-    """Add a switch: RON above the voltage VT + VH between its third and fourth node, ROFF below VT - VH."""
+    """Add a switch. Its resistance is RON at voltages above VT + VH between its third and fourth nodes, ROFF below VT - VH."""
     first, second, plus, minus = circuit.ends(device, 4)
     words = [word for word in _words(device, 4) if word not in ("on", "off")]
     if len(words) != 1:
@@ -258,7 +258,7 @@ def _parameters(
 
 
 def _coupling(circuit: Circuit, device: Device) -> None:
-    """Note the coupling of inductors; `place_inductors` adds them."""
+    """Record the coupling of inductors; `place_inductors` adds them."""
     *names, last = _words(device, 0) or [""]
     factor = device.value(last)
     flat = [device.prefix + name for name in names]

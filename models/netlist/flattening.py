@@ -79,7 +79,7 @@ class Device:
         return "0" if name in GROUND else self.nodes.get(name, self.prefix + name)
 
     def value(self, text: str) -> float:
-        """Return the value of a word."""
+        """Return the numerical value of a word."""
         return self.scope.value(self.card, text)
 
     def model(self, name: str) -> Card:

@@ -66,7 +66,7 @@ def waveform(device: Device, words: Sequence[str], transient: Transient) -> tupl
 
 def _sine(device: Device, numbers: list[float], transient: Transient) -> tuple[Any, dict[str, float]]:
     if not 2 <= len(numbers) <= 6:
-        raise device.card.error("E640", f'"{device.name}": SIN has two to six numbers', "SIN(offset amplitude frequency)")
+        raise device.card.error("E640", f'"{device.name}": SIN needs two to six numbers', "SIN(offset amplitude frequency)")
     frequency = numbers[2] if len(numbers) > 2 and numbers[2] else _inverse(device, transient.end)
     numbers = [*numbers[:2], frequency, *numbers[3:], 0.0, 0.0, 0.0][:6]
     return sine, dict(zip(("offset", "amplitude", "frequency", "delay", "damping", "phase"), numbers, strict=True))
@@ -75,7 +75,7 @@ def _sine(device: Device, numbers: list[float], transient: Transient) -> tuple[A
 def _pulses(device: Device, numbers: list[float], transient: Transient) -> tuple[Any, dict[str, float]]:
     if not 2 <= len(numbers) <= 7:
         cure = "PULSE(low high delay rise fall width period)"
-        raise device.card.error("E640", f'"{device.name}": PULSE has two to seven numbers', cure)
+        raise device.card.error("E640", f'"{device.name}": PULSE needs two to seven numbers', cure)
     low, high, delay, rise, fall, width, period = [*numbers, *[0.0] * 5][:7]
     defaults = (transient.step, transient.step, transient.end, transient.end)
     filled = [value or default for value, default in zip((rise, fall, width, period), defaults, strict=True)]
@@ -90,7 +90,7 @@ def _piecewise(device: Device, numbers: list[float]) -> Callable[[Any], Any]:
     times, values = numbers[::2], numbers[1::2]
     ascending = all(before < after for before, after in itertools.pairwise(times))
     if len(times) < 2 or len(times) != len(values) or not ascending:
-        raise device.card.error("E640", f'"{device.name}": PWL has pairs of ascending times and values', "PWL(0 0 1m 5)")
+        raise device.card.error("E640", f'"{device.name}": PWL needs pairs (time, value) with ascending times', "PWL(0 0 1m 5)")
     return lambda t: interpolate(t, times, values)
 
 

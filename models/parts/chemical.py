@@ -174,7 +174,7 @@ def network(
     constants : K of species, 1/mol, if the rates leave a choice. A reaction whose species all have constants may have one rate
         kappa, as a `Re`.
 
-    Raises `ModelError` E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for an unknown species,
+    Raises `ModelError` E568 for an unreadable string, E569 for a reaction that does not balance, E570 for an unknown species,
     E571 for a reaction that appears twice, E572 for a cycle without detailed balance.
     """
     RT, held = GAS * number(T), {**dict.fromkeys(ports, 1.0), **chemostats, **potentials}

@@ -93,9 +93,9 @@ def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
 
 @SHELF.part(r"v_i = \varepsilon v_o,\quad i_i = 0", "Carlin 1964", "error=0 signed", passive=False)
 def nullor(name: str, error: Value) -> Graph:
-    """Nullor: the voltage at port `out` makes voltage and current of port `in` zero through feedback.
+    """Nullor: through feedback, the voltage at port `out` makes the voltage and the current at port `in` zero.
 
-    With an `error`, the voltage of `in` is that fraction of the output voltage.
+    The voltage at `in` is `error` times the voltage at `out`.
     """
     part, signals, at = Graph(name), ["unknown.effort"], "electrical"
     draws = R("unknown", relation=lambda v, i, drawn: drawn, signals=["input.flow"], domain=at)

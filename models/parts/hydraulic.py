@@ -69,7 +69,7 @@ def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: 
     "K=1e-7 m^3/s/Pa^0.5, opening=1 signal signed, p0=1e3 Pa",
 )
 def spool_valve(name: str, K: Value, opening: Value, p0: Value, heat: bool = False) -> Graph:
-    """Four-way valve, ports P, T, A, B; a positive opening connects P to A and B to T, a negative one P to B and A to T.
+    """Four-way valve, ports P, T, A, B; a positive opening connects P to A and B to T, and a negative opening P to B and A to T.
 
     With `heat=True` its port `heat` receives the losses of the lands.
     """
@@ -117,7 +117,7 @@ TURBULENT = (
 
 @SHELF.law(R, "effort", TURBULENT, "Blasius 1913", "rho=850 kg/m^3, mu=0.04 Pa s, length=1 m, d=0.01 m")
 def pipe(Q: Value, rho: Value, mu: Value, length: Value, d: Value) -> Value:
-    """Smooth pipe, laminar below Re = 1187, where both laws agree, turbulent above."""
+    """Smooth pipe, laminar below Re = 1187, where both laws agree, and turbulent above."""
     reynolds = 4 * rho * absolute(Q) / (pi * mu * d)
     return _laminar(mu, length, d) * Q * maximum(1.0, 0.3164 / 64 * reynolds**0.75)
 

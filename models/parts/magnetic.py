@@ -52,7 +52,7 @@ def saturating_core(flux: Value, length: Value, area: Value, mu_i: Value, Bs: Va
     "area=1e-4 m^2, gap=1e-3 m",
 )
 def air_gap(name: str, area: Value, gap: Value) -> Graph:
-    """Air gap with its closing force; ports core and gap; a positive flow at gap widens the air gap from its initial width."""
+    """Air gap with its closing force; ports core and gap; positive flow at port gap widens the gap from its initial width."""
 
     def energy(state: Value, area: Value, gap: Value) -> Value:
         return state[0] ** 2 * (gap + state[1]) / (2 * MU0 * area)

@@ -1,6 +1,6 @@
 """Parts of motion: gears, clutches, friction, springs, stops, tyres and linkages.
 
-The flow of a part with one port is the velocity of its end relative to its start, and its effort pulls them together.
+The flow of a part with one port is the velocity of its end relative to its start, and its effort pulls both ends together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Curve = Callable[..., Value]
 
 @SHELF.part(r"\omega_1 = n\,\omega_2,\quad \tau_2 = n\,\tau_1", "Karnopp, Margolis and Rosenberg 2012", "n=10 signed")
 def gear(name: str, n: Value) -> Element:
-    """Lossless gear, second shaft n times slower; negative n reverses it."""
+    """Lossless gear; the second shaft is n times slower, and reversed for negative n."""
     return MTF(name, lambda n: 1 / n, parameters={"n": n}, domains=_TURNING)
 
 
@@ -41,13 +41,13 @@ def planetary_gear(name: str, k: Value) -> Graph:
 
 @SHELF.part(r"v = r\,\omega,\quad \tau = r F", "Karnopp, Margolis and Rosenberg 2012", "r=0.02 m signed")
 def rack_and_pinion(name: str, r: Value) -> Element:
-    """Rack and pinion, or drum and rope, of radius r; port 1 rotates, port 2 translates."""
+    """Rack and pinion, or drum and rope, of radius r; port 1 rotates, and port 2 translates."""
     return TF(name, r, domains=_TO_LINE)
 
 
 @SHELF.part(r"v = h\,\omega / (2\pi),\quad \tau = h F / (2\pi)", "Karnopp, Margolis and Rosenberg 2012", "lead=0.005 m signed")
 def lead_screw(name: str, lead: Value) -> Element:
-    """Lossless lead screw, which moves by its lead per turn; port 1 rotates, port 2 translates."""
+    """Lossless lead screw, which moves by its lead per turn; port 1 rotates, and port 2 translates."""
     return MTF(name, lambda lead: lead / (2 * pi), parameters={"lead": lead}, domains=_TO_LINE)
 
 
@@ -98,7 +98,7 @@ def worm_gear(name: str, n: Value, lead: Value, mu: Value) -> Graph:
     "r=0.1 m, mu=0.3, wrap=3.1416 rad",
 )
 def belt(name: str, r: Value, mu: Value, wrap: Value) -> Graph:
-    """Belt around a pulley with angle `wrap`; ports 1 and 2 are its strands, 1 pulls the shaft forward."""
+    """Belt around a pulley with angle `wrap`; ports 1 and 2 are its strands, and strand 1 pulls the shaft forward."""
     part, strand = Graph(name), TF("strand", 1.0, domains=("translation", "translation"))
     rope, rim, pulley = J1("rope", domain="translation"), J1("rim", domain="translation"), rack_and_pinion("pulley", r)
     numbers, paths = {"mu": mu, "wrap": wrap}, {"load": "strand.1.effort"}

@@ -41,7 +41,7 @@ class Reaction:
     """Reverse rate; None for a reaction that only runs forward."""
     line: int
     begin: int
-    """Column where its text begins, from 1."""
+    """Column where the reaction begins, from 1."""
     text: str
 
     def column(self, species: str) -> int:
@@ -160,7 +160,7 @@ class Stoichiometry:
         affinity, cycle = max(zip(cycles.affinities, cycles.cycles, strict=True), key=lambda each: abs(each[0]))
         last = self.reactions[max(cycle)]
         shown = "; ".join(f'{n:g} x "{self.reactions[k].text}"' for k, n in cycle.items())
-        title = f"{_place(name, last.line)}: a cycle has no detailed balance, its affinity is {affinity:.6g} R T"
+        title = f"{_place(name, last.line)}: a cycle has no detailed balance: its affinity is {affinity:.6g} R T"
         cure = float(f"{last.reverse * exp(affinity / cycle[max(cycle)]):.9g}")  # type: ignore[operator]
         why = f"without a held species it would run forever: {shown}"
         raise refusal("E572", title, f"kr = {cure!r} in line {last.line}", about=name, why=why)
@@ -225,7 +225,7 @@ def read(
     contents: Mapping[str, Mapping[str, float]] = EMPTY,
     constants: Mapping[str, float] = EMPTY,
 ) -> Stoichiometry:
-    """Return the structure of a network; E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for
+    """Return the structure of a network; E568 for an unreadable string, E569 for a reaction that does not balance, E570 for
     an unknown species, E571 for a reaction that appears twice."""
     refuse_wrong(name, None, rates=rates, constants=constants)
     reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(_as_text(name, text))]
@@ -248,13 +248,13 @@ def read(
 
 
 def _as_text(name: str, text: Text) -> str:
-    """Return text, or rows of a table as text."""
+    """Return a string unchanged, or the rows of a table as a string."""
     if isinstance(text, str):
         return text
     try:
         return "\n".join(f"{'' + row[0]} : {' '.join(map(str, row[1:]))}" for row in text)
     except (TypeError, IndexError):
-        title = f'the reactions of network "{name}" are {text!r}, which is neither text nor rows of a table'
+        title = f'the reactions of network "{name}" are {text!r}, which is neither a string nor rows of a table'
         raise refusal("E568", title, _FORM, 'rows such as ("E + S <-> ES", 1e6, 0.1)', about=name) from None
 
 
@@ -345,7 +345,7 @@ def _balanced(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str,
         left, right = (sum(n * each.get(s, 0) for s, n in side.items()) for side in (reaction.reactants, reaction.products))
         if left != right:
             title = f'{_place(name, reaction.line)}: "{reaction.text}" does not balance: {what} {left:g} becomes {right:g}'
-            cure = f"other stoichiometric numbers, or another {what} of one of {', '.join(reaction.change)}"
+            cure = f"other stoichiometric numbers, or another {what} for one of these species: {', '.join(reaction.change)}"
             raise refusal("E569", title, cure, about=name)
 
 

@@ -70,7 +70,7 @@ class Part:
     name: str
     shelf: str
     equation: str
-    """LaTeX of its law."""
+    """Law in LaTeX."""
     source: str
     """Author, work and equation."""
     icon: str

@@ -208,7 +208,7 @@ class ContactDrawing:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Values (k,) over time, in the unit of their panel; the name may hold mathematics between dollar signs.
+    """Values (k,) over time, in the unit of their panel; the name may contain mathematics between dollar signs.
 
     `dashed`: 0 for a solid line, 1 for dashes, 2 for dots, so that coinciding curves are visible.
     """
@@ -226,7 +226,7 @@ class Panel:
     Attributes
     ----------
     title, unit : SI; small values in m and J are shown in smaller units.
-    level, log : mark zero; logarithmic axis.
+    level, log : True to mark zero; True for a logarithmic axis.
     key : True if posters and movies show it.
     on_demand : True if a page draws it only when the user chooses its title, and `plots` omits it.
     """

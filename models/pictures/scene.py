@@ -297,9 +297,9 @@ SPACING = 0.95
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
-    """Return the times (s) of a movie's frames: evenly spaced, unless short spans get a `share` of all frames.
+    """Return the times (s) of a movie's frames: evenly spaced, unless slow spans get a `share` of all frames.
 
-    Short spans are the slow spans of the scene, or else its contacts, each extended by half its length at both ends.
+    Slow spans are `slow_motion` of the scene, or else its contacts, each extended by half its length at both ends.
     """
     start, end = float(scene.t[0]), float(scene.t[-1])
     contacts = [(a - 0.5 * (b - a), b + 0.5 * (b - a)) for a, b in scene.contact_intervals()]

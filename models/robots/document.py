@@ -37,7 +37,7 @@ HARMLESS = {
 
 @dataclass(frozen=True)
 class Format:
-    """Format of robot files: its name, outermost elements, suffix, reader, and the elements that may not follow the end."""
+    """Format of robot files: its name, possible root elements, suffix and reader."""
 
     name: str
     roots: tuple[str, ...]
@@ -77,7 +77,7 @@ def place(file: Path, line: int | None) -> Place:
 def _read_bytes(file: Path, format: Format) -> bytes:
     if "<" in str(file) and not file.is_file():
         cure = f'write the text to a file, pathlib.Path("robot{format.suffix}").write_text(text), and pass its path'
-        raise refusal("E520", "the text of a robot, where the path of a file is needed", cure, about="robot")
+        raise refusal("E520", "a string that describes a robot, where the path of a file is needed", cure, about="robot")
     if not file.is_file():
         why = "a folder" if file.is_dir() else "no such file" if not file.exists() else "not a regular file"
         title, cure = f'no robot can be read from "{file}"', f"the path of a {format.suffix} file"
@@ -148,7 +148,7 @@ def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
 
 
 def _is_harmless(text: bytes, message: Any) -> bool:
-    """Return True for an error that leaves the robot unambiguous; False for text after the end that holds parts of a robot."""
+    """Return True for an error that leaves the robot unambiguous; False if parts of a robot follow the root element."""
     if message.type_name != "ERR_DOCUMENT_END":
         return message.type_name in HARMLESS
     line, *more = text.replace(b"\0", b"").split(b"\n")[message.line - 1 :]
@@ -209,6 +209,6 @@ def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
     if macros:
         lines = tuple(place(file, element.sourceline) for element in macros[:3])
         title = f'"{file.name}" is not expanded: it has {len(macros)} xacro element{"s" if len(macros) > 1 else ""}'
-        cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without those lines, if you do not need them"
+        cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without these lines, if you do not need them"
         return [Problem("E520", title, (), lines, cures)]
     return []

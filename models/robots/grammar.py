@@ -1,4 +1,4 @@
-"""Grammars of robot files: validate an XML tree against a table of elements and attributes; the table of URDF.
+"""Grammars of robot files: an XML tree is validated against a table of elements and attributes. The table of URDF is here.
 
 The result is a clean tree, its problems, and a list of all ignored elements and attributes.
 """
@@ -24,7 +24,7 @@ SMALL, LARGE = 1e-12, 1e12
 """Range of lengths and inertias; beyond it, products would overflow."""
 
 LIGHTEST = 1e-100
-"""Smallest mass (kg) other than zero; some files write a few femtograms for no mass."""
+"""Smallest mass (kg) other than zero; some files write a few femtograms to mean zero."""
 
 
 def numbers_of(text: str, *counts: int) -> bool:
@@ -103,7 +103,7 @@ class ElementRule:
     least: int = 0
     most: float = 1
     choice: bool = False
-    """True if it must have exactly one child element."""
+    """True if the element must have exactly one child element."""
     first_counts: bool = False
     """True if repetitions are ignored; otherwise only copies of the first occurrence are ignored."""
     text: AttributeRule | None = None
@@ -274,7 +274,7 @@ class _Checker:
                 root.remove(element)
 
     def _check_shape(self, shape: Any, rule: ElementRule, label: str) -> bool:
-        """Return True for a shape to keep; an error in one that is not drawn is not a problem."""
+        """Return True for a shape to keep; errors in a shape that is not drawn are not problems."""
         if _is_point(shape):
             self._ignore(f"<{shape.tag}> of size zero", shape, "a point cannot be seen")
             return False
@@ -318,7 +318,7 @@ class _Checker:
         self._problem(element, f"{before}{shown}{after} is not {rule.description}", cure)
 
     def _leave_out(self, element: Any, name: str, value: str, rule: ElementRule, what: str, label: str) -> None:
-        """List an element or attribute that is not read, or refuse it if that would change the robot."""
+        """List an element or attribute that is not read, or refuse it if ignoring it would change the robot."""
         refusal = rule.refused.get(name)
         if refusal is None and (name in rule.listed or name in self.grammar.reasons or self.grammar.unknown):
             self._ignore(what, element, rule.listed.get(name, ""))
@@ -340,13 +340,13 @@ class _Checker:
         for tag, part_rule in rule.elements.items():
             for spare in element.findall(tag)[1:] if part_rule.most == 1 else ():
                 if part_rule.first_counts or _are_copies(element.find(tag), spare):
-                    self._ignore(f"further <{tag}> of <{element.tag}>", spare, "the first one is used")
+                    self._ignore(f"further <{tag}> of <{element.tag}>", spare, "the first element is used")
                     element.remove(spare)
             count = len(element.findall(tag))
             if count > part_rule.most:
                 self._problem(element, f"{label} has {count} elements <{tag}>", f"one <{tag}>")
             elif count == 0 and tag in needed:
-                self._problem(element, f"{label} has no <{tag}>", f"<{tag} .../> in it")
+                self._problem(element, f"{label} has no <{tag}>", f"<{tag} .../> in this element")
         if rule.choice and len(element) != 1:
             listed = ", ".join(f"<{tag}>" for tag in rule.elements)
             self._problem(element, f"{label} has {len(element)} elements", f"one of {listed}")

@@ -107,7 +107,7 @@ def read_mjcf(
 
 
 def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...]:
-    """Return the names of `omit`; raise E295 for one that a reader never refuses."""
+    """Return the names of `omit`; raise E295 for a name that no reader refuses."""
     names = (omit,) if isinstance(omit, str) else tuple(omit)
     unknown = [name for name in names if name not in refusable]
     if unknown:
@@ -207,7 +207,7 @@ class _Model:
             entry = self._joint(element, childclass, label, parent, child, at)
             if label in self.joints:
                 title = f'two joints are called "{label}"'
-                self.problems.append(Problem("E523", title, (), (entry.place,), ("another name for one of them",)))
+                self.problems.append(Problem("E523", title, (), (entry.place,), ("another name for one of the joints",)))
             self.joints[label] = entry
             if child != link:
                 self.taken.add(child)
@@ -269,7 +269,7 @@ class _Model:
             return None, ()
         if kind == "ball":
             title, cure = f'the range of the ball joint "{name}" is not supported', "limits=False, to ignore all limits"
-            return None, (Problem("E295", title, ("it is a cone",), (place,), (cure,)),)
+            return None, (Problem("E295", title, ("the range is a cone",), (place,), (cure,)),)
         if not (has_range and bounds[0] < bounds[1]):
             title = f'joint "{name}" cannot move: its range is {attributes.get("range")}'
             cures = ("limits=False, to ignore all limits", 'range="lower upper", in the unit of <compiler angle>')
@@ -360,7 +360,7 @@ class _Model:
             )
             damping = -bias[2] if kind == "position" else 0.0
             if not kind or kinds[:2] != ["none", "fixed"] or kinds[2] not in ("none", "affine"):
-                why = "it is neither a motor, nor a servo of position or velocity"
+                why = "it is neither a motor nor a position or velocity servo"
                 self.problems.append(Problem("E295", f'actuator "{name}" is not read', (why,), (place,), (OMIT_GENERAL,)))
                 return None
         if self.joints[joint].kind not in OF_ONE_FREEDOM:

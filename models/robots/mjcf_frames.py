@@ -87,7 +87,7 @@ class CompilerSettings:
 
 
 def values(attributes: Mapping[str, str], key: str, default: str = "") -> np.ndarray:
-    """Return the numbers of an attribute."""
+    """Return the values of an attribute."""
     return np.array([float(word) for word in attributes.get(key, default).split()])
 
 
@@ -161,9 +161,9 @@ def included(file: Path, root: Any) -> list[Ignored]:
         if not name or not path.is_relative_to(folder):
             why = f"{path} is not in the folder of the model, {folder}"
         elif path in seen:
-            why = "a file can be included once"
+            why = "a file can be included only once"
         if why:
-            cure = "a file in this folder or below it, each once"
+            cure = "files in this folder or below it, each included only once"
             where = (place_of(file, element),)
             raise ModelError(file.name, [Problem("E297", f'"{name}" cannot be included', (why,), where, (cure,))])
         seen.add(path)
@@ -190,7 +190,7 @@ def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str
 
 
 def unique(name: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken, by adding a number if needed.
+    """Return an unused name: add a number if needed.
 
     >>> unique("arm", ["arm", "arm_2"])
     'arm_3'

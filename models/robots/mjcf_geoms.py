@@ -32,12 +32,12 @@ SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 
 """Solid -> number of its sizes that are used."""
 
 Solid = tuple[float, Callable[[float], list[float]]]
-"""Volume, and moments of inertia about the centre from the mass."""
+"""Volume, and a function mass -> moments of inertia about the centre."""
 
 
 def solid(kind: str, size: np.ndarray) -> Solid:
-    """Return the volume, m^3, and the principal moments of inertia (3,) per unit mass of a homogeneous solid of MuJoCo's `size`,
-    half lengths."""
+    """Return the volume, m^3, and a function mass -> principal moments of inertia (3,) of a homogeneous solid with MuJoCo's
+    `size` (half lengths)."""
     if kind == "sphere":
         return 4.0 / 3.0 * np.pi * size[0] ** 3, lambda m: [0.4 * m * size[0] ** 2] * 3
     if kind == "box":
@@ -108,7 +108,7 @@ class Geoms:
         return pose(from_z(ends[0] - ends[1]), ends.mean(axis=0))
 
     def size(self, element: Any, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return MuJoCo's numbers of a solid's size, half lengths. Raises `ModelError` E522 if sizes are missing, E298 for a
+        """Return MuJoCo's sizes of a solid (half lengths). Raises `ModelError` E522 if sizes are missing, E298 for a
         shape that is fitted to a mesh."""
         kind, size = attributes.get("type", "sphere"), values(attributes, "size")
         if "mesh" in attributes:

@@ -78,7 +78,7 @@ TRUTH, CHOICE = _word("true", "false"), _word("true", "false", "auto")
 _TURN = {
     "quat": _direction(4, "w x y z"),
     "axisangle": _direction(3, "x y z angle"),
-    "xyaxes": AttributeRule(_are_axes, "six numbers of two axes that are not parallel"),
+    "xyaxes": AttributeRule(_are_axes, "the six components of two axes that are not parallel"),
     "zaxis": _direction(3, "x y z"),
     "euler": THREE,
 }
@@ -93,7 +93,7 @@ _CONTACT = _listed(
 
 _LOOKS = _listed("it changes neither motion nor shape", "user group hfield fitscale texture texuniform texrepeat")
 
-_FLUID = _listed("it acts only in a fluid, which is refused", "fluidshape fluidcoef")
+_FLUID = _listed("it acts only in a fluid, and fluids are refused", "fluidshape fluidcoef")
 
 _GEOM = _many(
     {
@@ -106,7 +106,7 @@ _GEOM = _many(
         "size": AttributeRule(lambda text: numbers_of(text, 1, 2, 3), "one to three numbers"),
         "material": TEXT,
         "rgba": _numbers(4),
-        "fromto": AttributeRule(_are_ends, "six numbers of two points"),
+        "fromto": AttributeRule(_are_ends, "the six coordinates of two points"),
         **_POSE,
         "mesh": NAME,
         "mass": MASS,
@@ -216,7 +216,7 @@ _DRIVE = _many(
 )
 _DRIVES = dict.fromkeys(("motor", "position", "velocity", "general"), _DRIVE)
 _NO_DRIVES = _refused(
-    "only motors and servos of position or velocity are read",
+    "only motors and position or velocity servos are read",
     "intvelocity damper cylinder muscle adhesion plugin dcmotor orientation pid",
     neutral=(),
 )
@@ -224,7 +224,7 @@ _NO_DRIVES = _refused(
 _MESH = _many(
     {"name": NAME, "class": NAME, "file": NAME, "scale": THREE, "inertia": TEXT},
     listed=_listed(
-        "the file determines it, or it changes no picture",
+        "the mesh file determines it, or pictures do not depend on it",
         "smoothnormal maxhullvert vertex normal texcoord face content_type builtin params material octree_maxdepth",
     ),
     refused=_refused("a mesh keeps the origin and axes of its file", "refpos refquat"),

@@ -57,7 +57,7 @@ def read_urdf(
         the base.
     floating : True if the base moves freely, by six coordinates before all other coordinates (`screws.joints.free`).
     meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
-        shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
+        shapes whose files exist, or else collision shapes, and read the files only then. With False, pictures show no shapes.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
@@ -106,7 +106,7 @@ def declare_world(root: Any) -> tuple[Ignored, ...]:
 
 
 def numbers(element: Any, key: str, default: str = "0") -> np.ndarray:
-    """Return the numbers of an attribute; those in `default` if the element or attribute is missing."""
+    """Return the values of an attribute, or of `default` if the element or attribute is missing."""
     return np.array([float(word) for word in (default if element is None else element.get(key, default)).split()])
 
 
@@ -213,7 +213,8 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
         unread = Ignored(f'position limits of joint "{name}"', f"{kind} joints have none", (at.line,))
         return None, (), (unread,) if kind != "fixed" and (lower or upper) else ()
     if limit is None or not {"lower", "upper"} & set(limit.attrib):
-        return None, (), (Ignored(f'limits of joint "{name}"', "the file gives none, so it has none", (at.line,)),)
+        none = Ignored(f'limits of joint "{name}"', "the file gives no limits, so the joint is unlimited", (at.line,))
+        return None, (), (none,)
     if lower == upper == 0.0:
         blank = Ignored(
             f'limits of joint "{name}"',

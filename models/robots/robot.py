@@ -1,4 +1,4 @@
-"""Record of a robot: tree of links, joints, meshes from local files, and ignored elements of its file; its scene."""
+"""Record of a robot and its scene: tree of links, joints, meshes from local files, and ignored elements of its file."""
 
 from __future__ import annotations
 
@@ -339,10 +339,10 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
     where = (caller_place(),)
     if rows.shape != (len(times), n) or times.ndim != 1:
         title = f"coordinates of shape {rows.shape} at {len(times)} times do not match {robot.name}"
-        cure = f"{n} coordinates, as robot.position({{...}}) makes them, or one row for each time"
+        cure = f"{n} coordinates, as robot.position({{...}}) returns them, or one row for each time"
         raise refusal("E529", title, cure, about=robot.name, places=where)
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
-        raise refusal("E529", "coordinates or times are not finite", "numbers", about=robot.name, places=where)
+        raise refusal("E529", "coordinates or times are not finite", "finite numbers", about=robot.name, places=where)
     if not (robot.visuals or frames):
         cures = ('read_urdf(..., meshes="collision") or "visual"', f'frames=("{names[-1]}",)')
         raise refusal("E527", f"{robot.name} has no shapes, so there is nothing to draw", *cures, about=robot.name, places=where)

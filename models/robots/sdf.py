@@ -171,7 +171,7 @@ _REASONS = {
     **dict.fromkeys(("physics", "self_collide", "allow_auto_disable", "must_be_base_link"), "settings of another simulator"),
     **dict.fromkeys(("sensor", "light", "audio_source", "audio_sink", "scene", "gui"), "not a moving part of a robot"),
     **dict.fromkeys(("surface", "max_contacts", "laser_retro"), "contacts are made in the graph around the robot"),
-    **dict.fromkeys(("transparency", "cast_shadows", "visibility_flags", "meta", "lighting"), "pictures are drawn alike"),
+    **dict.fromkeys(("transparency", "cast_shadows", "visibility_flags", "meta", "lighting"), "pictures do not depend on it"),
     "version": "all versions are read",
 }
 _WORLD_RULE = ElementRule(

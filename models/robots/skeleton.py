@@ -126,7 +126,7 @@ def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
         problem("the robot has no links", "links, with joints between them", Place(str(robot.file), 1))
         return problems
     for tag, name, second, first_place in skeleton.duplicates:
-        problem(f'two {tag}s are called "{name}"', "another name for one of them", first_place, second)
+        problem(f'two {tag}s are called "{name}"', f"another name for one of the {tag}s", first_place, second)
     carried: dict[str, JointEntry] = {}
     for joint in skeleton.joints:
         for role, link in (("parent", joint.parent), ("child", joint.child)):
@@ -183,7 +183,7 @@ class SelectedTree:
 
     @cached_property
     def bodies(self) -> dict[str, list[str]]:
-        """Moving link, or base -> the links of its body, itself first; each body after its carrier."""
+        """Base or moving link -> this link and all links fixed to it; carriers precede the bodies that they carry."""
         members: dict[str, list[str]] = {}
         for link, body in self.body.items():
             members.setdefault(body, []).append(link)
@@ -317,7 +317,7 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
 
 
 def unused_fields(selected: SelectedTree, joints: Sequence[RobotJoint], limits: bool) -> list[Ignored]:
-    """Return fields of the joints that a tree does not use."""
+    """Return the joint fields that a tree does not use."""
     entries = selected.skeleton.joints_by_name
     kinds = (
         ("effort limits", "kept in `effort_limits`; `limited_drive` keeps motors within them", lambda j: j.effort is not None),

@@ -129,7 +129,7 @@ def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) 
 
 
 def _link(robot: ElementTree.Element, link: Link) -> None:
-    """Add a link with its inertia about the centre of mass, in axes of its frame."""
+    """Add a link with its inertia about the centre of mass, in the axes of its frame."""
     element = ElementTree.SubElement(robot, "link", name=link.name)
     if link.inertia is None:
         return
@@ -142,5 +142,5 @@ def _link(robot: ElementTree.Element, link: Link) -> None:
 
 
 def _numbers(values: object) -> str:
-    """Return numbers as text that reads back as the same floats."""
+    """Return a string of numbers that is read back as the same floats."""
     return " ".join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))

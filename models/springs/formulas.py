@@ -129,8 +129,7 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
 
 
 def spring_wrench(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
-    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the deflected spring; minus this wrench acts on
-    b."""
+    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the deflected spring; its negative acts on b."""
     R, p, y = _parts(x)
     pull = times(K_t, y)
     force = 0.5 * (R.T @ times(K_t, p) + pull)
@@ -227,7 +226,7 @@ def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Non
 def spring_of_signal(
     effort: Op, energy: Op, parameters: dict[str, Any], signal: str, dimension: int, domain: Domain, frame: str
 ) -> Element:
-    """Return a C "spring" without a state of its own: its energy is a function of a signal whose rate its flow determines.
+    """Return a C "spring" without a state of its own: its energy is a function of a signal, whose rate follows from its flow.
 
     The poses of the bodies are already states. A relative pose as a further state would drift from them within the tolerance, and
     would count as a degree of freedom in linearisation and equilibrium search.
@@ -254,7 +253,7 @@ def _with_state_argument(op: Op) -> Op:
 
 @in_units(stiffness="N m/rad, N; N/rad, N/m")
 def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centre r (3,) of a spring, m, and its stiffness matrix (6, 6) there: only there its coupling is symmetric.
+    """Return the centre r (3,) of a spring, m, and its stiffness matrix (6, 6) there; K_c is symmetric only there.
 
     Parameters
     ----------
@@ -272,7 +271,7 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
     moment = np.trace(translation) * np.eye(3) - translation
     if np.linalg.cond(moment) > 1e12:
         title = "this stiffness has no centre"
-        cure = "place the frames where it acts, and give a symmetric coupling"
+        cure = "place the frames where the spring acts, and give a symmetric coupling"
         raise refusal("E493", title, cure, about="stiffness", why="it must resist translation in at least two directions")
     r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
     to_origin = np.eye(6)
@@ -336,7 +335,7 @@ def is_semidefinite(K: np.ndarray) -> bool:
 
 
 def frame(name: str, what: str, value: Any) -> np.ndarray:
-    """Return the pose state (7,) of a frame: a place (3,), a pose (7,) or (4, 4), or None for the body's own frame.
+    """Return the pose state (7,) of a frame: a position (3,), a pose (7,) or (4, 4), or None for the body's own frame.
 
     Raises `ModelError` E495 for another value.
     """
@@ -350,13 +349,13 @@ def frame(name: str, what: str, value: Any) -> np.ndarray:
         return np.concatenate([numbers[:4] / np.linalg.norm(numbers[:4]), numbers[4:]])
     if is_pose(value):
         return np.asarray(pose_state(np.asarray(value, dtype=float)), dtype=float)
-    raise spring_error("E495", name, f"{what} = {value!r} is not a frame", "a place (3,) in m, a pose (7,) or (4, 4)")
+    raise spring_error("E495", name, f"{what} = {value!r} is not a frame", "a position (3,) in m, a pose (7,) or (4, 4)")
 
 
 def _block(value: Any, name: str, what: str = "stiffness", symmetric: bool = True) -> Any:
     numbers = floats(0.0 if value is None else value, (), (3,), (3, 3))
     if numbers is None:
-        raise spring_error("E493", name, f"its {what} is {value!r}", "a number, three, or a symmetric (3, 3) matrix")
+        raise spring_error("E493", name, f"its {what} is {value!r}", "a number, three numbers, or a symmetric (3, 3) matrix")
     if symmetric and not _is_symmetric(as_matrix(numbers)):
         raise spring_error("E493", name, f"its {what} is not symmetric", "a symmetric matrix")
     return float(numbers) if numbers.ndim == 0 else numbers

@@ -63,7 +63,7 @@ def spatial_spring(
     stiffness : (6, 6) in twist order, [[K_r, K_c], [K_c^T, K_t]], at the centre; or its blocks:
     rotational, translational : N m/rad and N/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
     coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is symmetric.
-    frame_a, frame_b : A and B in object coordinates of their bodies: a place (3,) in m, a pose (7,) or (4, 4).
+    frame_a, frame_b : A and B in object coordinates of their bodies: a position (3,) in m, a pose (7,) or (4, 4).
     form : how V depends on large rotations (see `formulas.spring_energy`). "trace" is smooth; an isotropic spring then has the
         moment k sin(angle), and so a second, unstable equilibrium at pi. "rotation vector" has the moment k angle, is singular at
         pi, and ends a run (E320) 0.02 rad before.
@@ -156,7 +156,7 @@ def spatial_damper(
     ----------
     damping : (6, 6) symmetric positive semidefinite in twist order; or its blocks:
     rotational, translational : N m s and N s/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
-    centre : B in object coordinates of b: a place (3,) in m, a pose (7,) or (4, 4). A force through its origin causes no
+    centre : B in object coordinates of b: a position (3,) in m, a pose (7,) or (4, 4). A force through its origin causes no
         rotation.
 
     Signals: `wrench` (6,) in B (the wrench on b is its negative); `world wrench`; `twist` T_B_A_B.

@@ -14,7 +14,7 @@ place   3 x m  initial centre (default [0, 0, 0])
 Traceback (most recent call last):
 bondgraph.errors.ModelError: 1 problem in "ball"
 E480 radius of the ball is -1.0
-  it needs more than 0 m
+  it must be more than 0 m
   created at ...
 """
 
@@ -47,7 +47,7 @@ class Declared:
     meaning : description in one line.
     unit : unit of each number; "" for none.
     default : default value; `REQUIRED` for none.
-    optional : True if it may be None even without the default None.
+    optional : True if the field may be None even without the default None.
     many : True for a list.
     count : length of the list, or a function of the values of the fields before it; None for any length.
     options : allowed strings; empty for a number.
@@ -73,7 +73,7 @@ class Declared:
 
     @property
     def may_be_none(self) -> bool:
-        """True if it may be None."""
+        """True if the field may be None."""
         return self.optional or self.default is None
 
     def length(self, before: Mapping[str, Any]) -> int | None:
@@ -175,7 +175,7 @@ def field_problems(record: Any, code: str, what: str) -> list[Problem]:
         value = getattr(record, name)
         violation = declared.violation(value, vars(record))
         if violation:
-            problems.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it needs {violation}",), (place,)))
+            problems.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it must be {violation}",), (place,)))
     return problems
 
 
@@ -243,7 +243,7 @@ def _limits(declared: Declared) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value as files do."""
+    """Format a value as in files."""
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

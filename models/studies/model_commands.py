@@ -230,7 +230,7 @@ def _call(source: str, function: Callable[[], Any]) -> Any:
 
 
 def _fill(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Executes a Python file and draws its bond graph. Nothing is compiled or run."
+    parser.description = "Executes a Python file and draws its bond graph. The graph is neither compiled nor simulated."
     parser.add_argument("graph", metavar="FILE.py:NAME", help="file or module, and a graph or function in it (default: graph)")
     parser.add_argument("picture", type=Path, help="file to write; its extension sets the format: .svg .pdf .png .tex")
     parser.add_argument("--fold", action="append", metavar="PATH", help="nested graph to draw as one box, or all; repeatable")

@@ -57,7 +57,7 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
         document.report("E402", "", f"it holds {json_kind(value)} where an object {{...}} is needed")
         return None
     for path in repeated:
-        document.report("E404", path, "the key appears twice in one object", "keep one of them")
+        document.report("E404", path, "the key appears twice in one object", "only one entry with this key")
     return value
 
 
@@ -171,7 +171,7 @@ class JsonSection:
                 what = f"{json_kind(word)} where one of {', '.join(declared.options)} is needed"
                 self.document.report("E405", path, what)
             elif word in words:
-                self.document.report("E407", path, f'"{word}" appears twice', "keep one of them")
+                self.document.report("E407", path, f'"{word}" appears twice', "each word once")
             elif self._option(path, word, declared.options):
                 words.append(word)
         return tuple(words)

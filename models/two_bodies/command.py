@@ -196,10 +196,10 @@ def run_contact(
     title: str = "",
     notes: tuple[str, ...] = (),
 ) -> ContactRun:
-    """Compile and run a graph that holds two bodies, or links of a chain, and the contact between them.
+    """Compile and run a graph that contains two bodies, or links of a chain, and the contact between them.
 
     Raises the errors of `compile_model`, and `ModelError` E459 for anything but bodies with a surface, E301 for a contact
-    instead of the time. A run that ends early has a `result.failure`; bodies that overlap without contact appear in
+    passed as `t_end`. A run that ends early has a `result.failure`; bodies that overlap without contact appear in
     `result.warnings`, or cause a `ContactWarning`.
     """
     _check_bodies(graph.name, body1, body2)

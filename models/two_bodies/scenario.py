@@ -361,7 +361,7 @@ def _gravity(section: JsonSection | None) -> GravitySpec | None:
 
 def _check_samples(t_end: float, sample_dt: float, section: JsonSection) -> None:
     if 0 < t_end < sample_dt:
-        section.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a shorter one")
+        section.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a smaller sample_dt")
     elif t_end > 0 < sample_dt and t_end / sample_dt > MAX_SAMPLES:
         section.report("E407", "sample_dt", f"{t_end / sample_dt:.1e} samples of the result", "a longer sample_dt")
 

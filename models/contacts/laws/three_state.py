@@ -74,7 +74,7 @@ def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
 def connect_velocity_constraint(
     graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
 ) -> tuple[str, ...]:
-    """Connect the velocity constraint of the components other than the normal and those with friction; return its name, if
+    """Connect the velocity constraint of the tangential and rotational components without friction; return its name, if
     any."""
     others = components_with(friction)
     components = tuple(component for component in chosen if component not in others)
@@ -123,7 +123,7 @@ TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", 
 """Kinds of the events of a contact."""
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
-"""Names of these events common to all laws of `contact`: the start and the end of a force."""
+"""Names of `EVENT_KINDS` in `contact`, common to all laws: the start and the end of a force."""
 
 SOURCE = "BO20 fig. 1"
 CLOSING_GUARD = Op("-h", lambda h: -h, "-#1", SOURCE)
@@ -223,7 +223,7 @@ class Impact(FrictionLaw):
 
     Attributes
     ----------
-    restitution : Newton's e, 0 (they stay together) to 1 (no energy is lost).
+    restitution : Newton's e, 0 (the bodies stay together) to 1 (no energy is lost).
     friction : coefficient of the cone of v_x and v_y; None: constrained components never slip.
     """
 

@@ -14,7 +14,7 @@ Source: Bortoff 2018, section 4; Bortoff 2020, section 4, fig. 14.
 
 Exact feedback linearisation of the delta robot: motor torques for a target acceleration of the tool or the motors.
 
-M v' = B u + H^T lambda - h(q, v) and H v' = -H' v - alpha1 H v - alpha0 c, where h holds the Coriolis, damping and gravity forces
+M v' = B u + H^T lambda - h(q, v) and H v' = -H' v - alpha1 H v - alpha0 c, where h has the Coriolis, damping and gravity forces
 and c is the closure. With A = H M^-1 H^T the multipliers are eliminated:
 
 v' = P u + a,  P = M^-1 B - M^-1 H^T A^-1 H M^-1 B,  a = -M^-1 h + M^-1 H^T A^-1 (H M^-1 h - H' v - alpha1 H v - alpha0 c)
@@ -300,8 +300,8 @@ def linearising_control(
 ) -> Control:
     """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), even off the constraint.
 
-    It takes all angles and rates of the robot, and its stabilisation constants: the multipliers are eliminated with the
-    stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds for all 18 states.
+    The controller takes all angles and rates of the robot, and its stabilisation constants: the multipliers are eliminated with
+    the stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds for all 18 states.
 
     Parameters
     ----------

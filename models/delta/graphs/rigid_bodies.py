@@ -157,7 +157,7 @@ def _quaternion(axes: np.ndarray) -> Any:
 
 
 def _swing(state: Any, axes: Any) -> Any:
-    """Return the (4, 6) map from a rod's world twist to the damped rates: its direction's rate (3,), and cos(phi2) phi3'.
+    """Return the (4, 6) map from a rod's world twist to the damped rates: the rate (3,) of its direction, and cos(phi2) phi3'.
 
     The squares add up to phi2'^2 + phi3'^2; near the arm's axis x2 they are bounded as in `arm.friction_rates`.
     """
@@ -178,7 +178,7 @@ POSITION = Op("place", lambda state: array([state[4], state[5], state[6]]), r"p(
 
 
 def _rod_friction(graph: Graph, rod: Body, label: str, axes: np.ndarray, damping: float) -> None:
-    """Connect the damping of phi2 and phi3, which act between the rod and the base."""
+    """Connect the dampers of phi2 and phi3, which act between the rod and the base."""
     swing = MTF(
         f"swing {label}",
         SWING,

@@ -3,9 +3,9 @@
 The arm's coordinates are theta = (theta1, theta2, theta3): the motor's angle, the angle of the distal link in the plane of the
 arm, and its angle out of that plane. theta1 and theta2 turn about x1 from x2, like hinges along the motor's shaft; x3 points
 down; velocities are v = theta'. The coordinates are singular only where cos(theta3) = 0, with the rod along the shaft: there the
-tip is farthest out of the arm's plane, the elbow moves across the rod, and the two rods of a real arm lie on one line and do not
-hold the end effector. The angles phi of Bortoff 2018 are singular at ordinary poses; `phi_of` and `phi_rate` return them, and
-their rates, as functions of theta.
+tip is farthest out of the arm's plane, the elbow moves perpendicular to the rod, and the two rods of a real arm lie on one line
+and do not hold the end effector. The angles phi of Bortoff 2018 are singular at ordinary poses; `phi_of` and `phi_rate` return
+them, and their rates, as functions of theta.
 
 Every function takes the parameters as a record: a `DeltaParameters`, or `Constants` of any scalar type, which can stay run-time
 parameters of compiled code.
@@ -93,7 +93,7 @@ def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the inertia matrix m (3, 3), kg m^2, including a third of the end effector. Singular where cos(theta3) = 0."""
+    """Return the inertia matrix m (3, 3), kg m^2, including a third of the end effector. It is singular where cos(theta3) = 0."""
     shaft, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
     across, along = _elbow_bend(theta)

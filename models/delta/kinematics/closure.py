@@ -150,7 +150,7 @@ def _wrap_angle(angle: Scalar) -> Scalar:
 
 @functools.cache
 def compiled_formulas(backend: str = "auto") -> dict[str, CompiledFormula]:
-    """Compile newton(x, y, p), closed(y, p, mode) and open(w, p, branch) once for all robots; p holds the parameters in order."""
+    """Compile newton(x, y, p), closed(y, p, mode) and open(w, p, branch) once for all robots; p are the parameters in order."""
     p = (len(UNITS),)
 
     def compile_(formula: Any, inputs: dict[str, tuple[int, ...]]) -> CompiledFormula:

@@ -75,7 +75,7 @@ class DeltaParameters:
         return read_text(text, file, lambda source: source.read(cls), cls)
 
     def to_json(self) -> str:
-        """Return JSON text for `from_json`."""
+        """Return a JSON string for `from_json`."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def values(self) -> tuple[float, ...]:

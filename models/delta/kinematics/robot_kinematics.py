@@ -79,7 +79,7 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
     where = f"arm {i + 1} at the angles {format_numbers(theta[3 * i : 3 * i + 3], 'rad')}, w = {format_numbers(w, 'm')}"
     if along[i]:
         title = f"arm {i + 1}: the distal link lies along its motor's shaft"
-        why = (where, "the elbow moves across it, and the two rods of a real arm would lie on one line")
+        why = (where, "the elbow moves perpendicular to the link, and the two rods of a real arm would lie on one line")
         raise error("E464", title, "another pose: this one is on the edge of the workspace", why=why)
     title = f"arm {i + 1} is stretched or folded: the edge of the workspace"
     why = (where, "its two branches meet here, and the motor cannot move the tool along the links")
@@ -87,7 +87,7 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Return the numbers (size,); raise E466 unless they are finite."""
+    """Return the values (size,); raise E466 unless all are finite."""
     out = floats(values, (size,))
     if out is None:
         raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} must be {size} finite numbers")
@@ -272,7 +272,7 @@ class DeltaKinematics:
         return self.postures_at(by_arms(theta_of, np.asarray(q, dtype=float).reshape(-1, 9)))
 
     def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the same fields as `postures_many` at coordinates theta (n, 9) that close the arms."""
+        """Return the same fields as `postures_many` at coordinates theta (n, 9) at which the arms meet."""
         angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
         values = compiled_formulas(self.backend)["newton"].evaluate_many(
             np.ascontiguousarray(angles[:, _UNMEASURED]), np.ascontiguousarray(angles[:, ::3]), np.array(self.parameters.values())

@@ -136,7 +136,7 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Out
 
 
 def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (n, m) with nan replaced by the nearest value: once only within two points, and once everywhere.
+    """Return two copies of values (n, m) with nan replaced by the nearest value: up to two points away, and everywhere.
 
     The drawing must extend beyond the boundary that clips it.
     """
@@ -163,7 +163,7 @@ def _draw_robot(axes: Any, p: DeltaParameters) -> None:
 
 
 def _limits(cut: Workspace, first: int, second: int) -> tuple[float, float, float, float]:
-    """Return limits that hold the reachable part and the base's origin, with a margin, except where the grid ends."""
+    """Return limits that contain the reachable part and the base's origin, with a margin, except where the grid ends."""
     limits: list[float] = []
     for k in (first, second):
         axis, occupied = cut.axes[k], np.any(cut.reachable, axis=tuple(other for other in range(3) if other != k))

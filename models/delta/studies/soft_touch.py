@@ -14,7 +14,7 @@ The mechanical part has a finger on the tool of a delta robot, and a brick on a 
                      contact (switched)  Friction table
 ```
 The contact's flow is the rate of its gap, h' = v_brick - v_finger. Its state machine has three states, as in Bortoff 2020,
-fig. 1: "free", "contact", where the constraint is active, and "ballistic", without force but still inside the gap's surface.
+fig. 1: "free", "contact", where the constraint is active, and "ballistic", without force until h > 0.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def add_brick(
 
 
 SLIP_VELOCITY = Op("slip", lambda mode, flow: where(equal(mode, 0.0), 0.0, flow), r"#2 \text{ while it slips, else } 0")
-"""Velocity of a body on dry friction, exactly zero while it sticks, so that rounding errors do not accumulate."""
+"""Velocity of a body on dry friction, exactly zero while the body sticks, so that rounding errors do not accumulate."""
 
 
 BALL = (100.0, 4e5, 0.0)
@@ -111,7 +111,7 @@ REST = (0.25 * math.pi,) * 3
 class TouchPlan:
     """Plan of a soft touch.
 
-    Raises `ModelError` E441 for invalid numbers, or times out of order.
+    Raises `ModelError` E441 for invalid values, or times out of order.
 
     Source: Bortoff 2020, fig. 13. (Its "within 5 mm" at 2.5 s is impossible: 9.5 s at 0.2 mm/s are 1.9 mm.)
     """

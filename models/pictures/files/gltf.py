@@ -142,7 +142,7 @@ class GltfDraft:
         return self._add("meshes", {"name": name, "primitives": primitives}, json.dumps(primitives))
 
     def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
-        """Return the index of a perspective camera: vertical angle (rad), aspect ratio, near and far planes, m."""
+        """Return the index of a perspective camera: vertical field of view (rad), aspect ratio, near and far planes, m."""
         view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 
@@ -159,7 +159,7 @@ class GltfDraft:
         """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
 
         A constant series becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
-        since viewers interpolate linearly between rows. `steps`: each row holds until the next.
+        since viewers interpolate linearly between rows. `steps`: each row is valid until the next.
         """
         entry = self._tables["nodes"][node]
         for path, course in courses.items():
@@ -174,8 +174,8 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the document as JSON, and the buffer; `scene` holds its name and extras, `root` is the index
-        of its root node."""
+        """Return the file: a header, the JSON document and the buffer; `scene` has its name and extras, `root` is the index of
+        its root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}

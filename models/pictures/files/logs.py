@@ -210,7 +210,7 @@ def _values(channel: Any, times: NDArray[np.int64], signal: LoggedSignal) -> Mes
 
 
 def _entity(frame: LoggedFrame) -> Any:
-    """Return the mesh of a frame, which moves with it."""
+    """Return the mesh that moves with a frame."""
     from foxglove.messages import Color, Point3, SceneEntity, TriangleListPrimitive
 
     assert frame.mesh is not None

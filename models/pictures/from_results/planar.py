@@ -179,13 +179,13 @@ def _line(points: Array, z: float) -> Mesh:
 
 
 def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[str, str], ...]:
-    """Return the pairs (use, signal) whose use begins with `side`, without this prefix: the key that a body and the contacts on
-    it share."""
+    """Return the pairs (use, signal) whose use begins with `side`, without this prefix. They are the key that a body and its
+    contacts share."""
     return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
 
 
 def _ground_key(shape: PlanarContactGeometry) -> str:
-    """Return the key of all contacts on one face of the world, which differs from all paths of bodies."""
+    """Return the key shared by all contacts on one face of the world; it differs from every body's key."""
     return f"ground: {shape.normal[0]:.9g} {shape.normal[1]:.9g} {shape.offset!r}"
 
 

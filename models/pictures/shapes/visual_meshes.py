@@ -193,7 +193,7 @@ def _across(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 MIN_EDGE = 0.03
-"""Smallest edge of a box of given inertia, relative to its longest."""
+"""Smallest edge of a box of given inertia, relative to its longest edge."""
 
 
 def visual_mesh(visual: Visual) -> Mesh:

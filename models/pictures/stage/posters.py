@@ -302,8 +302,8 @@ def _add_lens(
     size: tuple[int, int] | None = None,
     top: int = 0,
 ) -> None:
-    """Add a round close-up of a contact at a time (s) to the picture of its scene, which fills the page, or has a `size` and
-    begins at the row `top`."""
+    """Add a round close-up of a contact at a time (s) to the picture of its scene. The picture fills the page, or has a
+    `size` and begins at the row `top`."""
     near, reach = _close_up(scene, t, touch, round(2 * ring.radius))
     middle, window = 0.5 * sum(H[0, :3, 3] for H in touch.frames), size or page.size
     x, y = camera.pixels(middle, window)[0]

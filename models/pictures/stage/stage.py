@@ -122,7 +122,7 @@ class Tube:
         self.bead = window.add_mesh(bead, smooth_shading=True, **look)
 
     def show(self, rings: int, pose: Array, end: Array) -> None:
-        """Show the first `rings` rings at the pose (4, 4) of its body, and the bead at the current end (3,) in body axes."""
+        """Show the first `rings` rings at the pose (4, 4) of their body, and the bead at the current end (3,) in body axes."""
         import pyvista as pv
 
         faces = self._triangles[: max(rings - 1, 0) * SIDES * 2]

@@ -175,5 +175,5 @@ def _places(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: 
 
 
 def _off(contact: RunContact, columns: _Columns) -> Sequence[tuple[int, float]]:
-    """Return the columns of modes, and the values of each at which a contact has no force."""
+    """Return pairs: a column of modes, and a value at which a contact has no force."""
     return [(columns.of_slot(Slot("m", slot)), mode) for slot, mode in contact.off]

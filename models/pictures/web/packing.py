@@ -22,7 +22,7 @@ NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "
 """NumPy types by the name of the type in the script."""
 
 STEPS = 65534
-"""Steps of a curve between its minimum and maximum; one more value marks a gap."""
+"""Number of steps between a curve's minimum and maximum; one more value marks a gap."""
 
 
 class Packed:
@@ -128,7 +128,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsampled(scene: Scene) -> Scene:
-    """Return the scene with at most the samples of a page: half of them evenly spaced, half where playback is slow."""
+    """Return the scene with at most as many samples as fit into a page: half evenly spaced, half where playback is slow."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))

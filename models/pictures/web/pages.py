@@ -58,7 +58,7 @@ MIN_BONDS = 2
 
 
 def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
-    """Return the drawing as SVG and, if it is too large to read in its pane, a second one with nested graphs folded.
+    """Return the drawing as SVG and, if it is too large to read in its pane, a second drawing with nested graphs folded.
 
     Both are "" without a model, or if the drawing is too large to read or shows no bonds, as for folded free bodies. The
     second is "" if nothing needs folding. `with_scene` is True if the page also shows bodies.
@@ -330,7 +330,7 @@ def page(
 ) -> Page:
     """Return a page for any result: moving bodies, the bond graph with the power on its bonds, and plots of chosen quantities.
 
-    With `live` it also holds the model and its solver: when a slider changes a parameter, the browser repeats the run as
+    With `live` it also contains the model and its solver: when a slider changes a parameter, the browser repeats the run as
     `simulate` would, and shows its bodies, power and plots.
 
     Parameters

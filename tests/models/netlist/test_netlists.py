@@ -124,7 +124,7 @@ REFUSED = [
     ("D1 a 0 m\n.model m d(IS=0)", "E640", "IS, N and the area must be positive"),
     (".model m", "E640", ".model needs a name and a type"),
     ("S1 a 0 a 0 m\n.model m sw(vh=-1)", "E643", "VH must not be negative"),
-    ("V1 a 0 SIN(1)", "E640", "SIN has two to six numbers"),
+    ("V1 a 0 SIN(1)", "E640", "SIN needs two to six numbers"),
     ("V1 a 0 SIN(0 1)", "E640", "the frequency of SIN is missing"),
     ("V1 a 0 PULSE(0 1)", "E640", "a time of PULSE is missing"),
     ("V1 a 0 PWL(0 0 0 1)", "E640", "ascending times"),

@@ -149,7 +149,7 @@ def test_included_files_lie_in_the_folder(tmp_path: Path) -> None:
     (tmp_path / "parts" / "p.xml").write_text(part.replace("-1", "1"))
     assert read(tmp_path, text).tree.coordinates == ("part",)
     twice = text.replace("<worldbody>", '<worldbody><include file="parts/p.xml"/>')
-    for broken, words in ((twice, "included once"), (text.replace("parts/p", "../p"), "not in the folder")):
+    for broken, words in ((twice, "included only once"), (text.replace("parts/p", "../p"), "not in the folder")):
         with pytest.raises(ModelError, match=f"E297 .*[^$]*{words}"):
             read(tmp_path, broken)
 
