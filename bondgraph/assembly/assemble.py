@@ -169,8 +169,8 @@ def reaction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def heat_flow(draft: Assembly, path: str, element: Element) -> None:
-    """Write the heat that enters at port 1 and leaves at port 2 (or leaves at the only port), the flows of the bonds, and the
-    entropy produced between two true bonds."""
+    """Add the statements for the heat that enters at port 1 and leaves at port 2 (or leaves at the only port), the flows of the
+    bonds, and the entropy produced between two true bonds."""
     law, bonds = element.law_as(HeatFlow), draft.model.bonds_by_port(path)
     heat = draft.declare(f"{path}.power", (), "W", element.symbols.get("power", r"\dot Q"))
     if law.heat is None:

@@ -110,7 +110,7 @@ def inertial_field(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write an IC in integral causality: v or p is a state and sets the flow."""
+    """Add the statements of an IC in integral causality: v or p is a state and sets the flow."""
     law = element.law_as(InertialField)
     q, motion, arguments = f"{path}.q", f"{path}.{law.motion}", law_arguments(path, element)
     unit = bond.domain.flow_unit if law.motion == "v" else bond.domain.momentum_unit
@@ -125,7 +125,7 @@ def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bon
 
 
 def _dependent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write an IC in derivative causality: other elements set the flow, and the effort is p' - dT/dq + dV/dq."""
+    """Add the statements of an IC in derivative causality: other elements set the flow; the effort is p' - dT/dq + dV/dq."""
     law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
     state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
     draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))

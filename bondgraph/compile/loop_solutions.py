@@ -142,7 +142,8 @@ def _starts(count: int) -> np.ndarray:
 
 
 def _multiples(root: np.ndarray) -> np.ndarray:
-    """Return starting points (rows, count): a root with each unknown multiplied by a factor of either sign from .1 to 10."""
+    """Return starting points (rows, count): a root with each unknown multiplied by a factor of magnitude 0.1 to 10 and random
+    sign."""
     rng = np.random.default_rng(len(root))
     shape = STARTS // 4, len(root)
     return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
@@ -189,8 +190,8 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
-    """Return True for final iterates (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): if a
-    matrix is singular to within rounding error, steps are small even far from a solution."""
+    """Return True (rows,) for final iterates (rows, k) at which Newton's method stops and the residuals are small compared with
+    nearby residuals: if a matrix is singular to within rounding error, steps are small even far from a solution."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
     small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]

@@ -37,7 +37,7 @@ CONVERGED = 1e-8
 """Relative changes of the sum of squares and of the numbers; the search ends when both are smaller."""
 
 MAX_RUNS = 100
-"""Largest number of runs of all experiments."""
+"""Maximum total number of runs over all experiments."""
 
 LARGEST = 1e75
 """Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""

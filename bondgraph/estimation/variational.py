@@ -361,7 +361,7 @@ class SensitivityWeights(ErrorWeights):
         return largest
 
     def _measure(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Update the floors of the error weights; for a state without a size, from S, its rates and couplings."""
+        """Update the floors of the error weights; for a state without a size, the floor follows from S and the rates of S."""
         n, sizes = self._count, self.known
         shares = np.maximum(self._shares(sizes), self._expected)
         self.floor[:n] = self._model_weights.floor[:n]
@@ -383,7 +383,7 @@ class SensitivityWeights(ErrorWeights):
 
 
 def _callback(function: Callable[[], None]) -> PythonCallback:
-    """Return a callback that calls a function without a result."""
+    """Return a callback for a function that returns nothing."""
 
     def call() -> int:
         function()

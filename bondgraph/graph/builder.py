@@ -119,7 +119,8 @@ class Graph(Draft):
             elif existing is None and not is_name(part.name):
                 details = ("a dot separates a part from its contents, a colon a bond from its variables",)
                 cures = ("a name of letters, digits, spaces or underscores",)
-                self.problems.append(Problem("E102", f'"{part.name}" is not a name for a part', details, (part.place,), cures))
+                title = f'"{part.name}" is not a valid name for a part'
+                self.problems.append(Problem("E102", title, details, (part.place,), cures))
             self.parts.setdefault(part.name, part)
         return self
 

@@ -215,7 +215,7 @@ class _Resolver:
         if around is not None and source is not None:
             return self.resolve(around, source, user, place)
         title = f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" has no source'
-        wire = f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it'
+        wire = f'graph.wire(<signal>, {inside.name}, "{reference}") in the enclosing graph'
         cures = (f"{inside.fed_by} instead of graph.add or graph.connect",) if inside.fed_by else (wire,)
         self.problems.append(Problem("E108", title, (f'"{user}" reads it',), (place,), cures))
         return reference

@@ -234,11 +234,10 @@ def parse_model(
     text: str, file: str = "model", *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None
 ) -> Model:
     """Return the model from a string that `dump_model` wrote, checked like a frozen graph; messages call the string `file`. A
-    string of more than `largest` characters is refused. It only names the FMUs of its blocks: `libraries` maps the names of these
-    blocks to the files to open. Raises `ModelError`: E351 for invalid JSON or exceeded limits; E352 if it is not a model, or of
-    another version; E353 for
-    an invalid record or value; E354 for an invalid formula; E355 for inconsistent parts; the errors of `Graph.freeze`; E690 to
-    E696 for FMUs that are missing, different or unsuitable.
+    string of more than `largest` characters is refused. The string contains only the names of FMUs: `libraries` maps the names
+    of their blocks to the files to open. Raises `ModelError`: E351 for invalid JSON or exceeded limits; E352 for a string that is
+    not a model or has another version; E353 for an invalid record or value; E354 for an invalid formula; E355 for inconsistent
+    parts; the errors of `Graph.freeze`; E690 to E696 for FMUs that are missing, different or unsuitable.
     """
     content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:
@@ -350,5 +349,5 @@ def _operation(decoder: Decoder, content: dict[str, Any], function: Any, path: s
     if "active" not in content:
         return kind(function=function, **texts)
     if not hasattr(kind, "active"):
-        raise decoder.error(path, "active", f"a text of {kind.__name__}")
+        raise decoder.error(path, "active", f"a field of {kind.__name__}")
     return kind(function=function, **texts, active=tuple(active))  # type: ignore[call-arg]

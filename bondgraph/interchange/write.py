@@ -90,7 +90,7 @@ class Encoder:
         try:
             return _WRITERS[form.form](self, content)
         except InvalidFormula as error:
-            raise self.error(f"its {name} holds {error}", "a smaller one") from None
+            raise self.error(f"its {name} contains {error}", "a smaller one") from None
 
     def _mapping(self, form: Field, content: Mapping[str, Any], record: Any, name: str) -> dict[str, Any]:
         if not (isinstance(record, Model) and name in ("elements", "automata")):

@@ -161,7 +161,7 @@ def size_of(value: Any) -> int | None:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of a value, () if it is not an array, an error that `checks.check_numbers` reports."""
+    """Return the shape of a value, () if it is not an array (`checks.check_numbers` reports this error)."""
     value = value_of(value)
     value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:

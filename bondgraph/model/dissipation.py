@@ -27,7 +27,7 @@ class ResistorField(Law):
     formula: Op
     """Operation (the other variable (n,), parameters, signals) -> the variable `gives` (n,)."""
     passive: bool = False
-    """True if its author declares that it never supplies power."""
+    """True if the user declares that the formula never supplies power."""
 
     @property
     def takes(self) -> Variable:

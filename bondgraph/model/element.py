@@ -53,7 +53,7 @@ class Element(Frozen):
     heat: bool = False
     """True if its power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
     icon: str = ""
-    """Picture of the part that it models, as SVG path data in a box from (0, 0) to (1, 1), y downwards."""
+    """Picture of the part that the element models, as SVG path data in a box from (0, 0) to (1, 1), y downwards."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)

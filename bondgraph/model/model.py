@@ -106,7 +106,7 @@ class Collider:
     momentum: str | None = None
     """State (6,) of a free body: its momentum in body coordinates; None for prescribed or fixed bodies."""
     fixed: bool = False
-    """True if it never moves."""
+    """True if the body never moves."""
 
 
 @answer_old_names
@@ -117,7 +117,7 @@ class CollisionSet:
 
     bodies: tuple[Collider, ...]
     shapes: tuple[tuple[int, Solid], ...]
-    """Shapes by the number of their body."""
+    """Index of a body, and a shape of this body."""
     friction: float
     restitution: float
     max_contacts: int
@@ -152,7 +152,7 @@ class Visible:
     shape: Any = None
     """Frozen record that only the drawing function reads."""
     path: str = ""
-    """Path of its graph; a separate name if one graph has several parts of a kind."""
+    """Path of the part's graph, or a separate name if this graph has several parts of the kind."""
 
 
 @short_repr

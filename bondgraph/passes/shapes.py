@@ -34,7 +34,7 @@ _TIME = frozenset({"t", "time"})
 def wrong_arguments(
     statement: Statement, system: System, owner: Element | Automaton | None
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return the numbers of arguments that a formula takes and gets, and cures; None if the numbers agree or are unknown."""
+    """Return a report of the arguments that a formula takes and gets, and cures; None if their numbers agree or are unknown."""
     arguments = _positional(statement.op.function)
     if arguments is None:
         return None
@@ -203,7 +203,7 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     owner = owner_of(statement, model)
     law = owner.law if isinstance(owner, Element) else None
     if code != "E128":
-        cure = "a formula that takes floats, and arrays (n,) of floats, of these shapes at the start values"
+        cure = "a formula that accepts floats and arrays of floats with these shapes at the start values"
     elif isinstance(law, SignalBlock):
         cure = "consistent shapes: numbers for a number, (n,) for a vector, a matrix with a column for each component"
     elif isinstance(law, Ratio):

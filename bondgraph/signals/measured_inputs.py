@@ -168,7 +168,7 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
         near = [each for each in headers if each and each != other]
     if len(near) == 1:
         return near[0]
-    title = f"which column is {argument}=?"
+    title = f"the column for {argument}= is ambiguous" if near else f"there is no column for {argument}="
     if wanted is not None:
         title = f'{len(near)} columns are called "{wanted}"' if near else f'no column is called "{wanted}"'
     choice = [each for each in near or headers if each and each != other and headers.count(each) == 1]
@@ -245,7 +245,7 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
     numbers, has_dates = _cells(name, lines, labels, (headers.index(along), headers.index(column)), delimiter)
     for each in (along, column):
         if units.setdefault(each, _split(each)[1]) != (_split(each)[1] or units[each]):
-            title = f'two units of "{each}": the row below says "{units[each]}"'
+            title = f'two units for "{each}": the row below gives "{units[each]}"'
             raise _refused("E445", name, title, "", "one of the two")
     return _Columns(numbers[:, 0], numbers[:, 1], along, column, "s" if has_dates else units[along], units[column], labels)
 
@@ -289,7 +289,7 @@ def _cells(
 
 
 def _moment(cell: str) -> datetime.datetime | None:
-    """Return the date, or the time of day, in a cell, by ISO 8601; None for any other text, and for numbers."""
+    """Return the date, or the time of day, in a cell in ISO 8601 format; None for any other text, and for numbers."""
     text = cell.strip()
     if "-" not in text[1:] and ":" not in text:
         return None
@@ -304,7 +304,7 @@ def _moment(cell: str) -> datetime.datetime | None:
 def _days_counted(
     name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]
 ) -> list[datetime.datetime | None]:
-    """Return the moments, with times of day after midnight on the next day; E446 if the day is ambiguous."""
+    """Return the dates, with times of day after midnight on the next day; E446 if the day is ambiguous."""
     counted, days, last, ahead = list(moments), 0, None, 0
     for k, moment in enumerate(moments):
         if moment is None or moment.date() != datetime.date.fromisoformat(_DAY):

@@ -156,7 +156,7 @@ class Hull(Solid):
         points = floats(self.points, (length(self.points), 3))
         if points is None or len(points) < 4 or _is_flat(points):
             title = f"the points of a hull enclose no volume: {shown(self.points)}"
-            raise GeometryError("G143", title, "an array (n, 3) of finite numbers, n >= 4, that do not lie in one plane")
+            raise GeometryError("G143", title, "an array (n, 3) of n >= 4 finite points that do not all lie in one plane")
         object.__setattr__(self, "points", fixed_floats(_hull_corners(points)))
 
     @property

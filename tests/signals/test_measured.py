@@ -119,7 +119,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a lost time zone": ("t,h\n2026-01-31T00:00Z,0\n2026-01-31T01:00,1\n", {}, r"E444 .*line 3(.*\n)*.*all with a time zone"),
     "a date of letters": ("t,h\n31.01.2026,0\n01.02.2026,1\n", {}, r'E444 .*line 2(.*\n)*.*"2026-01-31 12:00:00"'),
     "a date as a value": ("t,h\n0,2026-01-31\n1,2026-02-01\n", {}, r"E444 .*line 2 holds no number"),
-    "two values": ("t,a,b\n0,0,0\n1,1,1\n", {}, r'E444 .*which column is value=\?\n  columns: t, a, b\n(.*\n)*.*value="b"'),
+    "two values": ("t,a,b\n0,0,0\n1,1,1\n", {}, r'E444 .*column for value= is ambiguous\n  columns: t, a, b\n(.*\n)*.*value="b"'),
     "unknown": ("t,a,b\n0,0,0\n1,1,1\n", {"value": "c"}, r'E444 .*no column is called "c"'),
     "mixed": ("t,a (m),a (mm)\n0,0,0\n1,1,1\n", {"value": "a"}, r'E444 .*2 columns are called "a"'),
     "dimension": ("t,a (mm)\n0,0\n1,1\n", {"unit": "N"}, r'E445 .*the unit "mm" of "a \(mm\)" has the wrong dimension'),
@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "decimal comma": ("t,h\n0,1,5\n1,2,5\n", {}, r"E444 .*line 2 has more cells than headers(.*\n)*.*semicolons"),
     "thousands": ("t;h\n0;1.234\n1;2,5\n", {}, r"E444 .*decimal commas and points\n  lines 2 and 3"),
     "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*with its own name"),
-    "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*which column is value=(.*\n)*.*a separate column, with its own name"),
+    "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*no column for value=(.*\n)*.*a separate column, with its own name"),
     "empty": ("# nothing\n", {}, r"E444 .*holds no rows"),
     "one row": ("t,a\n1,1\n", {}, r"E444 .*1 rows are too few"),
 }

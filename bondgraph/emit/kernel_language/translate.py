@@ -267,10 +267,10 @@ class _Statements(Expressions):
         kind = self.source.types["return"]
         if self.source.is_inline:
             if node is not self.source.tree.body[-1]:
-                self.fail(node, "an inline function returns at its end")
+                self.fail(node, "an inline function can return only at its end")
             self.returned = Known(None) if value is None else self.expression(value)
         elif self.mask is not None:
-            self.fail(node, "a lane cannot return alone")
+            self.fail(node, "a single lane cannot return")
         elif value is None or kind is type(None):
             self.write.give()
         elif self.lanes > 1 and kind is float:

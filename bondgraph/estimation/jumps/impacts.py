@@ -62,7 +62,7 @@ class ImpactPart:
     transitions: tuple[int, ...]
 
     def acts_on(self, other: ImpactPart) -> bool:
-        """Return True if impulses of this part change flows of the other."""
+        """Return True if impulses of this part change flows of the other part."""
         return acting(self.participants.table, self.impact.indices, other.impact.indices)
 
 

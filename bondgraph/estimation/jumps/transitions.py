@@ -44,7 +44,7 @@ def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
     """Return the derivative dt of an event's time: zero at the start; the tick's dt if a tick makes the guard jump; else the dt
-    of the guard's zero crossing. f (n,) holds the rates before it."""
+    of the guard's zero crossing. f (n,) holds the rates before the event."""
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked

@@ -161,7 +161,7 @@ class ClockTick:
 
 @dataclass(frozen=True)
 class Content:
-    """Content of generated code of a model.
+    """Content of the code generated from a model.
 
     Parameters
     ----------

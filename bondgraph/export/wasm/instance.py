@@ -33,7 +33,7 @@ STACK = 1 << 20
 """Size of the stack without large workspaces, bytes; the image of the run follows it."""
 DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<')
 BASE = len(DIGITS)
-"""Number of digits for packed bytes: printable characters without a meaning in HTML or JSON."""
+"""Base of packed bytes; the digits are printable characters without a meaning in HTML or JSON."""
 _SHOWN = "shown"
 """Name of the kernel that computes the outputs on a page."""
 _SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}

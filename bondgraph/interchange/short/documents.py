@@ -177,7 +177,7 @@ class _Reader:
 
 
 def document_of(text: str, file: str) -> Document:
-    """Parse JSON or YAML text, as the file's suffix selects; E631 for any other suffix."""
+    """Parse JSON or YAML text, according to the file's suffix; E631 for any other suffix."""
     endings = {".json": json_document, ".yaml": yaml_document, ".yml": yaml_document}
     read = endings.get(Path(file).suffix.lower())
     if read is None:

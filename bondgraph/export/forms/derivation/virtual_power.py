@@ -53,7 +53,7 @@ WITHOUT_VIRTUAL_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
 
 @dataclass
 class MechanicalParts:
-    """Elements by role in the equations, and the cuts of the model."""
+    """Elements by role in the equations, and the symbols of the values at which the model is cut."""
 
     moving: dict[str, str] = field(default_factory=dict)
     """Independent inertia -> its flow."""
