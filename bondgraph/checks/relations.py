@@ -1,7 +1,7 @@
 """Check that formulas agree: an output with the gradient of its energy, an inverse with the relation it inverts.
 
 Formulas are sampled at many values around the start of an element and far from it; signals keep their values at the start.
-Samples where a formula is undefined (a logarithm of a negative number) or dominated by rounding are ignored.
+Samples where a formula is undefined (a logarithm of a negative number) or dominated by rounding error are ignored.
 """
 
 from __future__ import annotations

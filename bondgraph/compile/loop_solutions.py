@@ -202,8 +202,8 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
 
 
 def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return True for final iterates (rows, k) whose residuals are nearly zero compared with the smallest at the starting points,
-    (rows,): undamped steps may run away to numbers so large that every step is relatively small."""
+    """Return True (rows,) for final iterates (rows, k) whose residuals are nearly zero compared with the smallest at the starting
+    points: undamped steps may run away to numbers so large that every step is relatively small."""
     least = _deflated(evaluate, starts, starts[:0])[0].min()
     return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSED * least)
 
@@ -233,7 +233,7 @@ def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
 
 
 def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without any that differ from an earlier root by rounding alone: between the two roots, the
+    """Return roots (count, k) without any that differ from an earlier root by rounding error alone: between the two roots, the
     residuals do not exceed what rounding of the unknowns can cause, as for exp(x) - 1 around zero."""
     noise = 100.0 * (np.abs(evaluate(roots)[0]) + _changes(evaluate, roots, 4.0 * np.finfo(float).eps))
     part, kept = (np.arange(1, FINER) / FINER)[:, None], list(range(len(roots[:1])))

@@ -23,7 +23,7 @@ from bondgraph.run.events.guard_history import perturbations, rounding_error
 from bondgraph.run.program import Layout, Program, Slot
 
 START_RTOL = 1e-6
-"""Relative difference up to which a start value agrees with the computed one."""
+"""Relative difference up to which a start value agrees with the computed value."""
 
 START_ROUNDING, MAX_DUAL = 64.0 * 2.0**-52, 1e3
 """Fraction of the values that sources cause in other modes, up to which a value at the start counts as rounding error; and ratio

@@ -34,7 +34,7 @@ def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports
     if structural:
         ratio = in_unit(name, "ratio", ratio, "")
     if structural and real(ratio) is None:
-        title, why = f'TF "{name}": ratio is {ratio!r}', "it must be a finite number or an array of them"
+        title, why = f'TF "{name}": ratio is {ratio!r}', "it must be a finite number or an array of finite numbers"
         raise refusal("E113", title, "a ratio of numbers", about=name, why=why)
     shape = _ratio_shape("TF", name, ratio, {0: "()", 1: "(n1,)", 2: "(n2, n1)"})
     dimensions = (None, None) if shape == () else (shape[0], 1) if len(shape) == 1 else (shape[1], shape[0])

@@ -41,7 +41,7 @@ __all__ += ["have_llvm", "routines_text"]
 
 
 SINGLE_LIMIT = 2000
-"""Maximum number of steps of a routine that is one function."""
+"""Maximum number of steps of a routine that is compiled as one function."""
 PART_STEPS = 500
 """Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01

@@ -139,7 +139,7 @@ class Variational:
         labels, values = pick_outputs(self._traced, names)
         return labels, self._kernel(f"outputs {labels}", values, self._directions, self.k, (SLOPES,))
 
-    # -- events, ticks and breaks
+    # -- events, ticks and time events
 
     def guard(self, index: int) -> PreparedKernel:
         """Return (x, S, dt, f) -> guard of a transition, and its derivatives along the directions (k,) and the motion."""

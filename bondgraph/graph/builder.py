@@ -395,7 +395,7 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 
 
 def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
-    """Return E100 for `connect` with any number of ends but two."""
+    """Return E100 for `connect` with any number of ends other than two."""
     names = [str(getattr(end, "name", end)) for end in ends]
     title = f"connect takes the two ends of a bond, not {len(ends)}: {', '.join(names)}"
     if len(ends) < 2:
@@ -436,7 +436,7 @@ def _no_part(part: object, graph: Graph) -> ModelError:
         title = f"connect and add take parts one by one, not a {type(part).__name__} of {len(part)}"
         cures = "graph.add(*parts)", "graph.connect(part, a).connect(part, b) for a bond to each"
         return refusal("E100", title, *cures, about=graph.name)
-    cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
+    cure = "an element such as J1(...) or C(...), a port of an element, or a nested Graph"
     return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 
 

@@ -267,8 +267,8 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
     """Return the model from a file that `save_model` wrote, for `compile_model`, `simulate` and everything else that takes a
     model.
 
-    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file only
-    names the FMUs of its blocks: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
+    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file
+    contains only the names of FMUs: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
 
     Raises `ModelError` E357 if the file cannot be read; and as `parse_model` does.
     """

@@ -59,7 +59,7 @@ def expecting(parameter: Parameter, unit: str) -> Parameter:
 def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
     """Return an argument in the expected unit ("" for SI): the number of a `Parameter`; anything else unchanged.
 
-    Raises `ModelError` E156 for a unit that cannot be read, E175 for one of another dimension.
+    Raises `ModelError` E156 for a unit that cannot be read, E175 for a unit of another dimension.
     """
     if not isinstance(value, Parameter):
         return value

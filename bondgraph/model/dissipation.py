@@ -52,7 +52,7 @@ class HeatFlow(Law):
     """
 
     heat: Op | None = None
-    """Operation (temperature of each port, parameters, signals) -> heat, W; None if its signal is the heat."""
+    """Operation (temperature of each port, parameters, signals) -> heat, W; None if the element's signal is the heat."""
     sense: int = 1
     """-1 if the signal is the power out of its element, as for a switch; else 1."""
 

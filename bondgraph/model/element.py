@@ -49,9 +49,9 @@ class Element(Frozen):
     automaton: Automaton | None = None
     """Automaton of the element, with the same name."""
     guess: Mapping[str, float] = field(default_factory=dict)
-    """Initial guesses for its effort or flow in an algebraic loop with several solutions."""
+    """Initial guesses for the effort or flow in an algebraic loop with several solutions."""
     heat: bool = False
-    """True if its power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
+    """True if the element's power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
     icon: str = ""
     """Picture of the part that the element models, as SVG path data in a box from (0, 0) to (1, 1), y downwards."""
 
@@ -111,11 +111,11 @@ class OnePort(TypedDict, total=False):
     """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Number of components of its effort and flow; None if the number follows from the start value, the parameters or the
+    """Number of components of effort and flow; None if the number follows from the start value, the parameters or the
     bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
-    """LaTeX of its signals and parameters, by local name."""
+    """LaTeX of the element's signals and parameters, by local name."""
     frame: str | None
 
 

@@ -307,7 +307,7 @@ class Resistor(Law):
     effort: Op | None
     flow: Op | None
     passive: bool = False
-    """True if its author declares that it never supplies power."""
+    """True if the user declares that the dissipator never supplies power."""
     linear: bool = False
     """True if effort and flow are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
     relation: Op | None = None

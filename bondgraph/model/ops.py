@@ -107,7 +107,7 @@ class ForeignLibrary:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """States of its block: outputs, sampled inputs, and the number of steps that it has taken."""
+        """States of the library's block: outputs, sampled inputs, and the number of steps taken."""
         return (*self.outputs, *(f"sampled {name}" for name in self.inputs), "steps taken")
 
 

@@ -129,7 +129,7 @@ def _on_tape(tape: Tape, formula: Callable[[Any], Any], x: Any) -> TapeScalar:
 
 
 def _sum(power_at: Callable[[Any], Any], breaks: Sequence[Any], rule: Rule) -> Any:
-    """Return the integral of a function of s from 0 to 1, piece by piece between the ascending breaks."""
+    """Return the integral of a function of s from 0 to 1, piece by piece between ascending breakpoints."""
     nodes, weights = (each.tolist() for each in rule)
     total: Any = 0.0
     for begin, end in itertools.pairwise((0.0, *breaks, 1.0)):
@@ -139,7 +139,7 @@ def _sum(power_at: Callable[[Any], Any], breaks: Sequence[Any], rule: Rule) -> A
 
 
 class _Ray:
-    """Power x . law(s x) of a law on a tape as a function of the input s, its ascending breaks, and the quadrature rule."""
+    """Power x . law(s x) of a law on a tape as a function of the input s, its ascending breakpoints, and the quadrature rule."""
 
     def __init__(self, tape: Tape, formula: Callable[[Any], Any], x: Any):
         (self.s,) = tape.inputs(RAY if RAY not in tape.blocks else f"{RAY} {len(tape.blocks)}", 1)

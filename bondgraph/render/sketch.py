@@ -135,7 +135,7 @@ class Mark:
     stacked: bool = False
     """True if the name is long and therefore drawn below the kind of the element."""
     values: tuple[str, ...] = ()
-    """Values of its parameters, at the bottom, a line for each."""
+    """Values of the element's parameters, at the bottom, one per line."""
     icon: str = ""
     """SVG path data in a unit box, at the top."""
 

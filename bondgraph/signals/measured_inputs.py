@@ -52,7 +52,7 @@ def measured(
         (t, h).
     value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of a DataFrame, or the first column of a file. Dates and
-        times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time of
+        times of day, in a file in ISO 8601 format ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time of
         day more than 12 h before the previous time belongs to the next day.
     clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise
         refused.
@@ -104,7 +104,7 @@ class _Columns:
     """Row numbers in the file, counted from 1; None for arrays, whose rows are counted from 0."""
 
     def rows(self, indices: np.ndarray) -> str:
-        """Return the numbers of rows for a message."""
+        """Return row or line numbers as text for a message."""
         shown = [str(k if self.labels is None else self.labels[k]) for k in indices[:_SHOWN_ROWS].tolist()]
         kind = "index" if self.labels is None else "line"
         return f"{kind} {', '.join(shown)}{' ...' if len(indices) > _SHOWN_ROWS else ''}"
@@ -319,7 +319,7 @@ def _days_counted(
 
 
 def _seconds(moment: datetime.datetime | None, first: datetime.datetime) -> float | None:
-    """Return the time since the first moment, s; None for a missing moment, or if only one of the two has a time zone."""
+    """Return the time since the first date, s; None for a missing date, or if only one of the two has a time zone."""
     if moment is None or (moment.tzinfo is None) != (first.tzinfo is None):
         return None
     return (moment - first).total_seconds()

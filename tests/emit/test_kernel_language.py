@@ -265,7 +265,7 @@ def whole(x: Reals) -> None:
 
 IN_LANES = [
     (parted, "use anywhere(...)"),
-    (alone, "a lane cannot return alone"),
+    (alone, "a single lane cannot return"),
     (counts, "this would happen in all lanes"),
     (called, "this would happen in all lanes"),
     (into_table, '"total" is one number for all lanes'),

@@ -238,14 +238,15 @@ class EventJumps:
 
 
 class ClockJumps:
-    """Jumps of S at the clock ticks and breaks of a run, in order."""
+    """Jumps of S at the clock ticks and time events of a run, in order."""
 
     def __init__(self, kernels: RunKernels, ticks: ClockSchedule):
         self._kernels, self._ticks = kernels, ticks
         self.doubts: dict[str, None] = {}
 
     def tick(self, at: SensitivityState) -> tuple[np.ndarray, np.ndarray]:
-        """Carry out the due ticks and breaks in place; return the guards before them, and the derivative dt of their time."""
+        """Carry out the due ticks and time events in place; return the guards before them, and the derivative dt of their
+        time."""
         kernels, bound, ticks = self._kernels, self._kernels.bound, self._ticks
         first = ticks.next()
         due = np.flatnonzero(ticks.following <= first + SAME_TIME * max(abs(at.t), abs(first)))
@@ -283,7 +284,7 @@ class ClockJumps:
         return slope
 
     def _break_slopes(self, date: float) -> list[np.ndarray]:
-        """Return the distinct d break / dp (k,) of the breaks at a given time."""
+        """Return the distinct derivatives dt/dp (k,) of the time events at a given time."""
         kernels = self._kernels
         kernel = kernels.variational.break_times
         assert kernel is not None

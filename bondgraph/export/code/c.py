@@ -205,7 +205,7 @@ static double take(double index, const double *values, int n)
 }
 """,
 }
-"""Functions for tables; a source file contains those that it uses."""
+"""Functions for tables; a source file contains only the functions that it uses."""
 
 
 def c_functions(

@@ -72,7 +72,7 @@ def _anneal(cells: np.ndarray, board: Board, sweeps: int, blocks: Sequence[Copie
 
 
 MAX_TRIALS, BLOCK_HEAT = 10, 2.0
-"""Number of positions of a block that are examined, lowest bounds first; and its temperature relative to a node's."""
+"""Number of positions of a block that are examined, lowest bounds first; temperature of a block relative to that of a node."""
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
