@@ -224,7 +224,7 @@ def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: f
 
 
 _POLYNOMIALS = 6
-"""Largest number of poles written as polynomials; more are written as factors, which keep more digits."""
+"""Maximum number of poles written as polynomials; more are written as factors, which keep more digits."""
 _DIGITS = 5
 """Number of significant digits of a printed number."""
 

@@ -257,7 +257,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
             tuple(model.elements[path].place for path in off),
             (
                 "simulate(t_end, initial=compiled.consistent()): the nearest consistent velocities; its keep={...} gives the "
-                "rate of a joint, or the state of a part, and all others follow",
+                "rate of a joint, or the state of a part, and all other velocities follow",
                 'closing="smooth" of the constraint or joint: the violation decays, which adds or removes energy',
             ),
         )

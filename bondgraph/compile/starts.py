@@ -115,7 +115,7 @@ def contradicting_switches(
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
         cures = (
             "a start in the other mode, from which transitions with impulses may fire immediately",
-            "start values of the storages that fit this mode",
+            "start values of the storages that agree with this mode",
             'initial="open" for a diode that another switch would short-circuit',
         )
         problems.append(Problem("E214", title, (f"while it is {mode} its {variable} is zero",), (element.place,), cures))
@@ -292,7 +292,8 @@ def contradicting_friction(
         if modes[f"{path}.mode"] != slip.mode:
             title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
             details = (f'it sticks only at zero flow, and slips in the direction of its flow: here "{states[slip.mode]}"',)
-            cures = (f'omit its start mode, or give "{states[slip.mode]}"', "start values of the storages that fit this mode")
+            mode = states[slip.mode]
+            cures = (f'omit its start mode, or give "{mode}"', "start values of the storages that agree with this mode")
             problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
     return problems
 

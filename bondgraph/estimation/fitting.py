@@ -43,7 +43,7 @@ LARGEST = 1e75
 """Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""
 
 MAX_FITS, SETTLED = 6, 1e-2
-"""Largest number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which the
+"""Maximum number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which the
 fits end."""
 
 

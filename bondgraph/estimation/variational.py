@@ -48,10 +48,10 @@ _Direction = dict[int, TapeScalar | float]
 """Nonzero components of one variable along the directions."""
 
 MAX_CACHED = 5000
-"""Largest number of states and parameters of a model whose kernels are cached for later runs with the same names."""
+"""Maximum number of states and parameters of a model whose kernels are cached for later runs with the same names."""
 
 MAX_STEPS = 150_000
-"""Largest number of steps of a kernel; longer kernels would take minutes to compile."""
+"""Maximum number of steps of a kernel; longer kernels would take minutes to compile."""
 
 SLOPES, TIMES, MOTION = _INSTANT = "slopes", "times", "motion"
 """Blocks of the tape: S by columns (n k,); dt/dp (k,); rates (n,)."""

@@ -156,7 +156,7 @@ class Encoder:
     def unknown_record(self, value: Any) -> ModelError:
         """Return E350 for a record that a file cannot hold."""
         kind = type(value).__name__
-        why = f"it holds a {kind}, but a file can hold only records of the language"
+        why = f"it contains a {kind}, but a file can store only records of the language"
         return self.error(why, "one of the package's elements with formulas that do the same")
 
     def unrecordable(self, name: str, error: Exception) -> ModelError:

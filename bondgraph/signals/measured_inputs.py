@@ -52,8 +52,8 @@ def measured(
         (t, h).
     value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of a DataFrame, or the first column of a file. Dates and
-        times of day, in a file in ISO 8601 format ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time of
-        day more than 12 h before the previous time belongs to the next day.
+        times of day, in a file in ISO 8601 format ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time
+        of day more than 12 h before the previous time belongs to the next day.
     clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise
         refused.
     kind, outside : as in `curve`.
@@ -62,7 +62,7 @@ def measured(
     slash, "height / mm", or in a row of units below, is converted: points over time to s, values to `unit`, else to SI. A
     file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
 
-    Raises `ModelError` E444 for a file or column that is missing or holds no numbers, E445 for a unit that cannot be read or
+    Raises `ModelError` E444 for a file or column that is missing or contains no numbers, E445 for a unit that cannot be read or
     converted, E446 for rows without a number, and for points that do not ascend.
     """
     columns = _columns(name, source, value, over)
@@ -137,7 +137,7 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         cures: tuple[str, ...] = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
         if (rows := real(source)) is not None and rows.ndim == 2 and rows.shape[1] > 1:
             cures = ("(a[:, 0], a[:, 1]): points and values of this table, a = np.asarray(...)",)
-        raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it needs points and values", *cures)
+        raise _refused("E444", name, f"{type(source).__name__} contains no columns", "it needs points and values", *cures)
     return _checked(name, _Columns(_numbers(name, "points", source[0]), _numbers(name, "values", source[1])))
 
 
@@ -198,7 +198,7 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
         text = cells[0] if cells and isinstance(cells[0], str) else "a"
         reading = "to_numeric" if _number(text, False) is not None else "to_datetime" if _moment(text) is not None else ""
         cure = f"pandas.{reading}(...) of this column" if reading else "a column of numbers"
-        raise _refused("E444", name, f'"{header}" holds no numbers', f"such as {cells}", cure)
+        raise _refused("E444", name, f'"{header}" contains no numbers', f"such as {cells}", cure)
     return numbers
 
 
@@ -218,7 +218,7 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
         raise _refused("E444", name, f'"{path}" is not a text file', "", *cures)
     labels = [k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not labels:
-        raise _refused("E444", name, f'"{path}" holds no rows', "", "a CSV file with a header and rows")
+        raise _refused("E444", name, f'"{path}" contains no rows', "", "a CSV file with a header and rows")
     first = lines[labels[0] - 1]
     unquoted = re.sub('"[^"]*"', "", first)
     delimiter = next((mark for mark in ";\t," if mark in unquoted), ",")
@@ -277,7 +277,7 @@ def _cells(
             number = _number(cell, comma) if since is None else since
             if number is None or (first is not None and since is None and not j and not np.isnan(number)):
                 cures = ("a number, or an empty cell", 'dates as "2026-01-31 12:00:00", all with a time zone or all without')
-                raise _refused("E444", name, f"line {labels[k]} holds no number", f"{cell!r}", *cures[: 2 - j])
+                raise _refused("E444", name, f"line {labels[k]} contains no number", f"{cell!r}", *cures[: 2 - j])
             numbers[k, j] = number
             marks |= {mark: labels[k] for mark in ",." if mark in cell and since is None}
     if len(marks) == 2:

@@ -114,11 +114,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "gaps": ("t,h\n0,0\n1,\n2,3\n3,NaN\n", {}, r"E446 .*2 of 4 rows lack a number\n  the first: line 3, 5\n(.*\n)*.*clean=True"),
     "repeated": ("t,h\n0,0\n1,1\n1,2\n", {}, r'E446 .*"t" is repeated\n  1 is followed by 1, at line 4; 1 such rows'),
     "descends": ("# x\nt,h\n0,0\n2,1\n1,2\n", {}, r'E446 .*"t" descends\n  2 is followed by 1, at line 5'),
-    "text": ("t,h\n0,0\n1,open\n", {}, r"E444 .*line 3 holds no number\n  'open'"),
-    "a date like a number": ("t,h\n2026-01-31,0\n3,1\n", {}, r"E444 .*line 3 holds no number\n  '3'"),
+    "text": ("t,h\n0,0\n1,open\n", {}, r"E444 .*line 3 contains no number\n  'open'"),
+    "a date like a number": ("t,h\n2026-01-31,0\n3,1\n", {}, r"E444 .*line 3 contains no number\n  '3'"),
     "a lost time zone": ("t,h\n2026-01-31T00:00Z,0\n2026-01-31T01:00,1\n", {}, r"E444 .*line 3(.*\n)*.*all with a time zone"),
     "a date of letters": ("t,h\n31.01.2026,0\n01.02.2026,1\n", {}, r'E444 .*line 2(.*\n)*.*"2026-01-31 12:00:00"'),
-    "a date as a value": ("t,h\n0,2026-01-31\n1,2026-02-01\n", {}, r"E444 .*line 2 holds no number"),
+    "a date as a value": ("t,h\n0,2026-01-31\n1,2026-02-01\n", {}, r"E444 .*line 2 contains no number"),
     "two values": ("t,a,b\n0,0,0\n1,1,1\n", {}, r'E444 .*column for value= is ambiguous\n  columns: t, a, b\n(.*\n)*.*value="b"'),
     "unknown": ("t,a,b\n0,0,0\n1,1,1\n", {"value": "c"}, r'E444 .*no column is called "c"'),
     "mixed": ("t,a (m),a (mm)\n0,0,0\n1,1,1\n", {"value": "a"}, r'E444 .*2 columns are called "a"'),
@@ -128,7 +128,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "thousands": ("t;h\n0;1.234\n1;2,5\n", {}, r"E444 .*decimal commas and points\n  lines 2 and 3"),
     "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*with its own name"),
     "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*no column for value=(.*\n)*.*a separate column, with its own name"),
-    "empty": ("# nothing\n", {}, r"E444 .*holds no rows"),
+    "empty": ("# nothing\n", {}, r"E444 .*contains no rows"),
     "one row": ("t,a\n1,1\n", {}, r"E444 .*1 rows are too few"),
 }
 
@@ -145,9 +145,9 @@ def test_files_that_are_refused(tmp_path: Path, kind: str) -> None:
     ("source", "message"),
     [
         ("nowhere.csv", 'E444 .*"nowhere.csv" cannot be read'),
-        (3.0, "E444 .*float holds no columns"),
+        (3.0, "E444 .*float contains no columns"),
         ((T, H[:2]), "E444 .*different lengths"),
-        ({"t": T, "h": ["a"] * 4}, 'E444 .*"h" holds no numbers'),
+        ({"t": T, "h": ["a"] * 4}, 'E444 .*"h" contains no numbers'),
         ((T, np.full(4, np.nan)), "E446 .*4 of 4 rows"),
     ],
 )
