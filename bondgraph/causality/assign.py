@@ -260,7 +260,7 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
         f'switched junction {element.kind} "{path}": its behaviour when open is ambiguous',
         (
             f'either {one.kind} "{one.name}" or {two.kind} "{two.name}" sets its {common}; '
-            f"when it opens, the element that sets it lacks its {dual}, and the other its {common}",
+            f"when it opens, the element that sets it is left without {dual}, the other element without {common}",
         ),
         (element.place, one.place, two.place),
         (cures[0], f"{cures[1]} between it and one of them"),

@@ -218,8 +218,8 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Map the name of each long routine that begins like another one to the routine of its remaining outputs, if that routine
-    has hardly more steps than the remainder."""
+    """Map the name of each long routine with a shared first part to the routine of its remaining outputs, if that is almost as
+    long, so that both share code."""
     ends: dict[str, str] = {}
     for routine in routines:
         beginning = beginnings.get(routine.name)

@@ -151,7 +151,7 @@ def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> I
 
 
 MAX_DEPTH = 100
-"""Largest depth of nested graphs."""
+"""Maximum nesting depth of graphs."""
 
 
 def _prefix(path: str) -> str:

@@ -78,7 +78,7 @@ class Decoder:
         except (GeometryError, ModelError) as error:
             raise file_error("E353", self.file, path, str(error).partition("\n")[2] or str(error)) from None
         if isinstance(instance, Solid):
-            for name, value in values.items():  # keep the saved bits: normalising again may round
+            for name, value in values.items():  # keep the saved value bit for bit: normalising again may round
                 object.__setattr__(instance, name, value)
         return instance
 
@@ -255,7 +255,7 @@ def parse_model(
     model = decoder.record(content["model"], "", (Model,), Model)
     elements = dict(model.elements)
     for path, element in model.elements.items():
-        if element.automaton:  # the automaton is among those of the model, under the same path
+        if element.automaton:  # the model's automata contain it under the same path
             elements[path] = replace(element, automaton=model.automata.get(path))
     model = replace(model, elements=elements)
     raise_if_any(file, inconsistencies(model))

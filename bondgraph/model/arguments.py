@@ -29,7 +29,7 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
         return domain
     if not isinstance(domain, str) or domain not in DOMAINS:
         title = f'"{name}" has an unknown domain: {domain!r}'
-        why = f"there are: {', '.join(DOMAINS)}"
+        why = f"known domains: {', '.join(DOMAINS)}"
         raise refusal("E127", title, "one of these names, or a Domain of your own", about=name, why=why)
     return DOMAINS[domain]
 

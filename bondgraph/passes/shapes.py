@@ -100,7 +100,7 @@ def find_shapes(system: System, model: Model) -> System:
     """
     torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(torn, ())
-    for _ in range(len(torn) + 1):  # a tearing variable is scalar unless its formula says otherwise
+    for _ in range(len(torn) + 1):  # a tearing variable is scalar unless its formula determines another shape
         problems: dict[str, Problem] = {}
         values = _start_values(system, shapes)
         with np.errstate(all="ignore"):
