@@ -134,7 +134,8 @@ def _step(
 
 
 def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return d2E/dx2 over the moving states (moving, moving), by differences (exact for quadratic energies), and their steps."""
+    """Return d2E/dx2 over the moving states (moving, moving), by differences (exact for quadratic energies), and the difference
+    steps."""
     unit = np.eye(len(x))[motion.moving]
     strides = np.maximum(np.abs(x), motion.sizes)[motion.moving]
 
