@@ -91,7 +91,6 @@ class UnitEquations:
         return range(self.first[name], self.first[name] + int(np.prod(self.shapes[name])))
 
     def node(self) -> UnitScalar:
-        """Return a scalar with a new node."""
         self.count += 1
         return UnitScalar(self, self.count - 1)
 

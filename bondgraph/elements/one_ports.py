@@ -381,7 +381,6 @@ def _law(
     domain: Domain | str | None,
     linear: Mapping[str, Any],
 ) -> tuple[Storage, Mapping[str, Any]]:
-    """Return the law and the parameters of a storage."""
     by_output = "charge" if kind == "C" else "flux"
     values, signals = formulas["parameters"], formulas["signals"]
     output, energy, inverse, state = (

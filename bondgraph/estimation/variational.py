@@ -305,7 +305,6 @@ class SensitivityWeights(ErrorWeights):
         self._model_weights.see(x[: self._count])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment."""
         super().see(x)
         n = self._count
         self._model_weights.begin(t, x[:n], self._no_powers, m)

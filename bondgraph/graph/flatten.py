@@ -133,7 +133,6 @@ def _is_flat(element: Element) -> bool:
 
 
 def _automaton_of(path: str, automaton: str, element: Element, resolver: _Resolver) -> str:
-    """Return the path of the automaton that controls an element."""
     return resolver.resolve(_prefix(path), f"{automaton}.mode", path, element.place).removesuffix(".mode")
 
 

@@ -285,7 +285,6 @@ def signals_of(path: str, element: Element) -> list[str]:
 
 
 def _local_names(element: Element) -> tuple[str, ...]:
-    """Return the local names of all signals of an element."""
     names: list[str] = []
     for key, parameter in element.parameters.items():
         names.append(key)

@@ -141,7 +141,6 @@ class FormulaOwner:
 
     @property
     def element(self) -> Element:
-        """Return the element at this path."""
         return self.model.elements[self.path]
 
     def arguments(self, record: Any, name: str, index: int = 0) -> tuple[str, ...] | None:

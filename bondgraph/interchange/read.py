@@ -83,7 +83,6 @@ class Decoder:
         return instance
 
     def value(self, form: Field, content: Any, path: str) -> Any:
-        """Return a value of this form."""
         if form.form == "either":
             return self.value(_alternative(form, content), content, path)
         if form.form in ("several", "set", "row"):

@@ -232,7 +232,6 @@ _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
 
 
 def _alternative(form: Field, value: Any) -> Field:
-    """Return the alternative form that matches a value."""
     for option in form.of:
         if option.form in _FITS and _FITS[option.form](option, value):
             return option

@@ -31,7 +31,6 @@ class ResistorField(Law):
 
     @property
     def takes(self) -> Variable:
-        """Variable that the formula takes."""
         return OTHER[self.gives]
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:

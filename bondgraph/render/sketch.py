@@ -153,7 +153,6 @@ class Edge:
     """Names of the ports of folded graphs at the tail and the head."""
 
     def renumbered(self, new: Mapping[int, int] | Sequence[int]) -> Edge:
-        """Return the edge with renumbered nodes."""
         return replace(self, tail=new[self.tail], head=new[self.head])
 
 

@@ -251,7 +251,6 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
 
 
 def _row(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line."""
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
 
 

@@ -171,7 +171,6 @@ def _is_flat(points: np.ndarray) -> bool:
 
 
 def _hull_corners(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the hull among the points."""
     from scipy.spatial import ConvexHull
 
     return points[np.sort(ConvexHull(points).vertices)]
@@ -190,7 +189,6 @@ class PlacedShapes(NamedTuple):
     """Radii of the shapes, (m,), m."""
 
     def take(self, rows: np.ndarray) -> PlacedShapes:
-        """Select rows."""
         return PlacedShapes(self.R[rows], self.p[rows], self.half[rows], self.radius[rows])
 
 
@@ -213,7 +211,6 @@ class NearestPoints(NamedTuple):
         return NearestPoints(self.pair, self.p2, self.p1, -self.normal, self.gap)
 
     def take(self, rows: np.ndarray) -> NearestPoints:
-        """Select rows."""
         return NearestPoints(self.pair[rows], self.p1[rows], self.p2[rows], self.normal[rows], self.gap[rows])
 
 

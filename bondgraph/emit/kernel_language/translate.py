@@ -121,7 +121,6 @@ class _Statements(Expressions):
             self.statement(statement)
 
     def statement(self, node: ast.stmt) -> None:
-        """Write a statement."""
         match node:
             case ast.Expr(ast.Constant()) | ast.Pass():
                 pass
@@ -285,7 +284,6 @@ class _Statements(Expressions):
     # Calls of other functions of the language.
 
     def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
-        """Call a function of the language."""
         types = types_of(function)
         if getattr(function, "is_inline", False):
             return self._put_here(source_of(function), arguments, node)

@@ -115,7 +115,6 @@ class AccumulationLimits:
         self._times: dict[int, list[tuple[float, np.ndarray]]] = {}
 
     def record(self, transition: int, time: float, dt: np.ndarray) -> None:
-        """Record a transition."""
         self._times.setdefault(transition, []).append((time, dt))
 
     def limit(self, event: Event) -> np.ndarray | None:

@@ -298,7 +298,6 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
 
 
 def _source(content: Content, build: str) -> str:
-    """Return the source file."""
     n, total = content.name, length_constants(content)
     noinline = f"{n.upper()}_APART"
     parts = [f'/*\n * {n}: the model "{comment_safe(content.system.name)}"; see {n}.h.\n *\n * Build: {build}\n */\n']

@@ -41,12 +41,10 @@ class FmuUnit:
 
     @property
     def outputs(self) -> list[VariableGroup]:
-        """Outputs by type."""
         return _groups(self.taken, 0)
 
     @property
     def inputs(self) -> list[VariableGroup]:
-        """Inputs by type."""
         return _groups(self.driven, len(self.taken))
 
     def begin(self, element: str, t: float, parameters: Sequence[float]) -> FmuInstance:

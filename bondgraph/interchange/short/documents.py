@@ -37,7 +37,6 @@ class Document:
         return Place(self.file, self.lines.get(path, 1))
 
     def problem(self, code: str, path: str, title: str, *cures: str, why: str = "") -> Problem:
-        """Return the problem of the entry at a path."""
         return Problem(code, title, (why,) if why else (), (self.place(path),), cures)
 
 
@@ -117,7 +116,6 @@ class _Reader:
         """Key whose value comes next, for each open container; None if a key comes next, or in a list."""
 
     def take(self, event: Any) -> None:
-        """Take the next event."""
         kind, line = type(event).__name__, event.start_mark.line + 1
         if kind == "AliasEvent" or getattr(event, "anchor", None):
             raise _invalid(

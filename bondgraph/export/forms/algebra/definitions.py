@@ -179,7 +179,6 @@ class TimeDerivatives:
         self.rates = dict(moving)
 
     def time_derivative(self, expression: Any) -> Any:
-        """Return the time derivative of an expression."""
         for symbol in self.definitions.needed([expression]):
             if symbol not in self.rates:
                 slope = self._chain(self.definitions.expressions[symbol])

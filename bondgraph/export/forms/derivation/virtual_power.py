@@ -186,7 +186,6 @@ class _VirtualPower:
 
     @property
     def v(self) -> list[Any]:
-        """Return the velocities."""
         values = self.model.values
         return [s for flow in self.parts.moving.values() for s in scalars_of(self.model.symbols.get(flow, values.get(flow)))]
 
