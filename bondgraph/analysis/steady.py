@@ -27,7 +27,7 @@ from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
 _NUDGE = 2.0**-50
-"""Relative change applied to all numbers to measure the size of an equation's terms."""
+"""Relative change applied to all values to measure the size of an equation's terms."""
 
 
 @short_repr

@@ -68,7 +68,7 @@ def _rows(matrix: np.ndarray, small: float) -> tuple[np.ndarray, int]:
 
 
 def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.ndarray:
-    """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
+    """Return the values of s where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
 
     Infinite zeros are deflated by orthogonal compressions first, so that no infinite zero appears as a large number (Emami-Naeini
     and Van Dooren 1982)."""

@@ -58,7 +58,7 @@ def _is_number(text: str) -> bool:
 
 
 def _plain(element: Element) -> bool:
-    """Return True if all numbers of an element are finite scalars and it has no ratio or nominal size."""
+    """Return True if all parameters and start values of an element are finite scalars, without ratio or nominal size."""
     law = element.law
     if isinstance(law, Transformer):
         return False

@@ -28,7 +28,7 @@ class Ports(TypedDict, total=False):
 def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
     """Return a transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
-    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its numbers are part of the equations (as in a
+    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its entries are part of the equations (as in a
     selection of components) and are not run-time parameters.
     """
     if structural:

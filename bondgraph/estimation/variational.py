@@ -165,7 +165,7 @@ class Variational:
         return self._kernel("impact", [*np.concatenate(rows)], self._instant_directions, self.k, (*_INSTANT, IMPULSES))
 
     def tick(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> x after a tick of the clock with this number in the program, and its derivatives."""
+        """Return (x, S, dt, f) -> x after a tick of the clock with this index in the program, and its derivatives."""
         numbers = [number for number, clock in enumerate(self.compiled.system.clocks) if clock.updates]
         name = f"tick_{numbers[index]}"
         return self._kernel(name, self._scalars[name], self._instant_directions, self.k, _INSTANT)

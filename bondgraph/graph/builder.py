@@ -67,7 +67,7 @@ class Graph(Draft):
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
 
     def __str__(self) -> str:
-        """Return a line for each part, with numbers, units and domain."""
+        """Return a line for each part, with parameters, units and domain."""
         parts = list(described_parts(self))
         more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])

@@ -309,7 +309,7 @@ def need_name(kind: str, name: object) -> None:
     """Raise `ModelError` E150 for a name that is not a string, E102 for a name with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
-        raise refusal("E150", title, "its name first, as text, and then its numbers", about=str(name))
+        raise refusal("E150", title, "its name first, as a string, and then its parameters", about=str(name))
     if not name.isprintable():
         title = f"{kind} {name!r}: its name has characters that cannot be printed"
         raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))

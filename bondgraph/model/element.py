@@ -63,7 +63,7 @@ class Element(Frozen):
         return (look_up() if look_up else "") or self.described(self.name, () if self.domain is None else (self.domain,), {})
 
     def described(self, path: str, domains: Sequence[Domain], units: Mapping[str, str]) -> str:
-        """Return kind, path, numbers with units, and domains; `units` holds the units of parameters that declare none."""
+        """Return kind, path, parameters with units, and domains; `units` holds the units of parameters that declare none."""
         texts = [f"{key} = {_shown(p, units.get(key, ''))}" for key, p in self.parameters.items()]
         texts += [f"reads {', '.join(self.signals)}"] if self.signals else []
         texts += [" to ".join(domain.name for domain in domains)] if domains else []

@@ -183,7 +183,7 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
         return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, (ValueError, IndexError)) and not is_users(statement.op.function):
-        title = f"{_owner(statement, model)}: the shapes of its numbers and signals are inconsistent"
+        title = f"{_owner(statement, model)}: the shapes of its parameters and signals are inconsistent"
         return _problem("E128", title, statement, model, arguments, reason)
     return _problem("E129", title, statement, model, arguments, reason)
 

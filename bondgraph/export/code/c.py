@@ -368,7 +368,7 @@ def _source(content: Content, build: str) -> str:
 
 
 def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
-    """Return the function that calls one of several functions by number."""
+    """Return the function that calls one of several functions by index."""
     lines = [f"int {n}_{word}(int {number}, {', '.join(_SIGNATURE)})", "{"]
     lines += [f"    (void){name};" for name in _ARGUMENT_NAMES]
     lines.append(f"    switch ({number}) {{")

@@ -47,7 +47,7 @@ class Instance:
     Parameters
     ----------
     solver, model : WebAssembly modules.
-    image : words of the run (words,), with addresses and numbers of functions.
+    image : words of the run (words,), with addresses and indices of functions.
     facts : other data for the script: numbers, words of the image, columns.
     """
 
@@ -181,7 +181,7 @@ def _times(times: np.ndarray) -> dict[str, Any]:
 
 
 def _linked(run: RunContent, names: Sequence[str], stack: int) -> np.ndarray:
-    """Return the words of the image with addresses after the stack, and with the functions' numbers in the table, from 1."""
+    """Return the words of the image with addresses after the stack, and with the functions' indices in the table, from 1."""
     words = run.image.words.copy()
     for word, target in run.image.places:
         words[word] = stack + 8 * target

@@ -85,7 +85,7 @@ MIN_SAVED = 7
 
 @dataclass(frozen=True)
 class Branch:
-    """Parts with the same equations, except for numbers and connections; often a single part."""
+    """Parts with the same equations, except for parameter values and connections; often a single part."""
 
     members: tuple[Component, ...]
     index: str
