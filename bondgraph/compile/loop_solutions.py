@@ -374,7 +374,7 @@ def _ambiguous(
     where = ", ".join(dict.fromkeys(f'{element.kind} "{element.name}"' for element in elements))
     guess = f'{{"{shown[0]}": {_number(values(shown[0])[order[-1]])}}}'
     title = f"the algebraic loop through {where or 'these values'} has {count} solutions at the start"
-    why = f"the guess {dict(guesses)} does not distinguish them" if guesses else "choose one of them"
+    why = f"the guess {dict(guesses)} does not distinguish them" if guesses else "choose one solution"
     cures = (
         f"guess={guess} of compile_model or graph.compile, which picks the nearest solution",
         f"initial={guess} of a run",

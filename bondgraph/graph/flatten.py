@@ -161,7 +161,7 @@ def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -
     aliases = {scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()}
     for name, path in list(aliases.items()):
         if name in names:
-            details = ("an exported signal is one of them",)
+            details = ("one of the values is an exported signal",)
             problems.append(Problem("E101", f'two values are called "{name}"', details, cures=("export it under another name",)))
         seen = {name}
         while path in aliases and path not in seen:

@@ -38,8 +38,8 @@ class CalledByNumber:
         return ".".join(("numbered", self.gives, *self.takes))
 
     def text(self, functions: Iterable[tuple[int, str]]) -> str:
-        """Return the LLVM IR of this procedure, which calls the function with the given number and does nothing for other
-        numbers."""
+        """Return the LLVM IR of this procedure, which calls the function with the given index and does nothing for other
+        indices."""
         arguments = [f"{kind} %a{k}" for k, kind in enumerate(self.takes)]
         passed = ", ".join(arguments)
         lines, cases = list[str](), list[str]()
