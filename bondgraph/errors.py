@@ -160,7 +160,7 @@ class _InOneLine(ProblemError):
 
 
 class FileError(_InOneLine, OSError):
-    """Error of a file or folder that cannot be written or read; nothing was written."""
+    """Error for a file or folder that cannot be written or read; nothing was written."""
 
 
 class ExtraError(_InOneLine, ImportError):

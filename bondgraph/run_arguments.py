@@ -167,16 +167,16 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "simultaneous",
-            'collisions at the same time, to within a thousandth of rtol, are solved together, "simultaneous", or one'
-            ' after another in the order of their names, "sequential".',
+            'collisions at the same time, to within a thousandth of rtol: "simultaneous" solves them together, and "sequential"'
+            " one after another in the order of their names.",
         ),
     ]
     singular: Annotated[
         str,
         Setting(
             "end",
-            'where constraints lose rank, as in a stretched linkage, the run ends, "end", or continues along its branch with'
-            ' continuous velocities, "keep".',
+            'where constraints lose rank, as in a stretched linkage: "end" ends the run, and "keep" continues it along its'
+            " branch with continuous velocities.",
         ),
     ]
     progress: Annotated[bool, Setting(True, "show a progress bar in the terminal when a run takes longer than two seconds.")]

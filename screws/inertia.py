@@ -16,7 +16,7 @@ from screws.scalars import Scalar, array
 
 
 def spatial_inertia(mass: Scalar, rotational: Sequence[Scalar] | np.ndarray, centre: Vector3 = (0.0, 0.0, 0.0)) -> Matrix6:
-    """Return the spatial inertia (6, 6) in a frame whose coordinates of the centre of mass are `centre`.
+    """Return the spatial inertia (6, 6) in a frame in which the centre of mass has coordinates `centre`.
 
     Parameters
     ----------

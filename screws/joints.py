@@ -146,8 +146,8 @@ def spherical(point: Vector3 = ORIGIN, name: str = "spherical") -> Joint:
 
 
 def planar(normal: Vector3, point: Vector3 = ORIGIN, name: str = "planar") -> Joint:
-    """Return a planar joint: two translations normal to `normal`, and the rotation about the line along it
-    through `point` (m); three freedoms (m, m, rad)."""
+    """Return a planar joint: two translations perpendicular to `normal`, and the rotation about the line along `normal` through
+    `point` (m); three freedoms (m, m, rad)."""
     n, p = _direction(name, normal), _point(name, point)
     frame = _frame(n, p)
     sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]
@@ -167,8 +167,8 @@ def inline(axis: Vector3, point: Vector3 = ORIGIN, name: str = "inline") -> Join
 
 
 def inplane(normal: Vector3, point: Vector3 = ORIGIN, name: str = "inplane") -> Joint:
-    """Return a joint that keeps one point of body b, `point` (m), in the plane normal to `normal` of body a: five freedoms (m, m,
-    rad, rad, rad), two translations in the plane and all rotations about the point."""
+    """Return a joint that keeps one point of body b, `point` (m), in the plane of body a perpendicular to `normal`: five freedoms
+    (m, m, rad, rad, rad), two translations in the plane and all rotations about the point."""
     n, p = _direction(name, normal), _point(name, point)
     frame = _frame(n, p)
     sliding = [twists.prismatic(frame[:3, k]) for k in (0, 1)]

@@ -170,8 +170,8 @@ def newton_in_own_units(
     conserve: bool,
     sizes: Callable[[np.ndarray], np.ndarray],
 ) -> NewtonResult:
-    """Solve as `newton` does, and continue in smaller units if a step is small only relative to `nominal`: when a capacitor
-    behind a diode holds its first 1e-14 C, the equation is far from balanced.
+    """Solve as `newton` does, and continue in smaller units if a step is small only relative to `nominal`: the equations of a
+    capacitor behind a diode are far from balanced even if the charge changes by only 1e-14 C.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def linearise(
     adds one direction to A that is not a motion: the norm. It is neither reachable nor observable, and `Linear.minimal` removes
     it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so that this pole is near -2
     1/s and not zero at rest. States that only ticks and resets change are constant like parameters, and not states of the linear
-    system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
+    system: an `OpenSamplerWarning` reports this, and `linearise_sampled` includes them.
 
     Parameters
     ----------

@@ -27,11 +27,11 @@ from screws.names import answer_old_names
 
 Frequencies = Sequence[float] | np.ndarray | None
 SHOWN = 12
-"""Largest number of states, inputs or outputs of printed matrices."""
+"""Maximum number of states, inputs or outputs of printed matrices."""
 DENSE = 4000
-"""Largest number of states for dense algebra, such as all eigenvalues."""
+"""Maximum number of states for dense algebra, such as all eigenvalues."""
 _SHOWN = 16
-"""Largest number of states for which notebooks show matrices and poles."""
+"""Maximum number of states for which notebooks show matrices and poles."""
 
 
 @answer_old_names

@@ -27,7 +27,7 @@ from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
 _NUDGE = 2.0**-50
-"""Relative change applied to all numbers to measure the size of an equation's terms."""
+"""Relative change applied to all values to measure the size of an equation's terms."""
 
 
 @short_repr
@@ -80,7 +80,7 @@ class OperatingPoint:
     def _repr_html_(self) -> str:
         rows = [*zip(self.states, self.x, strict=True), *((f"{name} (found)", v) for name, v in self.parameters.items())]
         notes = [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
-        notes += [f"not lasting: {kind} is due" for kind in self.due]
+        notes += [f"the point does not persist: {kind} is due" for kind in self.due]
         title = line(f"operating point of {self.compiled.model.name}", f"{self.iterations} steps")
         return cell(title, table(("state", "value"), rows), *([items(notes)] if notes else []))
 
@@ -88,7 +88,7 @@ class OperatingPoint:
         lines = [f"{name} = {value:.6g}" for name, value in zip(self.states, self.x, strict=True)]
         lines += [f"{name} = {value:.6g} (found)" for name, value in self.parameters.items()]
         lines += [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
-        lines += [f"not lasting: {kind} is due" for kind in self.due]
+        lines += [f"the point does not persist: {kind} is due" for kind in self.due]
         return "\n".join([f'operating point of "{self.compiled.model.name}", {self.iterations} steps', *lines])
 
 

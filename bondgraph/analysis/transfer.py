@@ -68,7 +68,7 @@ def _rows(matrix: np.ndarray, small: float) -> tuple[np.ndarray, int]:
 
 
 def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.ndarray:
-    """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
+    """Return the values of s where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
 
     Infinite zeros are deflated by orthogonal compressions first, so that no infinite zero appears as a large number (Emami-Naeini
     and Van Dooren 1982)."""
@@ -224,7 +224,7 @@ def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: f
 
 
 _POLYNOMIALS = 6
-"""Largest number of poles written as polynomials; more are written as factors, which keep more digits."""
+"""Maximum number of poles written as polynomials; more are written as factors, which keep more digits."""
 _DIGITS = 5
 """Number of significant digits of a printed number."""
 

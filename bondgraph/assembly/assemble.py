@@ -59,7 +59,8 @@ from bondgraph.units import in_si
 
 
 def junction(draft: Assembly, path: str, element: Element) -> None:
-    """Write a junction: the strong bond sets the common variable, and receives the balance of the other bonds."""
+    """Write the statements of a junction: the strong bond sets the common variable, and receives the balance of the other
+    bonds."""
     law, bonds = element.law_as(Junction), draft.model.bonds_at(path)
     strong = next(b for b in bonds if draft.causality.effort_into(b, path) is (law.type == 0))
     weak = [b for b in bonds if b is not strong]
@@ -169,8 +170,8 @@ def reaction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def heat_flow(draft: Assembly, path: str, element: Element) -> None:
-    """Write the heat that enters at port 1 and leaves at port 2 (or leaves at the only port), the flows of the bonds, and the
-    entropy produced between two true bonds."""
+    """Write the statements for the heat that enters at port 1 and leaves at port 2 (or leaves at the only port), the flows of the
+    bonds, and the entropy produced between two true bonds."""
     law, bonds = element.law_as(HeatFlow), draft.model.bonds_by_port(path)
     heat = draft.declare(f"{path}.power", (), "W", element.symbols.get("power", r"\dot Q"))
     if law.heat is None:

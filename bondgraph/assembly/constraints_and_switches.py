@@ -82,7 +82,8 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _without_influence(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
-    """Write friction whose effort has no influence on its flow: the effort is the released effort in every state."""
+    """Write the statements of friction whose effort has no influence on its flow: the effort is the released effort in every
+    state."""
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None
     if law.noted:
@@ -96,8 +97,8 @@ def _without_influence(draft: Assembly, path: str, element: Element, force: str,
 
 
 def _giving_flow(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
-    """Write dry friction between springs, without inertia: the springs set the effort, and the flow is the unknown. The flow is
-    zero in stick. During slip, index reduction keeps the effort at its released value.
+    """Write the statements of dry friction between springs, without inertia: the springs set the effort, and the flow is the
+    unknown. The flow is zero during stick. During slip, index reduction keeps the effort at its released value.
     """
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None
@@ -175,8 +176,8 @@ def position_slope(position: ops.Op, index: int, count: int) -> ops.Op:
 
 
 def switch(draft: Assembly, path: str, element: Element) -> None:
-    """Write a switch: its effort is zero if closed, and its flow if open; causality determines which of the two is the
-    unknown."""
+    """Write the statements of a switch: its effort is zero if closed, and its flow if open; causality determines which of the two
+    is the unknown."""
     law, bond = element.law_as(IdealSwitch), draft.bond_at(path)
     sign = into(bond, path)
     inward = signed(draft, path, flow(bond), sign)

@@ -37,7 +37,7 @@ class Assembly:
     unknowns: list[Unknown] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
     heat_shares: Mapping[str, float] | None = None
-    """Heat shares of a stand-in for an element; None for the shares of the model."""
+    """Heat shares if an element is assembled apart from its model; None to use the model's heat shares."""
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")

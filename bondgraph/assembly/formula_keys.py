@@ -17,7 +17,7 @@ _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 
 
 def formula_key(op: Op) -> Hashable:
-    """Return a key that is equal for operations with the same code, equal numbers and the same objects.
+    """Return a key that is equal for operations with the same code, equal constants and the same objects.
 
     Lambdas written once in a loop share their code; their closures are compared by value if they are numbers, strings, tuples,
     arrays or frozen records of such values, else by identity. The key is valid as long as the operation exists.

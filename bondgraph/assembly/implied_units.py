@@ -1,9 +1,9 @@
 """Units that the equations imply for values without a declared unit, such as signals and the gains of a controller.
 
-Terms of a sum have one unit, a product has the product of units, a sine has an argument in radians. Each operation of a formula
-that is called with `UnitScalar`s is such an equation, and an equation with one unknown unit determines it. Numbers in formulas
-may stand for quantities, so a product with a number determines nothing; nor does an equation that contradicts another one, or
-one with an effort or flow of the generic domain.
+Terms of a sum have one unit, a product has the product of units, and the argument of a sine is in radians. A formula is called
+with `UnitScalar`s: each operation adds an equation, and an equation with one unknown unit determines it. Numbers in formulas may
+stand for quantities, so a product with a number determines nothing; neither does an equation that contradicts another, or that
+contains an effort or flow of the generic domain.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ RESULTS = dict.fromkeys(("asin", "acos", "atan", "atan2"), RADIAN)
 SELECTING = ("absolute", "minimum", "maximum")
 """Functions whose result has the unit of their arguments."""
 _ELECTRICAL = ("V", "A", "Ohm", "S", "F", "H", "Wb", "C", "W", "J")
-"""Units that replace an equal product of electrical ones, such as V/A."""
+"""Units that replace an equal product of electrical units, such as V/A."""
 _LAST = {"m": 1, "rad": 2, "s": 3}
 """Symbols at the end of a product, as in N m s."""
 
@@ -48,7 +48,7 @@ class UnitEquation:
 
 
 def units_of(system: System) -> dict[str, str]:
-    """Return the unit of every value: its declared unit, else the implied one, else ""."""
+    """Return the unit of every value: its declared unit, else its implied unit, else ""."""
     equations = UnitEquations(system)
     for statement in system.statements:
         equations.add_statement(statement)
@@ -91,7 +91,6 @@ class UnitEquations:
         return range(self.first[name], self.first[name] + int(np.prod(self.shapes[name])))
 
     def node(self) -> UnitScalar:
-        """Return a scalar with a new node."""
         self.count += 1
         return UnitScalar(self, self.count - 1)
 
@@ -104,7 +103,7 @@ class UnitEquations:
             self.equations.append(UnitEquation(tuple((node, power) for node, power in sums.items() if power), unit))
 
     def relate(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
-        """State that the unit of each entry of a value is that of the other value's entry, times a ratio."""
+        """State that each entry of a value has the unit of the other value's entry, times a ratio."""
         for a, b in zip(self.entries(one), self.entries(other), strict=False):
             self.product(ratio, (a, 1), (b, -1))
 
@@ -131,7 +130,7 @@ class UnitEquations:
 
 
 class UnitScalar:
-    """Scalar of which only the unit matters: a formula called with such scalars adds the equations of its operations."""
+    """Scalar that represents only a unit: a formula called with such scalars adds the equations of its operations."""
 
     __slots__ = ("equations", "node")
 
@@ -139,7 +138,7 @@ class UnitScalar:
         self.equations, self.node = equations, node
 
     def _same(self, *others: Any) -> UnitScalar:
-        """Return a scalar with the unit of this one and of all others but numbers, such as their sum."""
+        """Return a scalar with the unit of this scalar and of all `others` except numbers, such as their sum."""
         result = self.equations.node()
         for each in (self, *others):
             if isinstance(each, UnitScalar):
@@ -151,7 +150,7 @@ class UnitScalar:
         return self
 
     def _to_power(self, power: Fraction | int, other: Any = None, other_power: int = 0) -> UnitScalar:
-        """Return a power of this scalar, times a power of another one; a number may have any unit, except -1."""
+        """Return a power of this scalar, times a power of another; a number other than -1 may have any unit."""
         if isinstance(other, float) and other == -1.0 and power == 1:
             return self
         result = self.equations.node()
@@ -211,7 +210,7 @@ class UnitScalar:
 
 
 def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Fraction]:
-    """Return a unit times a power of another one."""
+    """Return a unit times a power of another unit."""
     product = dict(unit)
     for symbol, exponent in other.items():
         product[symbol] = product.get(symbol, Fraction(0)) + exponent * power

@@ -1,8 +1,8 @@
 """Patterns: copy the statements of identical elements from the first of them, by replacing names.
 
-Elements are identical if they differ only in names and numbers: they have the same law, formulas, units and shapes of parameters,
-and the same kinds, directions and causality of bonds. The statements of one element are written with placeholders as names, a
-template for all others.
+Elements are identical if they differ only in names and parameter values: they have the same law, formulas, units and shapes of
+parameters, and the same kinds, directions and causality of bonds. The statements of one element are written with placeholders as
+names, a template for all other elements.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Patterns:
         pattern.write(draft, path, element, names, itertools.chain.from_iterable(map(draft.variables.__getitem__, names)))
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
-        """Return a key of everything that determines the statements of an element, except names and numbers; None if it has no
+        """Return a key of everything that determines the statements of an element, except names and values; None if it has no
         key."""
         if path in self.causality.ties:
             return None
@@ -194,7 +194,7 @@ class Patterns:
 
 
 def pattern_of(model: Model, causality: Causality, path: str, element: Element, write: Write) -> Pattern:
-    """Return the pattern of an element, from the statements of a stand-in whose names are placeholders."""
+    """Return the pattern of an element, from the statements of a copy whose names are placeholders."""
     bonds = model.bonds_at(path)
     marks = [f"⟦{k}⟧" for k in range(1 + len(bonds) + len(element.signals))]
     path_mark, bond_marks, signal_marks = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])

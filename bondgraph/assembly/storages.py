@@ -29,7 +29,7 @@ from bondgraph.model.units import per_second
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
-    """Write a storage: the input determines the rate of the state, and the state the output; or the reverse."""
+    """Write the statements of a storage: the input determines the rate of the state, and the state the output; or the reverse."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
     symbol = element.symbols.get(law.state, law.spec.symbol)
@@ -42,7 +42,8 @@ def storage(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write a storage in integral causality: the input (or the law) gives the rate of the state, which determines the output."""
+    """Write the statements for integral causality: the input (or the law) gives the rate of the state, which determines the
+    output."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     shape = bond.shape if law.rate is None else spec.shape
     state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
@@ -61,7 +62,7 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
 
 
 def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write a storage in derivative causality: other elements set the output, which determines the state; its rate is the
+    """Write the statements for derivative causality: other elements set the output, which determines the state; its rate is the
     input."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
@@ -100,7 +101,8 @@ def non_integral_storages(model: Model, causality: Causality) -> list[Problem]:
 
 
 def inertial_field(draft: Assembly, path: str, element: Element) -> None:
-    """Write an IC: q' = flow = v, and v' or p' from q, v and the effort; in derivative causality the effort from q, v and p'."""
+    """Write the statements of an IC: q' = flow = v, and v' or p' from q, v and the effort; in derivative causality the effort
+    from q, v and p'."""
     law, bond = element.law_as(InertialField), draft.bond_at(path)
     _state(draft, path, element, bond, "q", law.position, bond.domain.displacement_unit)
     write = _dependent_inertia if path in draft.causality.derivative else _independent_inertia
@@ -110,7 +112,7 @@ def inertial_field(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write an IC in integral causality: v or p is a state and sets the flow."""
+    """Write the statements of an IC in integral causality: v or p is a state and sets the flow."""
     law = element.law_as(InertialField)
     q, motion, arguments = f"{path}.q", f"{path}.{law.motion}", law_arguments(path, element)
     unit = bond.domain.flow_unit if law.motion == "v" else bond.domain.momentum_unit
@@ -125,7 +127,7 @@ def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bon
 
 
 def _dependent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write an IC in derivative causality: other elements set the flow, and the effort is p' - dT/dq + dV/dq."""
+    """Write the statements of an IC in derivative causality: other elements set the flow; the effort is p' - dT/dq + dV/dq."""
     law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
     state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
     draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))

@@ -143,7 +143,7 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
         )
     variables = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
     return (
-        f"{_all(model, others)} set {variables} of it, but it computes each from the other",
+        f"{_all(model, others)} set {variables}, but the element computes one from the other",
         "a C, I or R between it and one of them",
     )
 
@@ -260,7 +260,7 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
         f'switched junction {element.kind} "{path}": its behaviour when open is ambiguous',
         (
             f'either {one.kind} "{one.name}" or {two.kind} "{two.name}" sets its {common}; '
-            f"as it opens, that element is left without {dual}, the other without {common}",
+            f"when it opens, the element that sets it is left without {dual}, the other element without {common}",
         ),
         (element.place, one.place, two.place),
         (cures[0], f"{cures[1]} between it and one of them"),
@@ -308,7 +308,7 @@ def assign_causality(model: Model) -> Causality:
 def openings(model: Model) -> dict[str, tuple[str, ...]]:
     """Return, for each switched junction, the bonds that could set its common variable, the chosen one first.
 
-    When the junction opens, nothing sets the other variable of the bond that set the common variable. Raises `ModelError` E203.
+    When the junction opens, nothing sets the other variable of the chosen bond. Raises `ModelError` E203.
     """
     return {path: tuple(model.bonds[i].name for i in bonds) for path, bonds in _assign(model)[1].items()}
 

@@ -34,7 +34,7 @@ def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
         why = f"the {domain.flow} there is already a power; {element.kind} relates efforts and flows whose product is the power"
         cures = (
             "J0, J1, C, R, Se or Sf there",
-            'domain="thermal" for bonds of temperature and entropy flow, which take every element',
+            'domain="thermal" for bonds of temperature and entropy flow, which accept every element',
         )
         yield Problem("E179", title, (f"bond: {bond.name}", why), (element.place, bond.place), cures)
     for path, element in model.elements.items():
@@ -43,7 +43,7 @@ def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
 
 
 def check_heat_ports(model: Model) -> Iterator[Problem]:
-    """Check that heat ports are at bonds with a temperature, true or pseudo-bonds, and turn power into heat (E177)."""
+    """Check that heat ports turn power into heat and are at bonds with a temperature, true or pseudo-bonds (E177)."""
     for path, element in model.elements.items():
         for bond in model.bonds_at(path):
             domain = bond.domain
@@ -102,7 +102,7 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
         return
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
-    why = f"not counting R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
+    why = f"not counting R and switches, one {bonds[0].domain.flow} enters via {inward} bonds and leaves via {len(ends) - inward}"
     near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
         "in addition to R and switches, only two bonds, one with its arrow to the junction and one with its arrow away",

@@ -38,7 +38,7 @@ def check_numbers(model: Model) -> Iterator[Problem]:
             if isinstance(value, float) and 0.0 < value < math.inf:
                 continue
             array = real(value)
-            wanted = "a finite number or an array of them"
+            wanted = "a finite number or an array of finite numbers"
             fine = array is not None and bool(np.isfinite(array).all())
             if fine and name.startswith("nominal size"):
                 wanted, fine = "positive", bool(np.all(array > 0))  # type: ignore[operator]
@@ -58,7 +58,7 @@ def _is_number(text: str) -> bool:
 
 
 def _plain(element: Element) -> bool:
-    """Return True if all numbers of an element are finite scalars and it has no ratio or nominal size."""
+    """Return True if all parameters and start values of an element are finite scalars, without ratio or nominal size."""
     law = element.law
     if isinstance(law, Transformer):
         return False
@@ -145,7 +145,8 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
             continue
         if abs(at_2v - at_rest - 4.0 * (at_v - at_rest)) > 1e-9 * (abs(at_2v) + abs(at_rest) + abs(at_v)):
             title = f'the kinetic energy of IC "{path}" is not quadratic in the velocity'
-            details = (f"at the start it is {at_v - at_rest:.6g} J at a velocity and {at_2v - at_rest:.6g} J at twice that",)
+            energies = f"{at_v - at_rest:.6g} J at a velocity and {at_2v - at_rest:.6g} J at twice the velocity"
+            details = (f"at the start it is {energies}",)
             cures = ("T = v M(q) v / 2; a part that depends on q alone belongs in `potential`",)
             yield Problem("E136", title, details, (element.place,), cures)
 
@@ -234,8 +235,8 @@ SAMPLE_SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
 DIRECTIONS = 24
 """Number of random directions in which a relation of several components is sampled, in addition to its axes."""
 BISECTIONS, AT_ROOT = 60, 1e-9
-"""Number of halvings of an interval with a change of sign; largest residual at a root, as a fraction of that at the ends: at a
-pole it is larger."""
+"""Number of halvings of an interval with a change of sign; largest residual at a root, as a fraction of the residual at the
+ends: at a pole it is larger."""
 POWER_ROUNDING = 1e-12
 """Power that counts as zero, as a fraction of |effort| |flow|."""
 

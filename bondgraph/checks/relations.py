@@ -1,7 +1,7 @@
 """Check that formulas agree: an output with the gradient of its energy, an inverse with the relation it inverts.
 
 Formulas are sampled at many values around the start of an element and far from it; signals keep their values at the start.
-Samples where a formula is undefined (a logarithm of a negative number) or dominated by rounding are ignored.
+Samples where a formula is undefined (a logarithm of a negative number) or dominated by rounding error are ignored.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
     law = element.law_as(Resistor)
     assert law.effort is not None and law.flow is not None
     effort, flow = _with(law.effort, others), _with(law.flow, others)
-    cure = "two relations that are inverses of each other, or only one of them"
+    cure = "two relations that are inverses of each other, or only one relation"
     again = "its effort at the flow that `flow` computes from it"
     yield Pair("flow", "its `effort`", again, effort, lambda f: effort(flow(effort(f))), cure)
     again = "its flow at the effort that `effort` computes from it"
@@ -228,7 +228,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
             "the kinetic energy of its inertia",
             listed(lambda q: mechanics.kinetic_energy(q, motion(q), *others)),
             listed(lambda q: motion(q) @ mechanics.momentum(q, motion(q), *others) / 2),
-            "leave one of them out",
+            "only `inertia`, or only `kinetic`",
         )
     elif mechanics.inertia is not None:
 

@@ -320,7 +320,7 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
     """Record the name of a value; raise E124 if another name of the same value was used before."""
     if (other := name_used.setdefault(root, name)) != name:
         why = "the two would have different values"
-        raise refusal("E124", f'"{other}" and "{name}" are two names for the same number', "one of them", about=model, why=why)
+        raise refusal("E124", f'"{other}" and "{name}" are two names for the same number', "only one name", about=model, why=why)
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:

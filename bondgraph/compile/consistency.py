@@ -134,7 +134,8 @@ def _step(
 
 
 def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return d2E/dx2 over the moving states (moving, moving), by differences (exact for quadratic energies), and the strides."""
+    """Return d2E/dx2 over the moving states (moving, moving), by differences (exact for quadratic energies), and the difference
+    steps."""
     unit = np.eye(len(x))[motion.moving]
     strides = np.maximum(np.abs(x), motion.sizes)[motion.moving]
 
@@ -257,7 +258,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
             tuple(model.elements[path].place for path in off),
             (
                 "simulate(t_end, initial=compiled.consistent()): the nearest consistent velocities; its keep={...} gives the "
-                "rate of a joint, or the state of a part, and all others follow",
+                "rate of a joint, or the state of a part, and all other velocities follow",
                 'closing="smooth" of the constraint or joint: the violation decays, which adds or removes energy',
             ),
         )

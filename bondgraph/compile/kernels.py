@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines of which some runs compute only a few outputs; operations are not fused, so that each output is always bitwise
+"""Routines from which some runs need only a few outputs. Their operations are not fused, so that each output is always bitwise
 equal."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
@@ -193,8 +193,8 @@ def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
 
 STEP_ROUTINES = ("rates", "powers", "rates_and_powers")
 SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
-"""Routines that SIMD lanes of runs need for steps, and routines for samples, which share one kernel because they have much in
-common."""
+"""Routines that SIMD lanes evaluate in steps, and routines that they evaluate at samples. The latter share one kernel because
+they have many operations in common."""
 
 MAX_LANE_STEPS = 20_000
 """Maximum number of steps of these routines for which SIMD kernels are compiled; longer routines take seconds to compile."""

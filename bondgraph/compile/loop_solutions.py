@@ -142,7 +142,8 @@ def _starts(count: int) -> np.ndarray:
 
 
 def _multiples(root: np.ndarray) -> np.ndarray:
-    """Return starting points (rows, count): a root with each unknown multiplied by a factor of either sign from .1 to 10."""
+    """Return starting points (rows, count): a root with each unknown multiplied by a factor of magnitude 0.1 to 10 and random
+    sign."""
     rng = np.random.default_rng(len(root))
     shape = STARTS // 4, len(root)
     return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
@@ -189,8 +190,8 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
-    """Return True for final iterates (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): if a
-    matrix is singular to within rounding error, steps are small even far from a solution."""
+    """Return True (rows,) for final iterates (rows, k) at which Newton's method stops and the residuals are small compared with
+    nearby residuals: if a matrix is singular to within rounding error, steps are small even far from a solution."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
     small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
@@ -201,8 +202,8 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
 
 
 def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return True for final iterates (rows, k) whose residuals are nearly zero compared with the smallest at the starting points,
-    (rows,): undamped steps may run away to numbers so large that every step is relatively small."""
+    """Return True (rows,) for final iterates (rows, k) whose residuals are nearly zero compared with the smallest at the starting
+    points: undamped steps may run away to numbers so large that every step is relatively small."""
     least = _deflated(evaluate, starts, starts[:0])[0].min()
     return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSED * least)
 
@@ -232,7 +233,7 @@ def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
 
 
 def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without any that differ from an earlier root by rounding alone: between the two roots, the
+    """Return roots (count, k) without any that differ from an earlier root by rounding error alone: between the two roots, the
     residuals do not exceed what rounding of the unknowns can cause, as for exp(x) - 1 around zero."""
     noise = 100.0 * (np.abs(evaluate(roots)[0]) + _changes(evaluate, roots, 4.0 * np.finfo(float).eps))
     part, kept = (np.arange(1, FINER) / FINER)[:, None], list(range(len(roots[:1])))
@@ -373,7 +374,7 @@ def _ambiguous(
     where = ", ".join(dict.fromkeys(f'{element.kind} "{element.name}"' for element in elements))
     guess = f'{{"{shown[0]}": {_number(values(shown[0])[order[-1]])}}}'
     title = f"the algebraic loop through {where or 'these values'} has {count} solutions at the start"
-    why = f"the guess {dict(guesses)} does not distinguish them" if guesses else "choose one of them"
+    why = f"the guess {dict(guesses)} does not distinguish them" if guesses else "choose one solution"
     cures = (
         f"guess={guess} of compile_model or graph.compile, which picks the nearest solution",
         f"initial={guess} of a run",

@@ -2,7 +2,7 @@
 
 A stage reports all problems that it finds; its result is free of such problems, so no later stage checks it again.
 
-| stage | result | reason of the order |
+| stage | result | reason for the order |
 |---|---|---|
 | `freeze` | `Model`, flat and checked | names become paths once, before anything else uses them |
 | `assign_causality` | strokes of all bonds | the statements of a law depend on its causality |
@@ -179,19 +179,19 @@ def simulate(
 def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:
     """Return the compiled model, or compile the graph for the function named `asker`.
 
-    Raises `ModelError` E100 for any other argument, E335 for a model with delays or libraries that the function does not take;
-    and all problems of `compile_model`.
+    Raises `ModelError` E100 for any other argument, E335 or E693 for delays or libraries that the function does not support, and
+    all problems of `compile_model`.
     """
     if not isinstance(model, (Compiled, Graph, Model)):
         raise no_model(model, asker)
     compiled = model if isinstance(model, Compiled) else compile_model(model, progress=progress)
     if compiled.program.delays and asker not in _WITH_DELAYS:
         delay = compiled.program.delays[0].name
-        title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
+        title, why = f'{asker} does not support the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
         cure = "a transfer_function instead: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
     if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
-        title, why = f'{asker} does not take "{clock.name}"', "its equations are hidden in a library"
+        title, why = f'{asker} does not support "{clock.name}"', "its equations are hidden in a library"
         raise refusal("E693", title, "a block of formulas instead", about=compiled.model.name, why=why)
     return compiled
 

@@ -23,7 +23,7 @@ from bondgraph.run.events.guard_history import perturbations, rounding_error
 from bondgraph.run.program import Layout, Program, Slot
 
 START_RTOL = 1e-6
-"""Relative difference up to which a start value agrees with the computed one."""
+"""Relative difference up to which a start value agrees with the computed value."""
 
 START_ROUNDING, MAX_DUAL = 64.0 * 2.0**-52, 1e3
 """Fraction of the values that sources cause in other modes, up to which a value at the start counts as rounding error; and ratio
@@ -115,7 +115,7 @@ def contradicting_switches(
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
         cures = (
             "a start in the other mode, from which transitions with impulses may fire immediately",
-            "start values of the storages that fit this mode",
+            "start values of the storages that agree with this mode",
             'initial="open" for a diode that another switch would short-circuit',
         )
         problems.append(Problem("E214", title, (f"while it is {mode} its {variable} is zero",), (element.place,), cures))
@@ -292,7 +292,8 @@ def contradicting_friction(
         if modes[f"{path}.mode"] != slip.mode:
             title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
             details = (f'it sticks only at zero flow, and slips in the direction of its flow: here "{states[slip.mode]}"',)
-            cures = (f'omit its start mode, or give "{states[slip.mode]}"', "start values of the storages that fit this mode")
+            mode = states[slip.mode]
+            cures = (f'omit its start mode, or give "{mode}"', "start values of the storages that agree with this mode")
             problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
     return problems
 

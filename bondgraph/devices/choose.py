@@ -14,7 +14,7 @@ AUTO = "auto"
 LEAST_RUNS = 2_000
 """Minimum number of runs for which "auto" uses a GPU; fewer runs do not occupy the whole GPU."""
 MOST_SINGLE_TO_DOUBLE = 4
-"""Largest ratio of single to double precision speed of a GPU that "auto" uses; for consumer GPUs it is 64."""
+"""Largest ratio of single to double precision speed of a GPU that "auto" uses; consumer GPUs have a ratio of 64."""
 
 
 def _nvidia(number: int) -> Device:

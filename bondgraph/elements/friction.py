@@ -197,7 +197,7 @@ _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
 
 def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
     """Return friction along a line: the mode is the direction of slip, so that the effort does not jump at a zero crossing of the
-    flow. `other` is the size of negative efforts."""
+    flow. `size` and `other` return the scales of the limits for positive and negative efforts."""
 
     def slip(mode: Any, flow: Any, limit: Any, _: Any, viscous: Any, *arguments: Any) -> Any:
         if other is size:

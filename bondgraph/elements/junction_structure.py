@@ -28,13 +28,13 @@ class Ports(TypedDict, total=False):
 def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
     """Return a transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
-    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its numbers are part of the equations (as in a
+    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its entries are part of the equations (as in a
     selection of components) and are not run-time parameters.
     """
     if structural:
         ratio = in_unit(name, "ratio", ratio, "")
     if structural and real(ratio) is None:
-        title, why = f'TF "{name}": ratio is {ratio!r}', "it must be a finite number or an array of them"
+        title, why = f'TF "{name}": ratio is {ratio!r}', "it must be a finite number or an array of finite numbers"
         raise refusal("E113", title, "a ratio of numbers", about=name, why=why)
     shape = _ratio_shape("TF", name, ratio, {0: "()", 1: "(n1,)", 2: "(n2, n1)"})
     dimensions = (None, None) if shape == () else (shape[0], 1) if len(shape) == 1 else (shape[1], shape[0])

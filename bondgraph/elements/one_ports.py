@@ -95,9 +95,9 @@ def R(
     A relation that is declared `passive` is tested at many values when the model is checked, and refused if it delivers power.
     `guess`, {"effort": 72.0} or {"flow": 14.0}, picks the nearest of several solutions of an algebraic loop at the start.
 
-    With `heat` it has a second port, `r.port("heat")`, out of which its power flows as heat (an RS): as the entropy flow power /
-    temperature, which it produces, at a bond of the domain "thermal", or as the power itself at a pseudo-bond of the domain
-    "heat". Signals: `<name>.heat.effort`, `<name>.heat.flow`. While the port is open the heat goes to the surroundings.
+    With `heat` it has a second port, `r.port("heat")`, out of which its power flows as heat (an RS): as the entropy flow
+    power / temperature at a bond of the domain "thermal", or as the power itself at a pseudo-bond of the domain "heat". Signals:
+    `<name>.heat.effort`, `<name>.heat.flow`. While the port is unconnected, the heat goes to the surroundings.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     formulas = {"effort": effort, "flow": flow, "relation": relation}
@@ -381,7 +381,6 @@ def _law(
     domain: Domain | str | None,
     linear: Mapping[str, Any],
 ) -> tuple[Storage, Mapping[str, Any]]:
-    """Return the law and the parameters of a storage."""
     by_output = "charge" if kind == "C" else "flux"
     values, signals = formulas["parameters"], formulas["signals"]
     output, energy, inverse, state = (

@@ -28,7 +28,7 @@ class Literal(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """The address of a variable of a procedure, which holds `room` numbers of kind `holds`."""
+    """Address of a procedure's variable, with space for `room` numbers of kind `holds`."""
 
     name: str
     holds: str

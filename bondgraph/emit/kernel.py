@@ -266,7 +266,6 @@ class InterpretedKernel(Kernel):
 
 
 def _array_at(address: int | None, count: int) -> np.ndarray:
-    """Return the numbers at an address."""
     if not count:
         return np.zeros(0)
     return np.ctypeslib.as_array((ctypes.c_double * count).from_address(address or 0))

@@ -41,7 +41,7 @@ __all__ += ["have_llvm", "routines_text"]
 
 
 SINGLE_LIMIT = 2000
-"""Maximum number of steps of a routine that is one function."""
+"""Maximum number of steps of a routine that is compiled as one function."""
 PART_STEPS = 500
 """Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
@@ -218,8 +218,8 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Map the name of a long routine that shares its beginning to the routine of its remaining outputs, if this adds hardly any
-    steps."""
+    """Map the name of each long routine with a shared first part to the routine of its remaining outputs, if that is almost as
+    long, so that both share code."""
     ends: dict[str, str] = {}
     for routine in routines:
         beginning = beginnings.get(routine.name)

@@ -69,11 +69,9 @@ class Procedure:
         return result or NOTHING
 
     def load(self, pointer: Term, index: Term, kind: str) -> Term:
-        """Load a field of a pointer."""
         return self.step(f"load {kind}", self.step(f"at {kind}", pointer, index))
 
     def store(self, pointer: Term, index: Term, value: Term, kind: str) -> None:
-        """Store a field of a pointer."""
         self.step(f"store {kind}", self.step(f"at {kind}", pointer, index), value)
 
     def variable(self, kind: str, room: int = 1) -> Variable:
@@ -87,7 +85,6 @@ class Procedure:
         return self.step(f"load {variable.holds}", variable)
 
     def set(self, variable: Variable, value: Term) -> None:
-        """Assign a value to a variable."""
         self.step(f"store {variable.holds}", variable, value)
 
     def call(self, function: str | Term, operands: Sequence[Term], result: str = "void") -> Term:
@@ -97,11 +94,9 @@ class Procedure:
         return name or NOTHING
 
     def new_label(self) -> str:
-        """Return a new name for a label."""
         return f"label{next(self._numbers)}"
 
     def label(self, name: str) -> None:
-        """Set a label."""
         self._record(Jump(name))
         self.ended = False
         self._record(Target(name))

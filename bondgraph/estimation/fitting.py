@@ -37,13 +37,13 @@ CONVERGED = 1e-8
 """Relative changes of the sum of squares and of the numbers; the search ends when both are smaller."""
 
 MAX_RUNS = 100
-"""Largest number of runs of all experiments."""
+"""Maximum total number of runs over all experiments."""
 
 LARGEST = 1e75
 """Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""
 
 MAX_FITS, SETTLED = 6, 1e-2
-"""Largest number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which the
+"""Maximum number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which the
 fits end."""
 
 

@@ -51,7 +51,6 @@ class FreeParameters:
         return len(self.labels)
 
     def alone(self, j: int) -> FreeParameters:
-        """Return number j alone."""
         columns = (self.labels, self.units, self.entries, self.parameters, self.states)
         return FreeParameters(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
 

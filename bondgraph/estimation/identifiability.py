@@ -31,8 +31,8 @@ OUTLIER = 5.0
 """Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
-"""Component of a number in a direction above which a message names the number, and component above which the number is unknown if
-the direction is unknown; probability below which sigma and the residuals are inconsistent."""
+"""Thresholds: the component of a direction beyond which a message names the number; the component beyond which the number is
+unknown if the direction is unknown; the probability below which sigma and the residuals are inconsistent."""
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ class Squares:
         return np.ones_like(residuals)
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of the noise from residuals (rows,), whose variance is the fraction `share` of the
-        noise's."""
+        """Return the standard deviation of the noise from residuals (rows,), whose variance is `share` times the noise
+        variance."""
         return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -59,8 +59,8 @@ class RobustLoss:
     robust: ClassVar = True
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of the noise from the median of residuals (rows,), whose variance is the fraction `share`
-        of the noise's."""
+        """Return the standard deviation of the noise from the median of residuals (rows,), whose variance is `share` times the
+        noise variance."""
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:

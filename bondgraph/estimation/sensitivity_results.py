@@ -110,7 +110,6 @@ class _SensitivityIntegration:
         return S, (*self.doubts, *clock_jumps.doubts)
 
     def _groups(self) -> Iterator[Sequence[Event]]:
-        """Yield the events of each instant."""
         for _, group in groupby(self.result.events, key=lambda event: event.since):
             yield tuple(group)
 

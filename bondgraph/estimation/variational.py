@@ -48,10 +48,10 @@ _Direction = dict[int, TapeScalar | float]
 """Nonzero components of one variable along the directions."""
 
 MAX_CACHED = 5000
-"""Largest number of states and parameters of a model whose kernels are cached for later runs with the same names."""
+"""Maximum number of states and parameters of a model whose kernels are cached for later runs with the same names."""
 
 MAX_STEPS = 150_000
-"""Largest number of steps of a kernel; longer kernels would take minutes to compile."""
+"""Maximum number of steps of a kernel; longer kernels would take minutes to compile."""
 
 SLOPES, TIMES, MOTION = _INSTANT = "slopes", "times", "motion"
 """Blocks of the tape: S by columns (n k,); dt/dp (k,); rates (n,)."""
@@ -139,7 +139,7 @@ class Variational:
         labels, values = pick_outputs(self._traced, names)
         return labels, self._kernel(f"outputs {labels}", values, self._directions, self.k, (SLOPES,))
 
-    # -- events, ticks and breaks
+    # -- events, ticks and time events
 
     def guard(self, index: int) -> PreparedKernel:
         """Return (x, S, dt, f) -> guard of a transition, and its derivatives along the directions (k,) and the motion."""
@@ -165,7 +165,7 @@ class Variational:
         return self._kernel("impact", [*np.concatenate(rows)], self._instant_directions, self.k, (*_INSTANT, IMPULSES))
 
     def tick(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> x after a tick of the clock with this number in the program, and its derivatives."""
+        """Return (x, S, dt, f) -> x after a tick of the clock with this index in the program, and its derivatives."""
         numbers = [number for number, clock in enumerate(self.compiled.system.clocks) if clock.updates]
         name = f"tick_{numbers[index]}"
         return self._kernel(name, self._scalars[name], self._instant_directions, self.k, _INSTANT)
@@ -305,7 +305,6 @@ class SensitivityWeights(ErrorWeights):
         self._model_weights.see(x[: self._count])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment."""
         super().see(x)
         n = self._count
         self._model_weights.begin(t, x[:n], self._no_powers, m)
@@ -361,7 +360,7 @@ class SensitivityWeights(ErrorWeights):
         return largest
 
     def _measure(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Update the floors of the error weights; for a state without a size, from S, its rates and couplings."""
+        """Update the floors of the error weights; for a state without a size, the floor follows from S and the rates of S."""
         n, sizes = self._count, self.known
         shares = np.maximum(self._shares(sizes), self._expected)
         self.floor[:n] = self._model_weights.floor[:n]
@@ -383,7 +382,7 @@ class SensitivityWeights(ErrorWeights):
 
 
 def _callback(function: Callable[[], None]) -> PythonCallback:
-    """Return a callback that calls a function without a result."""
+    """Return a callback for a function that returns nothing."""
 
     def call() -> int:
         function()

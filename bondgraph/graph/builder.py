@@ -67,7 +67,7 @@ class Graph(Draft):
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
 
     def __str__(self) -> str:
-        """Return a line for each part, with numbers, units and domain."""
+        """Return a line for each part, with parameters, units and domain."""
         parts = list(described_parts(self))
         more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])
@@ -119,7 +119,8 @@ class Graph(Draft):
             elif existing is None and not is_name(part.name):
                 details = ("a dot separates a part from its contents, a colon a bond from its variables",)
                 cures = ("a name of letters, digits, spaces or underscores",)
-                self.problems.append(Problem("E102", f'"{part.name}" is not a name for a part', details, (part.place,), cures))
+                title = f'"{part.name}" is not a valid name for a part'
+                self.problems.append(Problem("E102", title, details, (part.place,), cures))
             self.parts.setdefault(part.name, part)
         return self
 
@@ -394,7 +395,7 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 
 
 def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
-    """Return E100 for `connect` with any number of ends but two."""
+    """Return E100 for `connect` with any number of ends other than two."""
     names = [str(getattr(end, "name", end)) for end in ends]
     title = f"connect takes the two ends of a bond, not {len(ends)}: {', '.join(names)}"
     if len(ends) < 2:
@@ -435,7 +436,7 @@ def _no_part(part: object, graph: Graph) -> ModelError:
         title = f"connect and add take parts one by one, not a {type(part).__name__} of {len(part)}"
         cures = "graph.add(*parts)", "graph.connect(part, a).connect(part, b) for a bond to each"
         return refusal("E100", title, *cures, about=graph.name)
-    cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
+    cure = "an element such as J1(...) or C(...), a port of an element, or a nested Graph"
     return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 
 

@@ -72,7 +72,7 @@ def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
 
 
 def _runs(link: Link, tail: PortRef, head: PortRef) -> bool:
-    """Return True if a link runs from one end to the other; an end without a port is any port of its part."""
+    """Return True if a link runs from one end to the other; an end without a port matches any port of its part."""
     return all(wanted in (end, PortRef(end.owner, "")) for end, wanted in ((link.tail, tail), (link.head, head)))
 
 

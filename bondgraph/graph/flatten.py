@@ -133,7 +133,6 @@ def _is_flat(element: Element) -> bool:
 
 
 def _automaton_of(path: str, automaton: str, element: Element, resolver: _Resolver) -> str:
-    """Return the path of the automaton that controls an element."""
     return resolver.resolve(_prefix(path), f"{automaton}.mode", path, element.place).removesuffix(".mode")
 
 
@@ -151,7 +150,7 @@ def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> I
 
 
 MAX_DEPTH = 100
-"""Largest depth of nested graphs."""
+"""Maximum nesting depth of graphs."""
 
 
 def _prefix(path: str) -> str:
@@ -162,7 +161,7 @@ def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -
     aliases = {scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()}
     for name, path in list(aliases.items()):
         if name in names:
-            details = ("an exported signal is one of them",)
+            details = ("one of the values is an exported signal",)
             problems.append(Problem("E101", f'two values are called "{name}"', details, cures=("export it under another name",)))
         seen = {name}
         while path in aliases and path not in seen:
@@ -215,7 +214,7 @@ class _Resolver:
         if around is not None and source is not None:
             return self.resolve(around, source, user, place)
         title = f'signal input "{reference}" of "{prefix.removesuffix(".") or inside.name}" has no source'
-        wire = f'graph.wire(<signal>, {inside.name}, "{reference}") in the graph around it'
+        wire = f'graph.wire(<signal>, {inside.name}, "{reference}") in the enclosing graph'
         cures = (f"{inside.fed_by} instead of graph.add or graph.connect",) if inside.fed_by else (wire,)
         self.problems.append(Problem("E108", title, (f'"{user}" reads it',), (place,), cures))
         return reference

@@ -285,7 +285,6 @@ def signals_of(path: str, element: Element) -> list[str]:
 
 
 def _local_names(element: Element) -> tuple[str, ...]:
-    """Return the local names of all signals of an element."""
     names: list[str] = []
     for key, parameter in element.parameters.items():
         names.append(key)
@@ -347,6 +346,6 @@ def signal_names(scopes: list[Scope], elements: Mapping[str, Element], problems:
         for name, automaton in own_automata(scope.graph).items():
             signal = f"{scope.prefix}{name}.mode"
             if signal in names:
-                twice(signal, "an automaton's mode is one of them", automaton.place, "automaton")
+                twice(signal, "one of the values is an automaton's mode", automaton.place, "automaton")
             others[signal] = None
     return names

@@ -141,7 +141,6 @@ class FormulaOwner:
 
     @property
     def element(self) -> Element:
-        """Return the element at this path."""
         return self.model.elements[self.path]
 
     def arguments(self, record: Any, name: str, index: int = 0) -> tuple[str, ...] | None:
@@ -204,7 +203,7 @@ def inconsistencies(model: Model) -> list[Problem]:
     """Return an E355 for each inconsistency found by the first check that finds any, since later findings may follow from
     them."""
     for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
-        problems = [Problem("E355", text, (), (), ("save_model writes consistent files",)) for text in check(model)]
+        problems = [Problem("E355", text, (), (), ("a file written by save_model, unchanged",)) for text in check(model)]
         if problems:
             return problems[:20]
     return []
@@ -231,7 +230,7 @@ def _elements(model: Model) -> Iterator[str]:
         if element.heat and not isinstance(getattr(model.elements.get(heat_path(path)), "law", None), HeatFlow):
             yield f"{label} has a heat port that is not in the model"
         if isinstance(law, HeatFlow) and law.heat is None and (len(element.ports), len(element.signals)) != (1, 1):
-            yield f"{label} turns no element's power into heat"
+            yield f"{label} does not turn the power of an element into heat"
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
             yield f"{label} has ports that do not match its law"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
@@ -376,12 +375,13 @@ def _check_formula(owner: FormulaOwner, record: Any, name: str, index: int, valu
         yield f"{label} has a formula {name}, which its law does not use"
     elif any(value is operation for operation in BUILTIN.values()):
         if isinstance(record, laws.Equation) and (len(arguments), results) != (1, 1):
-            yield f"{label}: its formula {name} maps one argument to one result; it needs {len(arguments)} and {results}"
+            expected = f"{len(arguments)} and {results} are expected"
+            yield f"{label}: its formula {name} takes one argument and returns one result, but {expected}"
     elif isinstance(function, Replay):
         formula = function.formula
         if len(formula.arguments) != len(arguments) or len(formula.results) != results:
             counts = f"{len(formula.arguments)} arguments and {len(formula.results)} results"
-            yield f"{label}: its formula {name} has {counts}; it needs {len(arguments)} and {results}"
+            yield f"{label}: its formula {name} has {counts}, but {len(arguments)} and {results} are expected"
 
 
 def _pictures_and_collisions(model: Model) -> Iterator[str]:
@@ -413,7 +413,7 @@ def _contact(model: Model, signals: set[str], point: ContactPoint) -> Iterator[s
 def _collision_set(signals: set[str], collisions: CollisionSet) -> Iterator[str]:
     for body in collisions.bodies:
         read = {body.pose, body.twist, *([] if body.momentum is None else [body.momentum])}
-        yield from (f'"{body.path}" reads {name[:60]!r} for collisions, which does not exist' for name in read - signals)
+        yield from (f'collisions of "{body.path}" need {name[:60]!r}, which does not exist' for name in read - signals)
     numbers, with_shape = set(range(len(collisions.bodies))), {index for index, _ in collisions.shapes}
     pairs = (*collisions.exclude, *(collisions.only or ()))
     named = with_shape.union(*pairs)

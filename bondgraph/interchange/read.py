@@ -78,12 +78,11 @@ class Decoder:
         except (GeometryError, ModelError) as error:
             raise file_error("E353", self.file, path, str(error).partition("\n")[2] or str(error)) from None
         if isinstance(instance, Solid):
-            for name, value in values.items():  # keep the saved bits: normalising again may round
+            for name, value in values.items():  # keep the saved value bit for bit: normalising again may round
                 object.__setattr__(instance, name, value)
         return instance
 
     def value(self, form: Field, content: Any, path: str) -> Any:
-        """Return a value of this form."""
         if form.form == "either":
             return self.value(_alternative(form, content), content, path)
         if form.form in ("several", "set", "row"):
@@ -234,11 +233,10 @@ def parse_model(
     text: str, file: str = "model", *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None
 ) -> Model:
     """Return the model from a string that `dump_model` wrote, checked like a frozen graph; messages call the string `file`. A
-    string of more than `largest` characters is refused. It only names the FMUs of its blocks: `libraries` maps the names of these
-    blocks to the files to open. Raises `ModelError`: E351 for invalid JSON or exceeded limits; E352 if it is not a model, or of
-    another version; E353 for
-    an invalid record or value; E354 for an invalid formula; E355 for inconsistent parts; the errors of `Graph.freeze`; E690 to
-    E696 for FMUs that are missing, different or unsuitable.
+    string of more than `largest` characters is refused. The string contains only the names of FMUs: `libraries` maps the names
+    of their blocks to the files to open. Raises `ModelError`: E351 for invalid JSON or exceeded limits; E352 for a string that is
+    not a model or has another version; E353 for an invalid record or value; E354 for an invalid formula; E355 for inconsistent
+    parts; the errors of `Graph.freeze`; E690 to E696 for FMUs that are missing, different or unsuitable.
     """
     content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:
@@ -256,7 +254,7 @@ def parse_model(
     model = decoder.record(content["model"], "", (Model,), Model)
     elements = dict(model.elements)
     for path, element in model.elements.items():
-        if element.automaton:  # the automaton is among those of the model, under the same path
+        if element.automaton:  # the model's automata contain it under the same path
             elements[path] = replace(element, automaton=model.automata.get(path))
     model = replace(model, elements=elements)
     raise_if_any(file, inconsistencies(model))
@@ -268,8 +266,8 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
     """Return the model from a file that `save_model` wrote, for `compile_model`, `simulate` and everything else that takes a
     model.
 
-    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file only
-    names the FMUs of its blocks: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
+    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file
+    contains only the names of FMUs: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
 
     Raises `ModelError` E357 if the file cannot be read; and as `parse_model` does.
     """
@@ -350,5 +348,5 @@ def _operation(decoder: Decoder, content: dict[str, Any], function: Any, path: s
     if "active" not in content:
         return kind(function=function, **texts)
     if not hasattr(kind, "active"):
-        raise decoder.error(path, "active", f"a text of {kind.__name__}")
+        raise decoder.error(path, "active", f"a field of {kind.__name__}")
     return kind(function=function, **texts, active=tuple(active))  # type: ignore[call-arg]

@@ -143,7 +143,7 @@ def form_of(hint: Any) -> Field:
     subclasses = tuple(kind for kind in RECORDS.values() if isinstance(hint, type) and issubclass(kind, hint))
     if subclasses:
         return Field("records", subclasses)
-    raise TypeError(f"no file holds {hint!r}")
+    raise TypeError(f"model files cannot store values of type {hint!r}")
 
 
 def is_default(value: Any, default: Any) -> bool:

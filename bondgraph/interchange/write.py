@@ -90,7 +90,7 @@ class Encoder:
         try:
             return _WRITERS[form.form](self, content)
         except InvalidFormula as error:
-            raise self.error(f"its {name} holds {error}", "a smaller one") from None
+            raise self.error(f"its {name} contains {error}", "a smaller one") from None
 
     def _mapping(self, form: Field, content: Mapping[str, Any], record: Any, name: str) -> dict[str, Any]:
         if not (isinstance(record, Model) and name in ("elements", "automata")):
@@ -156,7 +156,7 @@ class Encoder:
     def unknown_record(self, value: Any) -> ModelError:
         """Return E350 for a record that a file cannot hold."""
         kind = type(value).__name__
-        why = f"it holds a {kind}, but a file can hold only records of the language"
+        why = f"it contains a {kind}, but a file can store only records of the language"
         return self.error(why, "one of the package's elements with formulas that do the same")
 
     def unrecordable(self, name: str, error: Exception) -> ModelError:
@@ -232,7 +232,6 @@ _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
 
 
 def _alternative(form: Field, value: Any) -> Field:
-    """Return the alternative form that matches a value."""
     for option in form.of:
         if option.form in _FITS and _FITS[option.form](option, value):
             return option

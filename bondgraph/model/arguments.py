@@ -29,7 +29,7 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
         return domain
     if not isinstance(domain, str) or domain not in DOMAINS:
         title = f'"{name}" has an unknown domain: {domain!r}'
-        why = f"there are: {', '.join(DOMAINS)}"
+        why = f"known domains: {', '.join(DOMAINS)}"
         raise refusal("E127", title, "one of these names, or a Domain of your own", about=name, why=why)
     return DOMAINS[domain]
 
@@ -59,7 +59,7 @@ def expecting(parameter: Parameter, unit: str) -> Parameter:
 def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
     """Return an argument in the expected unit ("" for SI): the number of a `Parameter`; anything else unchanged.
 
-    Raises `ModelError` E156 for a unit that cannot be read, E175 for one of another dimension.
+    Raises `ModelError` E156 for a unit that cannot be read, E175 for a unit of another dimension.
     """
     if not isinstance(value, Parameter):
         return value
@@ -161,7 +161,7 @@ def size_of(value: Any) -> int | None:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of a value, () if it is not an array, an error that `checks.check_numbers` reports."""
+    """Return the shape of a value, () if it is not an array (`checks.check_numbers` reports this error)."""
     value = value_of(value)
     value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:
@@ -309,7 +309,7 @@ def need_name(kind: str, name: object) -> None:
     """Raise `ModelError` E150 for a name that is not a string, E102 for a name with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
-        raise refusal("E150", title, "its name first, as text, and then its numbers", about=str(name))
+        raise refusal("E150", title, "its name first, as a string, and then its parameters", about=str(name))
     if not name.isprintable():
         title = f"{kind} {name!r}: its name has characters that cannot be printed"
         raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))

@@ -50,7 +50,7 @@ class Transition:
 
 
 def _arguments(paths: Sequence[str]) -> list[str]:
-    """Return names for the arguments of a formula of these signals, for messages."""
+    """Return argument names, for messages, of a formula of these signals."""
     return [f"s{k}" for k in range(1, len(paths) + 1)] if len(paths) > 1 else ["s"] * len(paths)
 
 
@@ -64,7 +64,7 @@ class Automaton:
     initial: str
     transitions: Sequence[Transition]
     place: Place | None = None
-    """Line that added it to its graph."""
+    """Source line that added the automaton to its graph."""
 
     def __post_init__(self) -> None:
         need_name("automaton", self.name)
@@ -87,4 +87,4 @@ class Start:
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     place: Place | None = None
-    """Line that added it to its graph."""
+    """Source line that added the function to its graph."""

@@ -27,11 +27,10 @@ class ResistorField(Law):
     formula: Op
     """Operation (the other variable (n,), parameters, signals) -> the variable `gives` (n,)."""
     passive: bool = False
-    """True if its author declares that it never supplies power."""
+    """True if the user declares that the formula never supplies power."""
 
     @property
     def takes(self) -> Variable:
-        """Variable that the formula takes."""
         return OTHER[self.gives]
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
@@ -52,7 +51,7 @@ class HeatFlow(Law):
     """
 
     heat: Op | None = None
-    """Operation (temperature of each port, parameters, signals) -> heat, W; None if its signal is the heat."""
+    """Operation (temperature of each port, parameters, signals) -> heat, W; None if the element's signal is the heat."""
     sense: int = 1
     """-1 if the signal is the power out of its element, as for a switch; else 1."""
 

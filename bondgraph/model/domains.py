@@ -41,7 +41,8 @@ class Domain:
 
     def __post_init__(self) -> None:
         if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):
-            title = f'the pseudo-domain "{self.name}" has flows in {self.flow_unit or "no unit"}, not a power'
+            units = f"{self.flow_unit or 'no unit'} and {self.displacement_unit or 'no unit'}"
+            title = f'the pseudo-domain "{self.name}" needs flows in W and displacements in J, not {units}'
             why = "the flow of a pseudo-bond is the power in the energy balance: W, and J for its integral"
             cure = f'Domain("{self.name}", "temperature", "K", "heat flow", "W", "J", "K s", pseudo=True)'
             raise refusal("E179", title, cure, "the domain without pseudo=True", about=self.name, why=why)

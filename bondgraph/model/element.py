@@ -49,11 +49,11 @@ class Element(Frozen):
     automaton: Automaton | None = None
     """Automaton of the element, with the same name."""
     guess: Mapping[str, float] = field(default_factory=dict)
-    """Initial guesses for its effort or flow in an algebraic loop with several solutions."""
+    """Initial guesses for the effort or flow in an algebraic loop with several solutions."""
     heat: bool = False
-    """True if its power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
+    """True if the element's power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
     icon: str = ""
-    """Picture of the part that it models, as SVG path data in a box from (0, 0) to (1, 1), y downwards."""
+    """Picture of the part that the element models, as SVG path data in a box from (0, 0) to (1, 1), y downwards."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)
@@ -63,7 +63,7 @@ class Element(Frozen):
         return (look_up() if look_up else "") or self.described(self.name, () if self.domain is None else (self.domain,), {})
 
     def described(self, path: str, domains: Sequence[Domain], units: Mapping[str, str]) -> str:
-        """Return kind, path, numbers with units, and domains; `units` holds the units of parameters that declare none."""
+        """Return kind, path, parameters with units, and domains; `units` holds the units of parameters that declare none."""
         texts = [f"{key} = {_shown(p, units.get(key, ''))}" for key, p in self.parameters.items()]
         texts += [f"reads {', '.join(self.signals)}"] if self.signals else []
         texts += [" to ".join(domain.name for domain in domains)] if domains else []
@@ -111,11 +111,11 @@ class OnePort(TypedDict, total=False):
     """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Number of components of its effort and flow; None if the number follows from the start value, the parameters or the
+    """Number of components of effort and flow; None if the number follows from the start value, the parameters or the
     bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
-    """LaTeX of its signals and parameters, by local name."""
+    """LaTeX of the element's signals and parameters, by local name."""
     frame: str | None
 
 

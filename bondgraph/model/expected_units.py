@@ -44,7 +44,7 @@ def conversions(model: Model) -> dict[str, Conversion]:
 
 
 def unit_conversions(model: Model) -> Iterator[tuple[str, str, Parameter, Conversion | Unreadable | Mismatch]]:
-    """Yield (path of the element, key of the number, parameter, conversion or fault) of each number that is not in the expected
+    """Yield (path of the element, key of the value, parameter, conversion or fault) of each value that is not in the expected
     unit."""
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():

@@ -31,7 +31,7 @@ class Parameter:
     max_value: float | None = None
     """Upper limit, with zero as the lower limit; None if any number is allowed."""
     not_below: str = ""
-    """Another parameter of the element that is the lower limit."""
+    """Name of another parameter of the element, which is the lower limit."""
     expected: str = ""
     """Unit in which the formula reads the value, if neither the law and its domain nor `unit` implies one."""
 
@@ -99,7 +99,7 @@ class Law:
         return {}
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
-        """Return the local names of its signals other than its parameters; `ports` are the ports of its element."""
+        """Return the local names of the law's signals other than parameters; `ports` are the ports of the element."""
         raise NotImplementedError
 
     def demand(self, port: int) -> CausalityRequest | None:
@@ -137,10 +137,10 @@ class Switched(Law):
     active: tuple[str, ...] = ()
     """States of the automaton in which the law acts."""
     word: ClassVar[str] = "active"
-    """Name of the argument for these states."""
+    """Name of the argument that sets the active states."""
 
     def stops(self, source: str, target: str) -> bool:
-        """Return True if an impulse acts as the automaton changes from one state to another."""
+        """Return True if an impulse acts when the automaton changes from one state to another."""
         return False
 
     @property
@@ -252,8 +252,8 @@ class IdealConstraint(Switched):
     stores_position: bool = True
     """True if h is a state when no position is given; else only the flow is stabilised, f' + a1 f = 0."""
     coordinates: int = 0
-    """Number of coordinates: the first signals, on which `position` depends, and whose rates are the flows of one port each. Then
-    h' = sum of J_k f_k, with J_k the derivatives of the position. If it is 0, there is one port, whose flow is h'."""
+    """Number of coordinates. They are the first signals; `position` depends on them, and each has a port whose flow is its rate:
+    h' = sum of J_k f_k, with J_k the derivatives of the position. Without coordinates there is one port, whose flow is h'."""
     conditions: int = 1
     """Number of components of h, if there are coordinates."""
     measured: bool = False
@@ -307,7 +307,7 @@ class Resistor(Law):
     effort: Op | None
     flow: Op | None
     passive: bool = False
-    """True if its author declares that it never supplies power."""
+    """True if the user declares that the dissipator never supplies power."""
     linear: bool = False
     """True if effort and flow are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
     relation: Op | None = None

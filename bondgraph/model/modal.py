@@ -36,7 +36,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     numbers = {}
     for state, value in values.items():
         if not isinstance(value, Parameter) and np.any(value):
-            title = f'the value in {state} of a parameter by mode of "{automaton}" has no unit'
+            title = f'a parameter that depends on the mode of "{automaton}" has a value without a unit in {state}'
             cures = (f"Parameter({value}, {units[0]!r})",)
             raise refusal("E175", title, *cures, about=automaton, why=f"others have: {', '.join(dict.fromkeys(units))}")
         numbers[state] = in_unit(automaton, f"the value in {state}", value, units[0])

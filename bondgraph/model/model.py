@@ -45,7 +45,7 @@ class Bond:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of its effort and its flow: () for dimension 1."""
+        """Shape of the bond's effort and flow: () for dimension 1."""
         return (self.dimension,) if self.dimension > 1 else ()
 
     @property
@@ -68,7 +68,7 @@ class ContactPoint:
     by the names of its signals."""
 
     path: str
-    """Path of its graph; a separate name if one graph has several contacts."""
+    """Path of the contact's graph, or a separate name if this graph has several contacts."""
     gap: str
     """Signal: distance between the surfaces, m, negative if they overlap."""
     gap_rate: str
@@ -102,11 +102,11 @@ class Collider:
     pose: str
     """Signal (7,): quaternion and position of the body in the world."""
     twist: str
-    """Signal (6,): its twist T_0_0_b in world coordinates."""
+    """Signal (6,): twist T_0_0_b of the body in world coordinates."""
     momentum: str | None = None
     """State (6,) of a free body: its momentum in body coordinates; None for prescribed or fixed bodies."""
     fixed: bool = False
-    """True if it never moves."""
+    """True if the body never moves."""
 
 
 @answer_old_names
@@ -117,7 +117,7 @@ class CollisionSet:
 
     bodies: tuple[Collider, ...]
     shapes: tuple[tuple[int, Solid], ...]
-    """Shapes by the number of their body."""
+    """Index of a body, and a shape of this body."""
     friction: float
     restitution: float
     max_contacts: int
@@ -152,7 +152,7 @@ class Visible:
     shape: Any = None
     """Frozen record that only the drawing function reads."""
     path: str = ""
-    """Path of its graph; a separate name if one graph has several parts of a kind."""
+    """Path of the part's graph, or a separate name if this graph has several parts of the kind."""
 
 
 @short_repr

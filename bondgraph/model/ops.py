@@ -107,7 +107,7 @@ class ForeignLibrary:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """States of its block: outputs, sampled inputs, and the number of steps that it has taken."""
+        """States of the library's block: outputs, sampled inputs, and the number of steps taken."""
         return (*self.outputs, *(f"sampled {name}" for name in self.inputs), "steps taken")
 
 
@@ -305,4 +305,4 @@ SLIPPING = Op("excess", lambda effort, released: effort - released, "#1 - #2")
 """Excess of an effort over the element's released effort."""
 
 REBOUND = Op("rebound", lambda flow, restitution: (1.0 + restitution) * flow, r"(1 + #2)\,#1")
-"""Negative change of a flow by an impact, (1 + e) times the flow before it; Newton's law of restitution."""
+"""Minus the change of a flow in an impact: (1 + e) times the flow before it, by Newton's law of restitution."""

@@ -129,7 +129,7 @@ def _on_tape(tape: Tape, formula: Callable[[Any], Any], x: Any) -> TapeScalar:
 
 
 def _sum(power_at: Callable[[Any], Any], breaks: Sequence[Any], rule: Rule) -> Any:
-    """Return the integral of a function of s from 0 to 1, piece by piece between the ascending breaks."""
+    """Return the integral of a function of s from 0 to 1, piece by piece between ascending breakpoints."""
     nodes, weights = (each.tolist() for each in rule)
     total: Any = 0.0
     for begin, end in itertools.pairwise((0.0, *breaks, 1.0)):
@@ -139,7 +139,7 @@ def _sum(power_at: Callable[[Any], Any], breaks: Sequence[Any], rule: Rule) -> A
 
 
 class _Ray:
-    """The power law(s x) . x of a law on a tape, as a function of the input s, with its breaks, ascending, and its rule."""
+    """Power x . law(s x) of a law on a tape as a function of the input s, its ascending breakpoints, and the quadrature rule."""
 
     def __init__(self, tape: Tape, formula: Callable[[Any], Any], x: Any):
         (self.s,) = tape.inputs(RAY if RAY not in tape.blocks else f"{RAY} {len(tape.blocks)}", 1)
@@ -202,7 +202,7 @@ class _Piecewise:
             raise NoQuadrature("it has infinitely many steps, because of `floor`")
 
     def branches(self, position: int) -> list[int]:
-        """Return the formulas without selections, one of which equals the node for each s."""
+        """Return formulas that contain no selection, such that for each s the node equals one of them."""
         tape, below = self.tape, reachable(self.tape, [position])
         if self.s not in below or not any(tape.nodes[a][0] in _SELECTIONS for a in below):
             return [position]

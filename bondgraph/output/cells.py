@@ -81,7 +81,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], limit: int | None 
 def code(text: str, limit: int | None = _CODE_LINES) -> str:
     """Return the first lines of text, unformatted."""
     lines = text.rstrip("\n").split("\n")
-    shown = lines if limit is None or len(lines) <= limit else [*lines[:limit], f"... and {len(lines) - limit} lines more"]
+    shown = lines if limit is None or len(lines) <= limit else [*lines[:limit], f"... and {len(lines) - limit} more lines"]
     return f'<pre style="overflow-x:auto">{escape(chr(10).join(shown))}</pre>'
 
 

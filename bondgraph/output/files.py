@@ -108,7 +108,7 @@ class _Discard(Exception):
 
 def write_error(path: Path, why: str) -> FileError:
     """Return E414 for a file."""
-    return FileError(Problem("E414", f"cannot write {printable_path(path)}", (why,), (), ("another place",)))
+    return FileError(Problem("E414", f"cannot write {printable_path(path)}", (why,), (), ("another path",)))
 
 
 def system_reason(error: OSError) -> str:
@@ -283,7 +283,7 @@ def _staging_folder(out: Path, files: Iterable[str], keep: bool) -> Iterator[Pat
         raise
     except OSError as error:
         title = f"cannot write to the folder {printable_path(out)}"
-        raise FileError(Problem("E413", title, (system_reason(error),), (), ("another place",))) from error
+        raise FileError(Problem("E413", title, (system_reason(error),), (), ("another folder",))) from error
 
 
 def _swap_files(out: Path, new: Path, old: Path, names: Sequence[str], replaced: Sequence[str]) -> None:
@@ -307,7 +307,7 @@ def _check_names(out: Path, names: Iterable[str]) -> None:
         if path.is_dir():
             what = f"a link to the folder {printable_path(os.path.realpath(path))}" if path.is_symlink() else "a folder"
             title = f"cannot write the file {name} to {printable_path(out)}"
-            raise FileError(Problem("E417", title, (f"{what} has this name there",), (), ("another place",)))
+            raise FileError(Problem("E417", title, (f"{what} has this name there",), (), ("another folder",)))
 
 
 @contextlib.contextmanager

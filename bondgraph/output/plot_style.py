@@ -83,7 +83,7 @@ def styled() -> Iterator[None]:
             yield
         finally:
             interactive = matplotlib.is_interactive()
-    # notebooks turn interactive mode on with the first figure; were it restored too, only that figure would be shown
+    # notebooks turn interactive mode on with the first figure; if it were restored, only that figure would be shown
     matplotlib.interactive(interactive)
 
 

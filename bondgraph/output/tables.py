@@ -30,7 +30,7 @@ def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName
     near = similar_names(name, names)
     some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_LISTED])
     more = f" and {len(names) - MAX_LISTED} more" if not near and len(names) > MAX_LISTED else ""
-    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"there are {some or 'none'}{more}"))
+    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}"))
 
 
 @dataclass(frozen=True)

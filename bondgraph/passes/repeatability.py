@@ -50,7 +50,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
             kind = owner.kind if isinstance(owner, Element) else "automaton"
             formula = transition_in_words(statement, model) or f"formula of {statement.outs[0]}"
             title = f'{kind} "{statement.element}": the {formula} is not a function of its arguments'
-            why = "called twice with equal arguments it gives different results, or draws random numbers"
+            why = "called twice with equal arguments, it gives different results, or draws random numbers"
             cures = (
                 'signals.noise("noise", 1.0, period=1e-3, seed=1), and "noise.y" among the signals',
                 'the signal "time" instead of a clock; a state of a `Block` or `signals.sampled` instead of a counter',

@@ -34,7 +34,7 @@ _TIME = frozenset({"t", "time"})
 def wrong_arguments(
     statement: Statement, system: System, owner: Element | Automaton | None
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return the numbers of arguments that a formula takes and gets, and cures; None if the numbers agree or are unknown."""
+    """Return a report of the arguments that a formula takes and gets, and cures; None if their numbers agree or are unknown."""
     arguments = _positional(statement.op.function)
     if arguments is None:
         return None
@@ -100,7 +100,7 @@ def find_shapes(system: System, model: Model) -> System:
     """
     torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(torn, ())
-    for _ in range(len(torn) + 1):  # a tearing variable is scalar unless its formula says otherwise
+    for _ in range(len(torn) + 1):  # a tearing variable is scalar unless its formula determines another shape
         problems: dict[str, Problem] = {}
         values = _start_values(system, shapes)
         with np.errstate(all="ignore"):
@@ -183,7 +183,7 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
         return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
     reason = f"{type(error).__name__}: {error}"
     if isinstance(error, (ValueError, IndexError)) and not is_users(statement.op.function):
-        title = f"{_owner(statement, model)}: the shapes of its numbers and signals are inconsistent"
+        title = f"{_owner(statement, model)}: the shapes of its parameters and signals are inconsistent"
         return _problem("E128", title, statement, model, arguments, reason)
     return _problem("E129", title, statement, model, arguments, reason)
 
@@ -203,7 +203,7 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     owner = owner_of(statement, model)
     law = owner.law if isinstance(owner, Element) else None
     if code != "E128":
-        cure = "a formula that takes floats, and arrays (n,) of floats, of these shapes at the start values"
+        cure = "a formula that accepts floats and arrays of floats with these shapes at the start values"
     elif isinstance(law, SignalBlock):
         cure = "consistent shapes: numbers for a number, (n,) for a vector, a matrix with a column for each component"
     elif isinstance(law, Ratio):

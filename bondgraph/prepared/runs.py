@@ -122,7 +122,7 @@ def _rows(block: Any) -> int:
 
 
 _MAX_CACHED = 5000
-"""Largest number of states and parameters of a model whose prepared runs are cached; larger models take too much memory."""
+"""Maximum number of states and parameters of a model whose prepared runs are cached; larger models take too much memory."""
 
 _EACH = '"spring.stiffness": [20.0, 50.0]'
 

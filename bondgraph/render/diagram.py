@@ -145,7 +145,7 @@ class Analysed(Protocol):
 
     @property
     def causality(self) -> Causality:
-        """Return its causality."""
+        """Return the causality of the model."""
 
 
 BondLabels = bool | Literal["numbers"] | Mapping[str, Texts]

@@ -154,7 +154,6 @@ def _style(style: Mapping[str, str]) -> list[str]:
 
 
 def _lettering(text: Lettering) -> str:
-    """Return a line of text."""
     size = float(text.style["font-size"]) * POINTS * NARROWER_BY_LATEX["bold" if text.bold else "normal"]
     anchor = {"start": "base west", "middle": "base", "end": "base east"}[text.style["text-anchor"]]
     face = (r"\bfseries" if text.bold else "") + (r"\itshape" if text.style.get("font-style") == "italic" else "")

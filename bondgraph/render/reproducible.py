@@ -62,7 +62,7 @@ class Noise:
         return self._ahead
 
     def skip(self, count: int) -> None:
-        """Consume some of the numbers `ahead`."""
+        """Consume this many of the numbers `ahead`."""
         self._ahead = self._ahead[count:]
 
     def _uniform(self, count: int) -> np.ndarray:

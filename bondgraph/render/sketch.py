@@ -135,7 +135,7 @@ class Mark:
     stacked: bool = False
     """True if the name is long and therefore drawn below the kind of the element."""
     values: tuple[str, ...] = ()
-    """Values of its parameters, at the bottom, a line for each."""
+    """Values of the element's parameters, at the bottom, one per line."""
     icon: str = ""
     """SVG path data in a unit box, at the top."""
 
@@ -153,7 +153,6 @@ class Edge:
     """Names of the ports of folded graphs at the tail and the head."""
 
     def renumbered(self, new: Mapping[int, int] | Sequence[int]) -> Edge:
-        """Return the edge with renumbered nodes."""
         return replace(self, tail=new[self.tail], head=new[self.head])
 
 

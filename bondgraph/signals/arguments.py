@@ -183,7 +183,6 @@ class BlockBuilder:
     offset: Any = None
 
     def add(self, result: str, op: Op, *arguments: str) -> None:
-        """Add an equation."""
         self.equations.append((result, op, arguments))
 
     def add_state(self, name: str, spec: StateSpec, rate: str) -> None:
@@ -208,5 +207,4 @@ class BlockBuilder:
         self.updates |= dict(zip((state, "previous", "count"), results, strict=True))
 
     def block(self) -> Element:
-        """Return the block."""
         return Block(**vars(self))

@@ -53,7 +53,7 @@ def sampled(
 ) -> Element:
     """User-defined discrete-time block: at every tick state = `update`(state, *parameters, *signals).
 
-    Its result `y` is `output`(state, *parameters), with the state called `x`, or without `output` the state itself, () or
+    Its result `y` is `output`(state, *parameters), and the state is called `x`; without `output`, `y` is the state itself, () or
     (dimension,). Before the first tick the state is `initial`.
 
     Raises `ModelError` E142 unless the period is positive.
@@ -171,7 +171,7 @@ def sampled_pid(
         builder.add_difference(of, "slope", StateSpec(zero, nominal, "", "v"), "slope_next", "time_constant", every)
         arguments += ["kd", "slope_next"]
     elif measurement is not None or filter_period is not None:
-        title, why = f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope"
+        title, why = f'sampled pid "{name}" has no kd', "measurement and filter_period are used only with the derivative gain kd"
         raise refusal("E143", title, "kd=...", about=name, why=why)
     if limits is not None:
         parameters |= limits_of("sampled pid", name, limits, unit)

@@ -258,7 +258,7 @@ def _slack(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
 
 
 def _met(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
-    """Return y where it meets u: u itself, unless u jumped past it."""
+    """Return the value of y as y reaches u: u itself, unless u jumped past y."""
     return where(less(absolute(u - y), _slack(u, y, falling, rising, t)), u, y)
 
 

@@ -153,7 +153,7 @@ def _period_of(name: str, system: Any, period: Any) -> Any:
         raise _refused(name, "the system is sampled, but its period is unknown", "dt=True", "a system with its period as dt, s")
     if period is not None and period != clock:
         kind = f"sampled every {clock:g} s" if clock else "continuous"
-        cures = ("period= only for numbers", "the system sampled by c2d" if not clock else "a system with this period")
+        cures = ("the system without period=", "the system sampled by c2d" if not clock else "a system with this period")
         raise _refused(name, f"period={period!r}, but the system is {kind}", "a system object has its own period", *cures)
     return clock or None
 

@@ -52,8 +52,8 @@ def measured(
         (t, h).
     value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of a DataFrame, or the first column of a file. Dates and
-        times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time of
-        day more than 12 h before the previous time belongs to the next day.
+        times of day, in a file in ISO 8601 format ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time
+        of day more than 12 h before the previous time belongs to the next day.
     clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise
         refused.
     kind, outside : as in `curve`.
@@ -62,7 +62,7 @@ def measured(
     slash, "height / mm", or in a row of units below, is converted: points over time to s, values to `unit`, else to SI. A
     file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
 
-    Raises `ModelError` E444 for a file or column that is missing or holds no numbers, E445 for a unit that cannot be read or
+    Raises `ModelError` E444 for a file or column that is missing or contains no numbers, E445 for a unit that cannot be read or
     converted, E446 for rows without a number, and for points that do not ascend.
     """
     columns = _columns(name, source, value, over)
@@ -104,7 +104,7 @@ class _Columns:
     """Row numbers in the file, counted from 1; None for arrays, whose rows are counted from 0."""
 
     def rows(self, indices: np.ndarray) -> str:
-        """Return the numbers of rows for a message."""
+        """Return row or line numbers as text for a message."""
         shown = [str(k if self.labels is None else self.labels[k]) for k in indices[:_SHOWN_ROWS].tolist()]
         kind = "index" if self.labels is None else "line"
         return f"{kind} {', '.join(shown)}{' ...' if len(indices) > _SHOWN_ROWS else ''}"
@@ -137,7 +137,7 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         cures: tuple[str, ...] = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
         if (rows := real(source)) is not None and rows.ndim == 2 and rows.shape[1] > 1:
             cures = ("(a[:, 0], a[:, 1]): points and values of this table, a = np.asarray(...)",)
-        raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it needs points and values", *cures)
+        raise _refused("E444", name, f"{type(source).__name__} contains no columns", "it needs points and values", *cures)
     return _checked(name, _Columns(_numbers(name, "points", source[0]), _numbers(name, "values", source[1])))
 
 
@@ -168,7 +168,7 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
         near = [each for each in headers if each and each != other]
     if len(near) == 1:
         return near[0]
-    title = f"which column is {argument}=?"
+    title = f"the column for {argument}= is ambiguous" if near else f"there is no column for {argument}="
     if wanted is not None:
         title = f'{len(near)} columns are called "{wanted}"' if near else f'no column is called "{wanted}"'
     choice = [each for each in near or headers if each and each != other and headers.count(each) == 1]
@@ -198,7 +198,7 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
         text = cells[0] if cells and isinstance(cells[0], str) else "a"
         reading = "to_numeric" if _number(text, False) is not None else "to_datetime" if _moment(text) is not None else ""
         cure = f"pandas.{reading}(...) of this column" if reading else "a column of numbers"
-        raise _refused("E444", name, f'"{header}" holds no numbers', f"such as {cells}", cure)
+        raise _refused("E444", name, f'"{header}" contains no numbers', f"such as {cells}", cure)
     return numbers
 
 
@@ -218,7 +218,7 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
         raise _refused("E444", name, f'"{path}" is not a text file', "", *cures)
     labels = [k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not labels:
-        raise _refused("E444", name, f'"{path}" holds no rows', "", "a CSV file with a header and rows")
+        raise _refused("E444", name, f'"{path}" contains no rows', "", "a CSV file with a header and rows")
     first = lines[labels[0] - 1]
     unquoted = re.sub('"[^"]*"', "", first)
     delimiter = next((mark for mark in ";\t," if mark in unquoted), ",")
@@ -245,13 +245,12 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
     numbers, has_dates = _cells(name, lines, labels, (headers.index(along), headers.index(column)), delimiter)
     for each in (along, column):
         if units.setdefault(each, _split(each)[1]) != (_split(each)[1] or units[each]):
-            title = f'two units of "{each}": the row below says "{units[each]}"'
+            title = f'two units for "{each}": the row below gives "{units[each]}"'
             raise _refused("E445", name, title, "", "one of the two")
     return _Columns(numbers[:, 0], numbers[:, 1], along, column, "s" if has_dates else units[along], units[column], labels)
 
 
 def _row(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line."""
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
 
 
@@ -277,7 +276,7 @@ def _cells(
             number = _number(cell, comma) if since is None else since
             if number is None or (first is not None and since is None and not j and not np.isnan(number)):
                 cures = ("a number, or an empty cell", 'dates as "2026-01-31 12:00:00", all with a time zone or all without')
-                raise _refused("E444", name, f"line {labels[k]} holds no number", f"{cell!r}", *cures[: 2 - j])
+                raise _refused("E444", name, f"line {labels[k]} contains no number", f"{cell!r}", *cures[: 2 - j])
             numbers[k, j] = number
             marks |= {mark: labels[k] for mark in ",." if mark in cell and since is None}
     if len(marks) == 2:
@@ -289,7 +288,7 @@ def _cells(
 
 
 def _moment(cell: str) -> datetime.datetime | None:
-    """Return the date, or the time of day, in a cell, by ISO 8601; None for any other text, and for numbers."""
+    """Return the date, or the time of day, in a cell in ISO 8601 format; None for any other text, and for numbers."""
     text = cell.strip()
     if "-" not in text[1:] and ":" not in text:
         return None
@@ -304,7 +303,7 @@ def _moment(cell: str) -> datetime.datetime | None:
 def _days_counted(
     name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]
 ) -> list[datetime.datetime | None]:
-    """Return the moments, with times of day after midnight on the next day; E446 if the day is ambiguous."""
+    """Return the dates, with times of day after midnight on the next day; E446 if the day is ambiguous."""
     counted, days, last, ahead = list(moments), 0, None, 0
     for k, moment in enumerate(moments):
         if moment is None or moment.date() != datetime.date.fromisoformat(_DAY):
@@ -319,7 +318,7 @@ def _days_counted(
 
 
 def _seconds(moment: datetime.datetime | None, first: datetime.datetime) -> float | None:
-    """Return the time since the first moment, s; None for a missing moment, or if only one of the two has a time zone."""
+    """Return the time since the first date, s; None for a missing date, or if only one of the two has a time zone."""
     if moment is None or (moment.tzinfo is None) != (first.tzinfo is None):
         return None
     return (moment - first).total_seconds()

@@ -1,4 +1,4 @@
-"""File sinks: CSV, NPZ, Parquet and Zarr, selected by file extension, with metadata, buffers, and errors of writing."""
+"""File sinks: CSV, NPZ, Parquet and Zarr, selected by file extension, with metadata, buffers and write errors."""
 
 from __future__ import annotations
 

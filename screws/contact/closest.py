@@ -115,7 +115,7 @@ class ContactCoordinates:
 
     Attributes
     ----------
-    q1, q2 : surface coordinates (2,) on body 1 and 2.
+    q1, q2 : surface coordinates (2,) on bodies 1 and 2.
     chart1, chart2 : their charts, 0.0 or 1.0.
     alpha : Montana's angle from x1 to x2 about z2, rad.
     d : gap z1 . (p2 - p1), m; negative in penetration.
@@ -168,7 +168,7 @@ def closest_points(
     bodies = _bodies(surface1, surface2, H_1_2)
     if isinstance(surface1.shape, Plane) and isinstance(surface2.shape, Plane):
         title = "plane and plane have no isolated closest points: flat on flat has no contact point"
-        raise GeometryError("G122", title, "a surface with some curvature in every direction instead of one of them")
+        raise GeometryError("G122", title, "a surface with some curvature in every direction instead of one of the planes")
     if guess is not None:
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
         continued = _from_guess(bodies, start)
@@ -354,7 +354,7 @@ def _search_error(bodies: Bodies, pairs: list[StationaryPair], verdicts: list[st
         title = f"{names} have no closest points: the cylinder is infinite and cuts the plane in this pose"
         return GeometryError("G121", title, BOUNDED)
     title = f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
-    cure = "check that the surfaces face each other in this pose, that their ranges contain the closest points, or give a guess"
+    cure = "check that the surfaces face each other in this pose and their ranges contain the closest points, or pass a guess"
     return GeometryError("G121", f"{title}within the surfaces", cure)
 
 
@@ -369,7 +369,7 @@ def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryEr
     if endless:
         return GeometryError("G122", f"{title}the cylinder is infinite and touches along a line", BOUNDED)
     if hollow < 0.0:
-        title += "it is a focal distance: the hollow has the curvature of the other body"
+        title += "at this focal distance the hollow has the curvature of the other body"
         return GeometryError(
             "G122", title, "a body smaller than the hollow's radius of curvature, starting inside it or to one side"
         )

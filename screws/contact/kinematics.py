@@ -119,7 +119,7 @@ def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequenc
     """Return the rate of rotation, and of sliding over the curvature, rad/s; independent of the unit of length.
 
     It is |omega| + |v| |S| for the twist T of body 2 relative to body 1 in C2 and the relative curvature S = K2 B + A; |.| is the
-    sum of absolute values, for S of the diagonal entries.
+    sum of absolute values (for S, of its diagonal entries).
     Contact coordinates drift in proportion to the motion; a correction at this rate removes an error within one radian of the
     motion.
 

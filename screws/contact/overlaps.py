@@ -83,7 +83,7 @@ def overlap_elsewhere(
 
 
 def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[InsidePoint]:
-    """Return the deepest samples of either body inside the other, apart from each other: starting points of a search for
+    """Return the deepest samples of either body inside the other, spaced apart, as starting points of a search for
     overlaps."""
     bodies = Bodies(surface1, surface2, H_1_2)
     return _spread(inside_points(surface1, surface2, H_1_2, np.zeros((0, 3))), _APART * bodies.length)

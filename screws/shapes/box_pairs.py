@@ -115,7 +115,8 @@ def _root(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _interval_above_face(c: np.ndarray, a: np.ndarray, h: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and last t in [-1, 1] with c + t a above the face across an axis, else first > last; (0, 0) for points."""
+    """Return the first and last t in [-1, 1] for which c + t a lies above the face normal to `axis`; first > last if there is
+    none, (0, 0) for points."""
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = (-h - c) / a, (h - c) / a
     slack = 1e-9 * np.max(h, axis=1)[:, None]

@@ -156,7 +156,7 @@ class Hull(Solid):
         points = floats(self.points, (length(self.points), 3))
         if points is None or len(points) < 4 or _is_flat(points):
             title = f"the points of a hull enclose no volume: {shown(self.points)}"
-            raise GeometryError("G143", title, "an array (n, 3) of finite numbers, n >= 4, that do not lie in one plane")
+            raise GeometryError("G143", title, "an array (n, 3) of n >= 4 finite points that do not all lie in one plane")
         object.__setattr__(self, "points", fixed_floats(_hull_corners(points)))
 
     @property
@@ -171,7 +171,6 @@ def _is_flat(points: np.ndarray) -> bool:
 
 
 def _hull_corners(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the hull among the points."""
     from scipy.spatial import ConvexHull
 
     return points[np.sort(ConvexHull(points).vertices)]
@@ -190,7 +189,6 @@ class PlacedShapes(NamedTuple):
     """Radii of the shapes, (m,), m."""
 
     def take(self, rows: np.ndarray) -> PlacedShapes:
-        """Select rows."""
         return PlacedShapes(self.R[rows], self.p[rows], self.half[rows], self.radius[rows])
 
 
@@ -213,7 +211,6 @@ class NearestPoints(NamedTuple):
         return NearestPoints(self.pair, self.p2, self.p1, -self.normal, self.gap)
 
     def take(self, rows: np.ndarray) -> NearestPoints:
-        """Select rows."""
         return NearestPoints(self.pair[rows], self.p1[rows], self.p2[rows], self.normal[rows], self.gap[rows])
 
 

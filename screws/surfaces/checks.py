@@ -134,8 +134,8 @@ def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
 
 
 def _check_outward(surface: Surface, inside: Any) -> None:
-    """Refuse a chart whose normal points to the material's point `inside` (G104), seen from the nearest point of the patch; G116
-    if the point does not define the side."""
+    """Refuse a chart whose normal points towards `inside`, a point of the material, seen from the nearest point of the patch
+    (G104), and a point that does not determine the side (G116)."""
     point = reals(inside, 3)
     if point is None:
         title = f"the point inside the {surface.name} is {shown(inside)}"

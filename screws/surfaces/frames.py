@@ -52,7 +52,7 @@ def from_forms(
     """Return the geometry from the fundamental forms, without solving a system.
 
     The derivatives are taken along two directions s, t with c_u = c_s, c_v = scale c_t; `cot` is the rate d(scale)/du
-    over the scale (both are 1 and 0 if s, t are the coordinates themselves).
+    over the scale (scale = 1 and cot = 0 if s, t are the coordinates themselves).
 
     Parameters
     ----------

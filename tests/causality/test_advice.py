@@ -186,6 +186,6 @@ def test_switches_that_cannot_start_so(domain: str) -> None:
         parts = C("c", capacitance=1.0, initial=charge), R("r", 1.0), Switch("s", automaton="lever", closed="on")
         return at(J0, domain, *parts).add_automaton(Automaton("lever", ("off", "on"), mode, ()))
 
-    refused(start("on", 3.0), "E214", "a start in the other mode", "start values of the storages that fit this mode")
+    refused(start("on", 3.0), "E214", "a start in the other mode", "start values of the storages that agree with this mode")
     assert runs(start("off", 3.0))
     assert runs(start("on", 0.0))

@@ -77,7 +77,7 @@ FORMULAS: list[Case] = [
     (
         "E136",
         lambda: loop(Se("e"), IC("arm", kinetic=lambda q, v: v**4)),
-        ('IC "arm" is not quadratic', "0.2401 J at a velocity and 3.8416 J at twice that"),
+        ('IC "arm" is not quadratic', "0.2401 J at a velocity and 3.8416 J at twice the velocity"),
     ),
     ("E137", lambda: Ce("A", 0.0), ('Ce "A" has constant = 0.0', "positive")),
     ("E138", lambda: loop(R("r", 1.0)).replace("r", TF("t", 2.0)), ("ports of the old part: 1", "of the new part: 1, 2")),

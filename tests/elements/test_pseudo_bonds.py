@@ -221,7 +221,7 @@ def test_two_arrows_into_a_junction_are_refused():
     graph.connect(graph["a"], gap).connect(graph["b"], gap).connect(gap, R("wall", WALL))
     with pytest.raises(ModelError, match="E179") as caught:
         graph.freeze()
-    assert "by 2 bonds and leaves by 0" in str(caught.value) and "one with its arrow away" in str(caught.value)
+    assert "via 2 bonds and leaves via 0" in str(caught.value) and "one with its arrow away" in str(caught.value)
     reverse = bodies(Graph("g"))
     reverse.connect(reverse["a"], gap).connect(gap, reverse["b"]).connect(gap, R("wall", WALL)).freeze()
 

@@ -209,7 +209,7 @@ REFUSED = [
     (counted, "counted takes 1 arguments, not 2"),
     (unknown_name, "name 'nowhere' is not defined"),
     (middle, "a slice can only have a start"),
-    (calls_early, "an inline function returns at its end"),
+    (calls_early, "an inline function can return only at its end"),
     (modified, "has no Mod"),
 ]
 
@@ -265,7 +265,7 @@ def whole(x: Reals) -> None:
 
 IN_LANES = [
     (parted, "use anywhere(...)"),
-    (alone, "a lane cannot return alone"),
+    (alone, "a single lane cannot return"),
     (counts, "this would happen in all lanes"),
     (called, "this would happen in all lanes"),
     (into_table, '"total" is one number for all lanes'),

@@ -170,7 +170,7 @@ def test_parameters_and_states_are_tables(compiled):
 def test_source_code_is_shown_by_its_first_lines(compiled, source):
     own = source(compiled)
     said = words(own)
-    assert any("lines)" in word for word in said) and any("lines more" in word for word in said)
+    assert any("lines)" in word for word in said) and any("more lines" in word for word in said)
 
 
 def test_names_cannot_write_html():

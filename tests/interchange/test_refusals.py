@@ -46,7 +46,7 @@ def test_a_law_of_the_users_own_is_refused_by_its_name_and_line() -> None:
     object.__setattr__(model, "law", Memristor())
     with pytest.raises(ModelError, match=r'E350 R "r" cannot be saved') as caught:
         dump_model(compiled)
-    assert "holds a Memristor" in str(caught.value) and "test_refusals.py" in str(caught.value)
+    assert "contains a Memristor" in str(caught.value) and "test_refusals.py" in str(caught.value)
 
 
 def test_a_formula_that_is_no_steps_is_refused_by_its_name_and_line() -> None:

@@ -167,7 +167,7 @@ def test_what_knows_no_history_refuses_a_delay(what):
     with pytest.raises(ModelError) as caught:
         REFUSING[what](decay())
     assert caught.value.problems[0].code == "E335"
-    assert 'does not take the delay "d"' in str(caught.value)
+    assert 'does not support the delay "d"' in str(caught.value)
 
 
 def test_the_pade_approximation_that_is_advised():

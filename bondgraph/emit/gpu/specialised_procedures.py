@@ -2,7 +2,7 @@
 name.
 
 In memory the address of a function is then its index in the list of functions, from 1, so that a table can leave this process.
-Remaining calls by address use a `switch` over these numbers.
+Remaining calls by address use a `switch` over these indices.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLACE = Primitive("known place", ("ptr", "i64"), "ptr", "getelementptr i8, ptr 
 
 @dataclass(frozen=True)
 class CalledByNumber:
-    """Signature of functions that are called by number: the kinds of the result and of the arguments."""
+    """Signature of functions that are called by index: the kinds of the result and of the arguments."""
 
     gives: str
     takes: tuple[str, ...]
@@ -38,8 +38,8 @@ class CalledByNumber:
         return ".".join(("numbered", self.gives, *self.takes))
 
     def text(self, functions: Iterable[tuple[int, str]]) -> str:
-        """Return the LLVM IR of this procedure, which calls the function with the given number and does nothing for other
-        numbers."""
+        """Return the LLVM IR of this procedure, which calls the function with the given index and does nothing for other
+        indices."""
         arguments = [f"{kind} %a{k}" for k, kind in enumerate(self.takes)]
         passed = ", ".join(arguments)
         lines, cases = list[str](), list[str]()
@@ -131,7 +131,7 @@ def _kind_of(operands: Iterable[Term], gives: str) -> CalledByNumber:
 
 
 def kinds_by_number(procedures: Iterable[Procedure]) -> set[CalledByNumber]:
-    """Return the signatures of the functions that specialised procedures call by number."""
+    """Return the signatures of the functions that specialised procedures call by index."""
     steps = (step for procedure in procedures for step in procedure.instructions if isinstance(step, Called))
     return {
         _kind_of(step.operands[1:], step.gives)

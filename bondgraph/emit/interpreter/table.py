@@ -25,9 +25,9 @@ class InterpreterTable:
     ----------
     lanes : number of runs.
     block : number of columns in a vector.
-    variants : instruction of each step, and its varying arguments as bits (2, steps).
+    variants : instruction of each step, and the bit mask of its varying arguments (2, steps).
     fields : the steps without their addresses (steps, `FIELDS`).
-    columns : lists of the vectors in a row on which steps depend.
+    columns : lists of the vectors on which steps depend, by their positions in a row.
     seed_rows, entry_rows : row of each variable, and of each nonzero of the Jacobian.
     rows : number of rows; before the first use, all are zero except those of the variables.
     width : number of vectors in a row.
@@ -50,7 +50,7 @@ class InterpreterTable:
 
     @property
     def address(self) -> int:
-        """Address of the interpreter, a function of (steps, values, rows, columns, number of steps, index of their first
+        """Address of the interpreter, a function of (steps, values, rows, columns, number of steps, index of the first step's
         value)."""
         return code.machine_code(self.lanes).address("interpret")
 

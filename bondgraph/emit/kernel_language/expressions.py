@@ -50,7 +50,6 @@ class Expressions(Emitter):
     """Expressions of a function under translation."""
 
     def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
-        """Call a function of the language."""
         raise NotImplementedError
 
     def refuse(self, node: ast.AST) -> Any:
@@ -83,7 +82,6 @@ class Expressions(Emitter):
             self.fail(node, str(error))
 
     def expression(self, node: ast.expr) -> Computed | Known:
-        """Return the value of an expression."""
         if isinstance(node, ast.Constant):
             return Known(node.value)
         if not isinstance(node, ast.Call) and self.is_known(node):

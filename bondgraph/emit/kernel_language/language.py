@@ -271,8 +271,8 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "Raise": "return a status",
         "With": "there are no context managers in machine code",
         "Assert": "return a status",
-        "Break": "a lane cannot leave a loop alone; use a condition",
-        "Continue": "a lane cannot continue alone; use a condition",
+        "Break": "a single lane cannot leave a loop; use a condition",
+        "Continue": "a single lane cannot skip a pass of a loop; use a condition",
     }
 )
 """Constructs that the language lacks, and their replacements."""

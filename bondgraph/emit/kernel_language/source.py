@@ -43,7 +43,7 @@ class FunctionSource:
 
     @property
     def arguments(self) -> list[str]:
-        """Names of its arguments."""
+        """Names of the function's arguments."""
         return [argument.arg for argument in self.tree.args.args]
 
     @property

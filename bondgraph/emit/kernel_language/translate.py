@@ -121,7 +121,6 @@ class _Statements(Expressions):
             self.statement(statement)
 
     def statement(self, node: ast.stmt) -> None:
-        """Write a statement."""
         match node:
             case ast.Expr(ast.Constant()) | ast.Pass():
                 pass
@@ -267,10 +266,10 @@ class _Statements(Expressions):
         kind = self.source.types["return"]
         if self.source.is_inline:
             if node is not self.source.tree.body[-1]:
-                self.fail(node, "an inline function returns at its end")
+                self.fail(node, "an inline function can return only at its end")
             self.returned = Known(None) if value is None else self.expression(value)
         elif self.mask is not None:
-            self.fail(node, "a lane cannot return alone")
+            self.fail(node, "a single lane cannot return")
         elif value is None or kind is type(None):
             self.write.give()
         elif self.lanes > 1 and kind is float:
@@ -285,7 +284,6 @@ class _Statements(Expressions):
     # Calls of other functions of the language.
 
     def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
-        """Call a function of the language."""
         types = types_of(function)
         if getattr(function, "is_inline", False):
             return self._put_here(source_of(function), arguments, node)

@@ -150,7 +150,6 @@ class Emitter:
         return place
 
     def bind(self, name: str, value: Computed | Known, node: ast.AST) -> None:
-        """Set a name."""
         self.assigned.add(name)
         if name not in self.source.variables:
             self.scope[name] = value
@@ -184,7 +183,6 @@ class Emitter:
         return LocalName(value.type, local, varies)
 
     def read(self, name: str, node: ast.AST) -> Computed | Known:
-        """Return the value of a name."""
         if name not in self.assigned:
             self.fail(node, f'"{name}" may have no value here: set it before the block that now sets it')
         bound = self.scope[name]

@@ -136,7 +136,6 @@ def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), 
 
 
 def _types_of(call: Called) -> str:
-    """Return the types of the arguments of a call."""
     return ", ".join(TYPES[operand.kind].strip() for operand in call.operands) or "void"
 
 

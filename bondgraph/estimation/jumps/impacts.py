@@ -62,7 +62,7 @@ class ImpactPart:
     transitions: tuple[int, ...]
 
     def acts_on(self, other: ImpactPart) -> bool:
-        """Return True if impulses of this part change flows of the other."""
+        """Return True if impulses of this part change flows of the other part."""
         return acting(self.participants.table, self.impact.indices, other.impact.indices)
 
 
@@ -102,7 +102,7 @@ class CollisionJumps:
         return any(self._kernels.same(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
-        """Return True if the impulses of one bounce change flows of the contact of the other bounce."""
+        """Return True if the impulses of one bounce change flows at the contact of the other."""
         bounces, sides = self._collisions.bounces, []
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))

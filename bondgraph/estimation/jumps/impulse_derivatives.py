@@ -50,7 +50,7 @@ class PrecedingSegment:
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
     ticked: tuple[np.ndarray, np.ndarray] | None = None
-    """Guards (transitions,) before a tick or break at the end of the segment, and the derivatives dt (k,) of its time."""
+    """Guards (transitions,) before the tick or time event that ends the segment, and the derivatives dt (k,) of the end time."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
     """Return the derivative dt of an event's time: zero at the start; the tick's dt if a tick makes the guard jump; else the dt
-    of the guard's zero crossing. f (n,) holds the rates before it."""
+    of the guard's zero crossing. f (n,) holds the rates before the event."""
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
@@ -115,7 +115,6 @@ class AccumulationLimits:
         self._times: dict[int, list[tuple[float, np.ndarray]]] = {}
 
     def record(self, transition: int, time: float, dt: np.ndarray) -> None:
-        """Record a transition."""
         self._times.setdefault(transition, []).append((time, dt))
 
     def limit(self, event: Event) -> np.ndarray | None:
@@ -238,14 +237,15 @@ class EventJumps:
 
 
 class ClockJumps:
-    """Jumps of S at the clock ticks and breaks of a run, in order."""
+    """Jumps of S at the clock ticks and time events of a run, in order."""
 
     def __init__(self, kernels: RunKernels, ticks: ClockSchedule):
         self._kernels, self._ticks = kernels, ticks
         self.doubts: dict[str, None] = {}
 
     def tick(self, at: SensitivityState) -> tuple[np.ndarray, np.ndarray]:
-        """Carry out the due ticks and breaks in place; return the guards before them, and the derivative dt of their time."""
+        """Carry out the due ticks and time events in place; return the guards before them, and the derivative dt of their
+        time."""
         kernels, bound, ticks = self._kernels, self._kernels.bound, self._ticks
         first = ticks.next()
         due = np.flatnonzero(ticks.following <= first + SAME_TIME * max(abs(at.t), abs(first)))
@@ -283,7 +283,7 @@ class ClockJumps:
         return slope
 
     def _break_slopes(self, date: float) -> list[np.ndarray]:
-        """Return the distinct d break / dp (k,) of the breaks at a given time."""
+        """Return the distinct derivatives dt/dp (k,) of the time events at a given time."""
         kernels = self._kernels
         kernel = kernels.variational.break_times
         assert kernel is not None

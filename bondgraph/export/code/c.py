@@ -205,7 +205,7 @@ static double take(double index, const double *values, int n)
 }
 """,
 }
-"""Functions for tables; a source file contains those that it uses."""
+"""Functions for tables; a source file contains only the functions that it uses."""
 
 
 def c_functions(
@@ -298,7 +298,6 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
 
 
 def _source(content: Content, build: str) -> str:
-    """Return the source file."""
     n, total = content.name, length_constants(content)
     noinline = f"{n.upper()}_APART"
     parts = [f'/*\n * {n}: the model "{comment_safe(content.system.name)}"; see {n}.h.\n *\n * Build: {build}\n */\n']
@@ -369,7 +368,7 @@ def _source(content: Content, build: str) -> str:
 
 
 def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
-    """Return the function that calls one of several functions by number."""
+    """Return the function that calls one of several functions by index."""
     lines = [f"int {n}_{word}(int {number}, {', '.join(_SIGNATURE)})", "{"]
     lines += [f"    (void){name};" for name in _ARGUMENT_NAMES]
     lines.append(f"    switch ({number}) {{")

@@ -161,7 +161,7 @@ class ClockTick:
 
 @dataclass(frozen=True)
 class Content:
-    """Content of generated code of a model.
+    """Content of the code generated from a model.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Content:
     code : all routines, as compiled.
     x, p, m, y, guards, powers, energies : entries of each array; p contains only the user's parameters.
     pattern : (columns (n + 1,), rows (nonzeros,)) of the Jacobian in compressed columns.
-    resets, pushes : number of a transition -> routine, for transitions that have one.
+    resets, pushes : index of a transition -> routine, for transitions that have one.
     loops : nonlinear algebraic loops with residuals and Newton steps.
     ticks : clocks, in the order in which simultaneous ticks are executed.
     start : a consistent start.

@@ -216,7 +216,7 @@ def _jacobian(content: Content) -> str:
 
 
 def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str) -> str:
-    """Return a function that calls one of several functions by its number k."""
+    """Return a function that calls one of several functions by its index k."""
     texts, lines = [], ["switch k"]
     for k, steps in routines.items():
         functions, calls = _parts(f"{name}_{k + 1}", steps)

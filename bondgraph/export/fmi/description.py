@@ -196,7 +196,6 @@ def _initial(variable: ModelVariable) -> dict[str, str]:
 
 
 def _scalars(variables: Iterable[ModelVariable]) -> Iterable[tuple[ModelVariable, int]]:
-    """Yield each scalar of each variable."""
     return ((variable, number) for variable in variables for number in range(variable.size))
 
 

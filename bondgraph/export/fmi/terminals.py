@@ -106,7 +106,7 @@ def terminals_of(model: Model, variables: Iterable[ModelVariable], computed: Map
 
 
 def _gives_number(source: Element, law: Source) -> bool:
-    """Return True if a source returns its parameter `value` unchanged, as a test with objects that allow no arithmetic shows."""
+    """Return True if a source returns its parameter `value` unchanged; its formula is called with objects without arithmetic."""
     if law.value is None or source.signals or source.parameters.keys() != {"value"}:
         return False
     shape = shape_of(source.parameters["value"])

@@ -109,7 +109,7 @@ def interface_of(
             raise _unknown(system, "E601", f'the output "{name}" has no value', name, [*values, *_shown(system.aliases)])
         if named.setdefault(computed, name) != name:
             title = f'the outputs "{named[computed]}" and "{name}" are the same value'
-            raise refusal("E601", title, "only one of them, the name under which the importer reads the value", about=system.name)
+            raise refusal("E601", title, "one output, with the name that the importer reads", about=system.name)
     return Interface(frozenset(inputs), named, constants)
 
 

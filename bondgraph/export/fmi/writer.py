@@ -59,7 +59,7 @@ class FMU:
     platforms : platforms for which it has a library; empty for an FMU with only sources.
     method : method of integration in co-simulation.
     steps : number of steps that the run took during export.
-    constants : parameters that the importer cannot set, because clocks, breaks or start values depend on them.
+    constants : parameters that the importer cannot set, because clocks, time events or start values depend on them.
     """
 
     path: Path

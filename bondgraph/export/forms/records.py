@@ -333,7 +333,7 @@ class StateEquations(Typeset):
     cases: Mapping[str, tuple[Case, ...]] = field(repr=False)
     """State or output -> its expressions by mode; a single case if the expression does not depend on modes."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
-    """Mode signals -> names of their states; in expressions, a mode is the number of its state."""
+    """Mode signals -> names of their states; in expressions, a mode is the index of its state."""
 
     def latex(self) -> str:
         """Return an `align*` environment with one line for each state, output and definition."""

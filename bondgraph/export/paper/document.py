@@ -334,7 +334,7 @@ def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFI
     ----------
     model : compiled, or a graph, which is compiled first.
     style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
-    digits : significant digits of numbers, 1 to 17; with 17, they are exactly the numbers of the model.
+    digits : significant digits of numbers, 1 to 17; with 17, they are exactly the values of the model.
 
     Raises `ModelError` E100 if `model` is not a model, E279 for an unknown style, E557 for invalid digits, E280 for a symbol or
     formula of your own with a LaTeX command that has no form in Typst.

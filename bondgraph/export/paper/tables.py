@@ -24,7 +24,7 @@ Rows = list[tuple[Words, ...]]
 
 
 def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the corresponding values of all equal parts, by the value that is written once."""
+    """Map each value that is written once to the corresponding values of all equal parts."""
     groups_of: dict[str, list[str]] = {}
     for name in names:
         groups_of.setdefault(letters.first(name), []).append(name)
@@ -82,7 +82,7 @@ def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> li
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """Return the table of the terms in which equal parts differ: a column for each part or, if narrower, for each term."""
+    """Return the table of terms that differ among otherwise equal parts: a column for each part or, if narrower, each term."""
     if not rows:
         return []
     caption: Words = ("Terms that differ among parts ", Math(index), ".")

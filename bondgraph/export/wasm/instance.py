@@ -33,7 +33,7 @@ STACK = 1 << 20
 """Size of the stack without large workspaces, bytes; the image of the run follows it."""
 DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<')
 BASE = len(DIGITS)
-"""Number of digits for packed bytes: printable characters without a meaning in HTML or JSON."""
+"""Base of packed bytes; the digits are printable characters without a meaning in HTML or JSON."""
 _SHOWN = "shown"
 """Name of the kernel that computes the outputs on a page."""
 _SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}
@@ -47,7 +47,7 @@ class Instance:
     Parameters
     ----------
     solver, model : WebAssembly modules.
-    image : words of the run (words,), with addresses and numbers of functions.
+    image : words of the run (words,), with addresses and indices of functions.
     facts : other data for the script: numbers, words of the image, columns.
     """
 
@@ -181,7 +181,7 @@ def _times(times: np.ndarray) -> dict[str, Any]:
 
 
 def _linked(run: RunContent, names: Sequence[str], stack: int) -> np.ndarray:
-    """Return the words of the image with addresses after the stack, and with the functions' numbers in the table, from 1."""
+    """Return the words of the image with addresses after the stack, and with the functions' indices in the table, from 1."""
     words = run.image.words.copy()
     for word, target in run.image.places:
         words[word] = stack + 8 * target

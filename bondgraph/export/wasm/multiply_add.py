@@ -1,4 +1,4 @@
-"""Fused multiply-add for processors without one, such as WebAssembly's, as a function of the kernel language."""
+"""Fused multiply-add for targets without one, such as WebAssembly, as a function of the kernel language."""
 
 from __future__ import annotations
 

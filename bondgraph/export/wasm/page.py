@@ -80,7 +80,7 @@ def live_page(
 
     The page is one file that opens offline. It contains the model and its solver as WebAssembly, and takes the same steps as
     `simulate`, bit for bit. Start values stay as exported, even if they were computed from a parameter that a slider
-    changes. If llvmlite cannot write WebAssembly, the page only replays the run and says so.
+    changes. If llvmlite cannot write WebAssembly, the page only replays the run, with a note.
 
     Parameters
     ----------

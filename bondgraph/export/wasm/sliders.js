@@ -31,13 +31,13 @@ function addSliders(form, live, values, run) {
   button.onclick = () => { fields.forEach(reset => reset()); changed(true); };
   form.append(button);
 }
-// Message about a run: why it ended early, or its steps and time; and the doubts of `simulate` about the exported run.
+// Message about a run: why it ended early, or its steps and time; and the warnings of `simulate` for the exported run.
 function tellRun(node, S, run) {
   const events = S.events ? `, ${run.events?.length} event${run.events?.length === 1 ? "" : "s"}` : "", end = run.t?.length ? run.t[run.t.length - 1] : null;
   const early = end === null ? run.wrong : `the run ended at ${written(end)} s: ${run.wrong}`;
   const time = run.milliseconds > 0 ? ` in ${run.milliseconds.toFixed(run.milliseconds < 10 ? 1 : 0)} ms` : "";  // 0 on a clock that is too coarse
   const took = S.replay ? S.why : `${run.steps} steps${events}${time}, solved in this page`;
-  const doubts = S.doubts.map(doubt => `simulate() doubts the exported run: ${doubt}`);
+  const doubts = S.doubts.map(doubt => `warning of simulate() for the exported run: ${doubt}`);
   node.textContent = [run.wrong ? early : took, ...doubts].join("; ");
   node.classList.toggle("wrong", Boolean(run.wrong || doubts.length));
 }

@@ -39,7 +39,7 @@ class Archive:
 
     @property
     def resources(self) -> Path:
-        """Folder of its resources, which may not exist."""
+        """Folder of the FMU's resources, which may not exist."""
         return Path(self.folder.name) / "resources"
 
 

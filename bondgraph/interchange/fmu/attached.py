@@ -42,7 +42,7 @@ def with_libraries(model: Model, libraries: Mapping[str, str | Path], file: str)
         unit = open_unit(libraries[path], library.inputs, library.outputs, library.parameters)
         if unit.archive.digest != library.digest:
             title, name = f'"{unit.archive.path.name}" is not the library that "{path}" was saved with', unit.archive.digest
-            cures = (f'the original file "{library.file}"', f'"digest": "{name}" in the file of the model, to accept this one')
+            cures = (f'the original file "{library.file}"', f'"digest": "{name}" in the model file, to accept this library')
             raise refusal("E696", title, *cures, about=file, why=f"the SHA-256 was {library.digest} and is now {name}")
         opened[path] = replace(element, law=replace(law, library=replace(library, unit=unit)))
     return replace(model, elements={**model.elements, **opened}) if opened else model

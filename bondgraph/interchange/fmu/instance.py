@@ -95,7 +95,7 @@ class FmuInstance:
         words = (*details, *self._said[-_MOST_WORDS:])
         self._said.clear()
         title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'
-        why = words or ("it gives no reason",)
+        why = words or ("the FMU gives no reason",)
         return RunError(Problem("E692", title, why, cures=("other inputs, parameters, period or offset",)))
 
     def _function(self, name: str) -> Any:

@@ -41,19 +41,17 @@ class FmuUnit:
 
     @property
     def outputs(self) -> list[VariableGroup]:
-        """Outputs by type."""
         return _groups(self.taken, 0)
 
     @property
     def inputs(self) -> list[VariableGroup]:
-        """Inputs by type."""
         return _groups(self.driven, len(self.taken))
 
     def begin(self, element: str, t: float, parameters: Sequence[float]) -> FmuInstance:
         """Return a new instance in initialisation mode; the last two `parameters` are the period and offset of the ticks, s."""
         if self.archive.description.only_one and any(each.address for each in self._living):
             title = f'the FMU of "{element}" allows only one instance per process'
-            raise RunError(Problem("E692", title, ("another run is using it",), cures=("do the runs one after another",)))
+            raise RunError(Problem("E692", title, ("another run is using it",), cures=("run them one after another",)))
         *tuned, period, offset = parameters
         variables = (*self.taken, *self.driven)
         groups = [

@@ -82,7 +82,7 @@ class Arithmetic:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Arguments that the formula reads, in the order of the text."""
+        """Arguments that the formula reads, in the order of their first use."""
         return tuple(dict.fromkeys(self.arguments[step[1]] for step in self.steps if step[0] == "argument"))
 
 

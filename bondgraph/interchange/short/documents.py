@@ -37,7 +37,6 @@ class Document:
         return Place(self.file, self.lines.get(path, 1))
 
     def problem(self, code: str, path: str, title: str, *cures: str, why: str = "") -> Problem:
-        """Return the problem of the entry at a path."""
         return Problem(code, title, (why,) if why else (), (self.place(path),), cures)
 
 
@@ -117,7 +116,6 @@ class _Reader:
         """Key whose value comes next, for each open container; None if a key comes next, or in a list."""
 
     def take(self, event: Any) -> None:
-        """Take the next event."""
         kind, line = type(event).__name__, event.start_mark.line + 1
         if kind == "AliasEvent" or getattr(event, "anchor", None):
             raise _invalid(
@@ -177,7 +175,7 @@ class _Reader:
 
 
 def document_of(text: str, file: str) -> Document:
-    """Parse JSON or YAML text, as the file's suffix selects; E631 for any other suffix."""
+    """Parse JSON or YAML text, according to the file's suffix; E631 for any other suffix."""
     endings = {".json": json_document, ".yaml": yaml_document, ".yml": yaml_document}
     read = endings.get(Path(file).suffix.lower())
     if read is None:

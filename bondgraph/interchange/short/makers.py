@@ -163,7 +163,7 @@ class ElementReader:
         return Transition(edge["from"], edge["to"], used, [read[word] for word in guard.used], resets, **words)
 
     def _made(self, path: str, name: str, kind: str, make: Callable[[], Any]) -> Any:
-        """Call `make`, with the element's line of the file for its messages; return the element or its problems."""
+        """Call `make`, whose messages cite the element's line of the file; return the element or its problems."""
         place = self.document.place(path)
         try:
             with reading_line(place.file, place.line):
@@ -284,7 +284,7 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for a formula: text that is not a quantity, or a number unless the element is a source."""
+    """Return True for a formula: text that is not a quantity or, unless the element is a source, a number."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 

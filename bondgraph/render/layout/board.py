@@ -108,7 +108,7 @@ class Board:
         return results
 
     def lower_bounds(self, trials: np.ndarray) -> np.ndarray:
-        """Return the costs of many drawings (k, n, 2) without crossings and touches, which take longer to find."""
+        """Return the costs of many drawings (k, n, 2), not counting crossings and touches, which take longer to find."""
         edges, boxes = self._table.edges, self._table.boxes
         rows = self._of_trials(find_parts, trials, edges + boxes)
         costs = rows[:, :edges].sum(axis=1)

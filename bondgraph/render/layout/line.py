@@ -56,7 +56,6 @@ class Route:
 
     @property
     def length(self) -> float:
-        """Return the approximate length."""
         return float(self._lengths.sum())
 
     def _locate(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

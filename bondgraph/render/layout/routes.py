@@ -159,7 +159,7 @@ LANE_WIDTH = 5.0
 MAX_ACCESS = 120.0
 """Maximum distance from a node to the crossing where its edge enters a street, px."""
 MEETING = 30.0
-"""Cost of each point of another line on the same street, px."""
+"""Cost of each point that an edge shares with another edge in the same street, px."""
 _MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 

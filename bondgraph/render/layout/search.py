@@ -72,7 +72,7 @@ def _anneal(cells: np.ndarray, board: Board, sweeps: int, blocks: Sequence[Copie
 
 
 MAX_TRIALS, BLOCK_HEAT = 10, 2.0
-"""Number of positions of a block that are examined, lowest bounds first; and its temperature relative to a node's."""
+"""Number of positions of a block that are examined, lowest bounds first; temperature of a block relative to that of a node."""
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
@@ -124,11 +124,11 @@ def branches(price: Prices, count: int) -> Iterator[tuple[int, int, np.ndarray]]
 _TURNS = np.array(
     [(1, 0, 0, 1), (-1, 0, 0, 1), (1, 0, 0, -1), (-1, 0, 0, -1), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, -1, 0)]
 ).reshape(-1, 2, 2)
-"""Symmetries of the plane: identity, mirrors and turns."""
+"""Symmetries of the plane: identity, reflections and rotations."""
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Return cells (n, 2) mirrored and turned by each symmetry (k, 2, 2), (k, n, 2)."""
+    """Return the images (k, n, 2) of cells (n, 2) under each symmetry (k, 2, 2)."""
     return (cells[None, :, :, None] * turns[:, None]).sum(axis=2)
 
 

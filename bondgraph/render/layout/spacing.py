@@ -79,7 +79,8 @@ def _down(sketch: Sketch, i: int, j: int, bonded: bool, walls_above: int, walls_
 def _columns(
     cells: np.ndarray, needs: Sequence[tuple[int, int, float]], least: float, ties: Sequence[tuple[int, int]]
 ) -> np.ndarray:
-    """Return coordinates of columns that keep all required distances, by the longest path; tied steps then get their maximum."""
+    """Return coordinates of columns that keep all required distances, by the longest path; tied steps then get the largest of
+    their widths."""
     last = int(cells.max(initial=0))
     arriving: list[list[tuple[int, float]]] = [[] for _ in range(last + 1)]
     for a, b, need in needs:

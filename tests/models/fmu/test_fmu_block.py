@@ -169,7 +169,7 @@ REFUSING = {
 
 @pytest.mark.parametrize("what", REFUSING)
 def test_functions_that_need_formulas_refuse_it(what, compiled):
-    with pytest.raises(ModelError, match=r'E693 [\s\S]*does not take "pid"'):
+    with pytest.raises(ModelError, match=r'E693 [\s\S]*does not support "pid"'):
         REFUSING[what](compiled[3])
 
 

@@ -131,7 +131,6 @@ class RoutineText:
         return [self._bare.get(output) or self.number(output) for output in self.code.outputs]
 
     def number(self, a: int) -> str:
-        """Return step `a` as a number."""
         step = self.code.steps[a]
         if step[0] == op.CONSTANT:
             return real(step[1])

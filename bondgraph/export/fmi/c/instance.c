@@ -66,7 +66,7 @@ static void set_place(char *block, size_t word, void *place)
     fmu_store_ptr(block + 8 * word, place);
 }
 
-/* Say why a call fails; return FAILED. */
+/* Report why a call fails; return FAILED. */
 static int refuse(Instance *c, const char *format, ...)
 {
     const int length = snprintf(c->text, sizeof c->text, "t = %.9g s: ", c->s.start + c->s.now);

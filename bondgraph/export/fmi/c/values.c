@@ -10,7 +10,7 @@ static void prepare(Instance *c)
     c->s.prepared = 1;
 }
 
-/* Time at which formulas are evaluated: just before an upcoming break, just after a passed one. */
+/* Time at which formulas are evaluated: just before an upcoming time event, just after a past one. */
 static double formula_time(const Instance *c)
 {
     const double t = c->s.start + c->s.shown;

@@ -149,14 +149,14 @@ def linear_in(expression: Any, unknowns: Collection[Any]) -> tuple[Any, dict[Any
 
 
 def _parted(term: Any, symbols: frozenset[Any]) -> tuple[Any, list[Any]]:
-    """Return the product of the factors without the symbols, and the factors with them."""
+    """Return the product of the factors that contain none of the symbols, and the other factors."""
     factors = sympy.Mul.make_args(term)
     bound = [factor for factor in factors if not symbols.isdisjoint(factor.free_symbols)]
     return sympy.Mul(*(factor for factor in factors if symbols.isdisjoint(factor.free_symbols))), bound
 
 
 def _by_derivatives(term: Any, symbols: frozenset[Any]) -> tuple[Any, dict[Any, Any]] | None:
-    """Return the constant and coefficients of any expression that is linear in the symbols; None if it is not."""
+    """Return the constant and coefficients of an expression in the symbols, by derivatives; None if it is not linear."""
     met = sorted(term.free_symbols & symbols, key=str)
     slopes = {w: sympy.diff(term, w) for w in met}
     if any(not symbols.isdisjoint(slope.free_symbols) for slope in slopes.values()):
@@ -179,7 +179,6 @@ class TimeDerivatives:
         self.rates = dict(moving)
 
     def time_derivative(self, expression: Any) -> Any:
-        """Return the time derivative of an expression."""
         for symbol in self.definitions.needed([expression]):
             if symbol not in self.rates:
                 slope = self._chain(self.definitions.expressions[symbol])

@@ -1,7 +1,8 @@
 """Port-Hamiltonian form of a model of storages, junctions, two-ports, resistors and sources, from its energy balance.
 
 Storages are cut at their outputs, the gradient z of their energy, and resistors at their outputs d. The remaining junction
-structure is linear and lossless and gives all inputs in terms of these outputs and the sources u. Resistors d = D r close it.
+structure is linear and lossless and gives all inputs in terms of these outputs and the sources u. The resistors, d = D r with
+inputs r, close this structure.
 The states of dependent storages are functions phi of the other states x: with x' = F z + B u - N^T (d phi/dx) x' and z_d = N z,
 the matrix E = 1 + N^T d phi/dx includes them: E x' = F z + B u, and E^T z is the gradient of the energy of all storages.
 
@@ -52,7 +53,7 @@ WITHOUT_POWER = (laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction
 
 @dataclass
 class _Ports:
-    """Cuts of the structure: values by role and element."""
+    """Values at which the structure is cut, by role and element."""
 
     states: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Storage in integral causality -> its states."""

@@ -48,7 +48,6 @@ class CutModel:
         return column([op(*arguments)]).applyfunc(self.notes.exact)
 
     def shape_of(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a value."""
         return self.compiled.system.values[name].shape or ()
 
 

@@ -53,7 +53,7 @@ WITHOUT_VIRTUAL_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
 
 @dataclass
 class MechanicalParts:
-    """Elements by role in the equations, and the cuts of the model."""
+    """Elements by role in the equations, and the symbols of the values at which the model is cut."""
 
     moving: dict[str, str] = field(default_factory=dict)
     """Independent inertia -> its flow."""
@@ -186,7 +186,6 @@ class _VirtualPower:
 
     @property
     def v(self) -> list[Any]:
-        """Return the velocities."""
         values = self.model.values
         return [s for flow in self.parts.moving.values() for s in scalars_of(self.model.symbols.get(flow, values.get(flow)))]
 

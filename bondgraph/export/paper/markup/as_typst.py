@@ -140,7 +140,6 @@ class _Reader:
         return result
 
     def scripted(self) -> list[_Piece]:
-        """Return a piece with its scripts."""
         base = [] if self.next() in ("_", "^", "'") else self.atom()
         scripts = ""
         while (token := self.next()) in ("_", "^", "'"):
@@ -272,7 +271,6 @@ class _Reader:
         return [] if pieces[0].body == "." else pieces
 
     def matrix(self) -> list[_Piece]:
-        """Return a matrix."""
         kind = self.raw()
         if kind not in _MATRICES:
             raise self.refused(f"\\begin{{{kind}}} is unknown")

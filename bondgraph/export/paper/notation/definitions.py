@@ -162,8 +162,8 @@ class Formula:
 
 
 def record(operation: Op, shapes: Sequence[tuple[int, ...]]) -> Recorded:
-    """Record the steps of an operation; errors of the operation with scalars of a tape (`TraceError`, `TypeError`, ...) are
-    raised."""
+    """Record the steps of an operation; any error that it raises for tape scalars (`TraceError`, `TypeError`, ...) is passed
+    on."""
     tape = Tape()
     blocks = tuple((f"a{k}", int(np.prod(shape))) for k, shape in enumerate(shapes))
     arguments = [shaped(list(tape.inputs(name, size)), shape) for (name, size), shape in zip(blocks, shapes, strict=True)]
@@ -214,7 +214,7 @@ class _FormulaWriter:
             self._pieces.append(self._named(position, self._piece(step)))
 
     def piece(self, position: int) -> Piece:
-        """Return the piece of a step: its formula, or the name of the part."""
+        """Return the formula of a step, or the name of its part."""
         return self._pieces[position]
 
     def _named(self, position: int, piece: Piece) -> Piece:

@@ -85,7 +85,6 @@ class Letter:
 
     @property
     def latex(self) -> str:
-        """Return the LaTeX of all pieces."""
         core = f"{DOTS[self.dots]}{{{self.core}}}" if self.dots else self.core
         below = ",".join(filter(None, (self.below, self.owner)))
         return core + (f"_{{{below}}}" if below else "") + (f"^{{{self.above}}}" if self.above else "")
@@ -131,7 +130,6 @@ class Letters:
         return self.letter(name).latex
 
     def letter(self, name: str) -> Letter:
-        """Return the letter of a value."""
         letter = self.letters[name]
         return replace(letter, owner=self.number(letter.owner)) if self.inside and letter.owner else letter
 

@@ -85,7 +85,7 @@ MIN_SAVED = 7
 
 @dataclass(frozen=True)
 class Branch:
-    """Parts with the same equations, except for numbers and connections; often a single part."""
+    """Parts with the same equations, except for parameter values and connections; often a single part."""
 
     members: tuple[Component, ...]
     index: str
@@ -138,7 +138,7 @@ def _worthwhile(
 
 
 def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
-    """Return a form, equal for parts that can be written once, and the external values in the order of their first use."""
+    """Return a form that is the same for all parts that can be written once, and the external values in order of first use."""
     statements = inside(system, part)
     if not statements:
         return part.path, ()
