@@ -1,5 +1,6 @@
-"""Check that imports of our packages find our files, and find `screwbond.models` in a checkout. This module runs before all our
-other modules and imports none of them.
+"""Check that imports of our packages find our files, and find `screwbond.models` in a checkout.
+
+This module runs before all our other modules and imports none of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """A headless Chromium for tests, controlled over a pipe by its own protocol: it opens files, runs scripts and takes pictures.
-Console errors and network requests are recorded. Without Chromium, tests of pages are skipped, with a reason."""
+
+Console errors and network requests are recorded. Without Chromium, tests of pages are skipped, with a reason.
+"""
 
 from __future__ import annotations
 

@@ -54,8 +54,10 @@ def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
 
 
 def replace_procedures(compiler: str) -> list[int]:
-    """Make a C compiler build all procedures from now on; the list returned records the number of each build. Call this before
-    importing modules that compile any."""
+    """Make a C compiler build all procedures from now on; the list returned records the number of each build.
+
+    Call this before importing modules that compile any.
+    """
     assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "LLVM's code already exists"
     made: list[int] = []
 

@@ -201,8 +201,9 @@ MAX_LANE_STEPS = 20_000
 
 
 def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
-    """Return the SIMD kernels for this number of lanes, None if unavailable. They require rates, straight-line machine code that
-    compiles quickly, and inputs without tables.
+    """Return the SIMD kernels for this number of lanes, None if unavailable.
+
+    They require rates, straight-line machine code that compiles quickly, and inputs without tables.
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
@@ -285,8 +286,9 @@ class CompiledFormula:
     shapes: Mapping[str, tuple[int, ...]]
 
     def __call__(self, *arguments: Any) -> dict[str, np.ndarray]:
-        """Evaluate the formula and return its results by name; arguments have the shapes given to `compile_formula`. Raises
-        `KernelError` E395 for arguments of other shapes.
+        """Evaluate the formula and return its results by name; arguments have the shapes given to `compile_formula`.
+
+        Raises `KernelError` E395 for arguments of other shapes.
         """
         return self._by_name(self.kernel(*map(np.ravel, arguments)))
 

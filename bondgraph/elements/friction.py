@@ -151,9 +151,10 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
 
 
 def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction along a line, whose flow follows from the effort of springs, and its automaton. When the slider comes
-    to rest, the effort is at the limit, up to the error of the run. The state `beyond` stores the excess over the limit, so that
-    the slider slips again only when the effort rises further.
+    """Return dry friction along a line, whose flow follows from the effort of springs, and its automaton.
+
+    When the slider comes to rest, the effort is at the limit, up to the error of the run. The state `beyond` stores the excess
+    over the limit, so that the slider slips again only when the effort rises further.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None

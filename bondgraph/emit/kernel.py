@@ -224,8 +224,9 @@ class LaneKernels:
 
 
 class InterpretedKernel(Kernel):
-    """Kernel that Python evaluates; machine code calls back to it. After an exception, such as an interrupt, the outputs are NaN;
-    `check` raises it.
+    """Kernel that Python evaluates; machine code calls back to it.
+
+    After an exception, such as an interrupt, the outputs are NaN; `check` raises it.
     """
 
     steps = loop = keep = None

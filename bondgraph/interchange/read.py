@@ -232,11 +232,14 @@ def _alternative(form: Field, content: Any) -> Field:
 def parse_model(
     text: str, file: str = "model", *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None
 ) -> Model:
-    """Return the model from a string that `dump_model` wrote, checked like a frozen graph; messages call the string `file`. A
-    string of more than `largest` characters is refused. The string contains only the names of FMUs: `libraries` maps the names
-    of their blocks to the files to open. Raises `ModelError`: E351 for invalid JSON or exceeded limits; E352 for a string that is
-    not a model or has another version; E353 for an invalid record or value; E354 for an invalid formula; E355 for inconsistent
-    parts; the errors of `Graph.freeze`; E690 to E696 for FMUs that are missing, different or unsuitable.
+    """Return the model from a string that `dump_model` wrote, checked like a frozen graph; messages call the string `file`.
+
+    A string of more than `largest` characters is refused. The string contains only the names of FMUs: `libraries` maps the names
+    of their blocks to the files to open.
+
+    Raises `ModelError`: E351 for invalid JSON or exceeded limits; E352 for a string that is not a model or has another version;
+    E353 for an invalid record or value; E354 for an invalid formula; E355 for inconsistent parts; the errors of `Graph.freeze`;
+    E690 to E696 for FMUs that are missing, different or unsuitable.
     """
     content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:

@@ -40,8 +40,10 @@ def too_large(file: str, size: int, largest: int) -> ModelError:
 
 
 def nesting_depth(text: str) -> int:
-    """Return the maximum nesting depth of brackets outside strings, for any text, JSON or not. The function uses no recursion:
-    Python's own parser recurses up to the recursion limit, which the caller may have raised beyond the stack.
+    """Return the maximum nesting depth of brackets outside strings, for any text, JSON or not.
+
+    The function uses no recursion: Python's own parser recurses up to the recursion limit, which the caller may have raised
+    beyond the stack.
 
     >>> nesting_depth('{"a[[[": [1, {"b\\\\"{": [2]}]}'), nesting_depth("[[["), nesting_depth("]]]"), nesting_depth("")
     (4, 3, 0, 0)

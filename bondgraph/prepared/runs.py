@@ -43,8 +43,10 @@ def in_rows(values: Any) -> Any:
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
     """Return parameters of the kernels, (runs, parameters), if only scalars vary; else None, and the parameters are read run by
-    run. Valid ranges are intervals, so only the smallest and largest value are checked. Raises `ModelError` as
-    `Compiled.parameters` does.
+    run.
+
+    Valid ranges are intervals, so only the smallest and largest value are checked. Raises `ModelError` as `Compiled.parameters`
+    does.
     """
     system, p = compiled.system, flat(compiled.system.parameters.values())
     if not varied:

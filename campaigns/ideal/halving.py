@@ -30,8 +30,9 @@ class Course:
 class Reference:
     """Result of a reference program.
 
-    values : (samples, channels), up to the time `ends`, after which there is no solution. error : (channels,) bounds of the
-    errors. settled : False if the results do not converge as the step size decreases.
+    values : (samples, channels), up to the time `ends`, after which there is no solution.
+    error : (channels,) bounds of the errors.
+    settled : False if the results do not converge as the step size decreases.
     """
 
     values: np.ndarray

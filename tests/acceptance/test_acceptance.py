@@ -1,5 +1,8 @@
-"""The acceptance suite: one table of models whose numbers are known from public tools or in closed form. Every case builds its
-model and returns the result, the expected value, and the tolerance (absolute, or relative where the number is large)."""
+"""The acceptance suite: one table of models whose numbers are known from public tools or in closed form.
+
+Every case builds its model and returns the result, the expected value, and the tolerance (absolute, or relative where the number
+is large).
+"""
 
 from __future__ import annotations
 

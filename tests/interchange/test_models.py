@@ -279,8 +279,10 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_systems_of_the_papers_are_read_as_they_were_written(name: str) -> None:
-    """A system may contain a named operation where a law takes any function. Fixed start values and omitted pictures, which a
-    file notes about itself, are not repeated."""
+    """A system may contain a named operation where a law takes any function.
+
+    Fixed start values and omitted pictures, which a file notes about itself, are not repeated.
+    """
     text = dump_model(SYSTEMS[name]())
     first, second = (json.loads(each) for each in (text, dump_model(parse_model(text))))
     assert all(first[part] == second[part] for part in first if part not in ("starts", "left out"))

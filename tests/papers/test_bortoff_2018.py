@@ -124,8 +124,10 @@ def test_equations_30_and_31_need_the_rotations():
 
 
 def test_units_of_table_I():
-    """J is in kg m^2 = N m s^2: with time in ms the poles become a thousandth only if J is unchanged. In N m/s^2, as printed, J
-    would change by the fourth power of a thousandth."""
+    """J is in kg m^2 = N m s^2: with time in ms the poles become a thousandth only if J is unchanged.
+
+    In N m/s^2, as printed, J would change by the fourth power of a thousandth.
+    """
     slow = {**NUMBERS, "g": P.g * 1e-6, "DAMPING": P.DAMPING * 1e-3}
     wanted = np.sort_complex(independent.poles(NUMBERS, Y) * 1e-3)
     assert np.allclose(np.sort_complex(independent.poles(slow, Y)), wanted, rtol=1e-9)
@@ -184,8 +186,10 @@ def test_equation_5_counts_a_third_of_the_third():
 
 
 def test_equation_12_counts_the_constraint_twice():
-    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u without the printed lambda^T H. Damping is left
-    out, because (12) has none."""
+    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u without the printed lambda^T H.
+
+    Damping is left out, because (12) has none.
+    """
     free = {**NUMBERS, "DAMPING": 0.0}
     q, v = closed()
     a, multipliers = independent.acceleration(free, q, v, TORQUES)

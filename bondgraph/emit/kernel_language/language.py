@@ -110,8 +110,9 @@ def external(function: Item) -> Item:
 
 
 class Table:
-    """Table of 8-byte fields: the annotations of a subclass are its fields, in order, after the fields of its bases. In CPython a
-    table is an object with these attributes.
+    """Table of 8-byte fields: the annotations of a subclass are its fields, in order, after the fields of its bases.
+
+    In CPython a table is an object with these attributes.
     """
 
     def __init__(self, **values: Any):

@@ -1,6 +1,7 @@
-"""Formulas as text: parse arithmetic such as "k*q**3 + d*sin(w*t)" into a function of scalars; no text is executed. The text
-becomes steps on a stack, which use the operators and functions that a Python formula would use, in the same order, so results are
-bit-identical. Integers stay integers, so q**4 is a product, not a power of floats.
+"""Formulas as text: parse arithmetic such as "k*q**3 + d*sin(w*t)" into a function of scalars; no text is executed.
+
+The text becomes steps on a stack, which use the operators and functions that a Python formula would use, in the same order, so
+results are bit-identical. Integers stay integers, so q**4 is a product, not a power of floats.
 """
 
 from __future__ import annotations

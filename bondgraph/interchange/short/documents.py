@@ -69,8 +69,9 @@ def json_document(text: str, file: str) -> Document:
 
 
 def yaml_document(text: str, file: str) -> Document:
-    """Return the mapping in YAML text; E631 for anything else, for anchors, aliases and tags, and for deep nesting. Scalars are
-    numbers, true, false and null as in JSON, or strings: `no`, `1:30` and dates are strings.
+    """Return the mapping in YAML text; E631 for anything else, for anchors, aliases and tags, and for deep nesting.
+
+    Scalars are numbers, true, false and null as in JSON, or strings: `no`, `1:30` and dates are strings.
     """
     require_package(f'the graph of "{file}"', "yaml")
     import yaml

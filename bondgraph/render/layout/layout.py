@@ -42,7 +42,9 @@ def _scattered(count: int) -> np.ndarray:
 
 def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
     """Return positions by classical scaling (Torgerson, 1952), in the plane that fits the distances best, found by orthogonal
-    iteration. If symmetry leaves the plane undetermined, the initial points (`_scattered`) select it.
+    iteration.
+
+    If symmetry leaves the plane undetermined, the initial points (`_scattered`) select it.
     """
     squares = distances * distances
     rows = squares.mean(axis=1)

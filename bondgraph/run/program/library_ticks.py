@@ -56,8 +56,8 @@ class LibraryTick:
     ----------
     element, unit : name of the block, and its library.
     kernel : x after the tick, (n,), without the new outputs.
-    places : indices in x of the outputs, of the sampled inputs, and of the number of steps. parameters : indices in p of the
-        parameters of the block.
+    places : indices in x of the outputs, of the sampled inputs, and of the number of steps.
+    parameters : indices in p of the parameters of the block.
     """
 
     element: str

@@ -29,8 +29,10 @@ def blocks(page: str) -> list[str]:
 
 @functools.cache
 def graphs_of(page: str) -> dict[str, Model | None]:
-    """Return the graphs that a page builds, by name, each as it is at the end of its block; None for a graph with problems. A
-    repeated name gets a number, "train #2"."""
+    """Return the graphs that a page builds, by name, each as it is at the end of its block; None for a graph with problems.
+
+    A repeated name gets a number, "train #2".
+    """
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # for files that a page writes
         return _graphs_of(blocks(page))
 

@@ -72,9 +72,11 @@ def tangential(result) -> np.ndarray:
 
 @pytest.mark.parametrize("k", [1e4, 1e6])
 def test_a_sliding_ball_begins_to_roll(k):
-    """The ball slips from the start and rolls from t = 2 v0 / (7 mu g) with 5/7 v0; the loss is 1/7 m v0^2. These results are
-    exact for any stiffness: during slip the force is mu N whatever the deflection of the spring, and at the end the momentum
-    about the contact point has its initial value [1e-10]."""
+    """The ball slips from the start and rolls from t = 2 v0 / (7 mu g) with 5/7 v0; the loss is 1/7 m v0^2.
+
+    These results are exact for any stiffness: during slip the force is mu N whatever the deflection of the spring, and at the
+    end the momentum about the contact point has its initial value [1e-10].
+    """
     compiled = ball_on_a_plane(k, 60.0 * np.sqrt(k / 1e5))
     end = 2.0 / (7.0 * MU * G)
     result = compiled.simulate(2.0 * end, samples=end / 50, rtol=1e-10, progress=False)
