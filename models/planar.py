@@ -53,7 +53,8 @@ class PlanarAppearance:
     Attributes
     ----------
     outline : radius of a disc about its origin, or corners (n, 2) of a convex polygon in its axes, m; None: unknown.
-    visuals : visuals that pictures show instead. mass, inertia : kg, kg m^2; they size the square drawn for a body without an
+    visuals : visuals that pictures show instead.
+    mass, inertia : kg, kg m^2; they size the square drawn for a body without an
         outline; None: unknown.
     gravity : along -y, m/s^2.
     """

@@ -32,9 +32,11 @@ class NewtonResult:
 
     Parameters
     ----------
-    z : unknowns; residual : residual of the equations there.
+    z : unknowns.
+    residual : residual of the equations there.
     converged : True if the last step was below the tolerance and the residual is small relative to its terms.
-    iterations : number of steps; history : size of each step, relative to |z| + nominal.
+    iterations : number of steps.
+    history : size of each step, relative to |z| + nominal.
     rank : rank of the Jacobian at the end.
     free : (unknowns, deficiency) directions that the equations do not determine, in units of `nominal`.
     """

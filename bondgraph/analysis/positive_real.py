@@ -29,7 +29,8 @@ class Passivity:
     ----------
     passive : True if the system is positive real, as far as the method shows.
     strict : True if power is lost at every frequency; None if D + D^T is singular, so that the test does not apply.
-    margin : smallest eigenvalue of G + G^H over the size of G; frequency : where it occurs, rad/s.
+    margin : smallest eigenvalue of G + G^H over the size of G.
+    frequency : where it occurs, rad/s.
     method : "hamiltonian" (all frequencies are covered) or "grid".
     reason : why the system is not passive; empty if it is.
     """

@@ -248,9 +248,11 @@ class Sensitivities:
 
     Parameters
     ----------
-    rates : d x' / d p at fixed state, (n, k); direct : d y / d p at fixed state, (outputs, k).
+    rates : d x' / d p at fixed state, (n, k).
+    direct : d y / d p at fixed state, (outputs, k).
     steady_states, steady_outputs : d x / d p and d y / d p if the steady state moves with the parameters.
-    values : outputs at the point; parameter_values : parameters there.
+    values : outputs at the point.
+    parameter_values : parameters there.
     """
 
     states: tuple[str, ...]

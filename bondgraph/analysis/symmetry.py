@@ -74,8 +74,9 @@ def reciprocity(
 
     Parameters
     ----------
-    points : number of points; spread : their distance from the start values, in units of the nominal size of states; seed : seed
-        of the random numbers.
+    points : number of points.
+    spread : their distance from the start values, in units of the nominal size of states.
+    seed : seed of the random numbers.
     tolerance : tolerance for rounding errors.
     """
     compiled = compiled_form(model, "reciprocity")

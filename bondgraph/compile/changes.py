@@ -371,7 +371,8 @@ def unusable_parameters(
 
     Parameters
     ----------
-    numbers : all parameters by name; values : every value of the model by name, computed from them.
+    numbers : all parameters by name.
+    values : every value of the model by name, computed from them.
     """
     if np.isfinite(prepare(flat(numbers.values()))).all():
         return []

@@ -52,9 +52,11 @@ class Channel:
 
     Parameters
     ----------
-    name : name of the quantity; unit : its unit, "" if unknown.
+    name : name of the quantity.
+    unit : its unit, "" if unknown.
     t : times (samples,); at : indices of these times among all samples of the experiment.
-    y : values (samples, numbers); sigma : standard deviations of the same shape, None if estimated.
+    y : values (samples, numbers).
+    sigma : standard deviations of the same shape, None if estimated.
     """
 
     name: str
@@ -161,11 +163,13 @@ class Estimate:
     singular_values, directions : (k,), and (k, k), in which row i is a combination of relative changes of the numbers with the
         standard deviation 1 / singular_values[i]; the best-determined combination comes first.
     residuals : (model - data) / sigma (samples, numbers) of each experiment, by the name of the channel.
-    sigma : standard deviations of the noise, likewise; estimated_sigmas : channels whose noise is estimated from the residuals.
+    sigma : standard deviations of the noise, likewise.
+    estimated_sigmas : channels whose noise is estimated from the residuals.
     chi2, degrees_of_freedom : sum of all squared residuals, and its degrees of freedom.
     findings : remarks on numbers that are not identifiable or at their bounds, and warnings.
-    results : a run for each experiment at the estimate. message : why the search ended. failures : counts of failed runs by
-        reason.
+    results : a run for each experiment at the estimate.
+    message : why the search ended.
+    failures : counts of failed runs by reason.
     """
 
     labels: tuple[str, ...]

@@ -38,7 +38,8 @@ class FreeParameters:
     ----------
     labels, units : labels and units of the numbers (k,).
     entries : the user's name of the quantity, with the flat index of the number in its value.
-    parameters : index in the parameter vector, -1 for a start value; states : index in x, -1 for a parameter.
+    parameters : index in the parameter vector, -1 for a start value.
+    states : index in x, -1 for a parameter.
     """
 
     labels: tuple[str, ...]

@@ -265,8 +265,10 @@ class SensitivityWeights(ErrorWeights):
 
     Parameters
     ----------
-    bound : x and S as a program; model_weights : weights of the model itself, with natural scales of x.
-    states : states of the run (samples, n); expected : size of each column (k,), relative to the sizes of its states.
+    bound : x and S as a program.
+    model_weights : weights of the model itself, with natural scales of x.
+    states : states of the run (samples, n).
+    expected : size of each column (k,), relative to the sizes of its states.
     """
 
     def __init__(self, bound: Bound, model_weights: ErrorWeights, states: np.ndarray, expected: np.ndarray):

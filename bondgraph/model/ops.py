@@ -126,7 +126,9 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
 
     Parameters
     ----------
-    what : description of the formula; arguments : its arguments; cures : advice in addition to writing a function.
+    what : description of the formula.
+    arguments : its arguments.
+    cures : advice in addition to writing a function.
     """
     if callable(value):
         return

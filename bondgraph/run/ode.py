@@ -26,7 +26,8 @@ class OdeFunctions:
     ----------
     states : names of the components of x, (n,), in their units.
     event_names : names of the guards, (k,): "element: kind".
-    t_start : start time, s; start : x at that time, (n,), consistent with algebraic loops.
+    t_start : start time, s.
+    start : x at that time, (n,), consistent with algebraic loops.
     parameters, modes : values that the functions use, in the order of the kernels.
     sparse : True if `jacobian` returns a `scipy.sparse` array.
     """

@@ -69,11 +69,12 @@ class InterpretedSteps:
 
     Parameters
     ----------
-    start : values of all nodes, with constants filled in. positions, blocks, indices : position of each input in `start`, its
-    block, and its index in the block. operations, arguments : instruction of each step (steps,), and the indices of its
-    arguments among the values (steps, 3).
-    nodes : numbers of each step's node and of its arguments' nodes (steps, 4). seeds, seed_groups : number of each variable's
-    node, and its group (columns,). entries, entry_groups : number of the node of each nonzero, and the group of its column.
+    start : values of all nodes, with constants filled in.
+    positions, blocks, indices : position of each input in `start`, its block, and its index in the block.
+    operations, arguments : instruction of each step (steps,), and the indices of its arguments among the values (steps, 3).
+    nodes : numbers of each step's node and of its arguments' nodes (steps, 4).
+    seeds, seed_groups : number of each variable's node, and its group (columns,).
+    entries, entry_groups : number of the node of each nonzero, and the group of its column.
     groups : number of groups of columns.
     count : number of varying nodes.
     """

@@ -81,8 +81,10 @@ class RunKernels:
 
     Parameters
     ----------
-    bound : the model at the parameters of the run; p : the user's parameters.
-    rtol : tolerance of the run; sizes : sizes of the states (n,).
+    bound : the model at the parameters of the run.
+    p : the user's parameters.
+    rtol : tolerance of the run.
+    sizes : sizes of the states (n,).
     """
 
     def __init__(self, variational: Variational, bound: Bound, p: np.ndarray, rtol: float, sizes: np.ndarray):

@@ -39,7 +39,8 @@ class FunctionNames:
 
     Parameters
     ----------
-    prefix : prefix of all names. begin, advance : names of the procedures that begin and advance a run.
+    prefix : prefix of all names.
+    begin, advance : names of the procedures that begin and advance a run.
     of_calls : function that the image of a run calls -> its name in C.
     """
 

@@ -50,7 +50,8 @@ class ErrorWeights:
     Parameters
     ----------
     bound : the program and its parameters.
-    rtol : the user's relative tolerance; longest : longest step, s.
+    rtol : the user's relative tolerance.
+    longest : longest step, s.
     absolute : (n,) the user's floors in the states' units, None to use natural scales.
 
     Sizes, floors and noise, of the states and then of the integrated powers, are (n + quadratures,) each. `table`

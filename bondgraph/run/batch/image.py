@@ -47,7 +47,8 @@ class Image:
 
     Parameters
     ----------
-    places : (word, word that it points to); calls : (word, name of a function).
+    places : (word, word that it points to).
+    calls : (word, name of a function).
     pointers : words that point into the block, now or in the course of a run.
     every : first word and kind of each table, including those that other tables point to.
     extents : first words and lengths of the memory ranges: tables and arrays, merged where they overlap.

@@ -145,7 +145,8 @@ class RunOutcome:
     ----------
     reached : True if the run reached the requested end; `PreparedProgram.result` reports why not.
     t, x, m, q : time since the start, s, states (n,), modes (modes,) and integrated powers (powers,), J.
-    rows : states and integrated powers at the samples, (samples, n + powers); modes : modes at the samples, (samples, modes).
+    rows : states and integrated powers at the samples, (samples, n + powers).
+    modes : modes at the samples, (samples, modes).
     steps, rates, events : counts of steps, evaluations and events.
     """
 

@@ -33,7 +33,8 @@ class MatrixLayout:
 
     Parameters
     ----------
-    kind : DENSE, BAND or SPARSE; lower, upper : diagonals of a band.
+    kind : DENSE, BAND or SPARSE.
+    lower, upper : diagonals of a band.
     order : the unknown at each position (n,).
     entry_indices, diagonal : indices of the given entries (k,), and of the diagonal entries by unknown (n,), in an array of
         `room` values.

@@ -94,7 +94,9 @@ class ValidityConcern:
 
     Parameters
     ----------
-    reason : the reason. time : time at which it arises, s. suspect : suspected element.
+    reason : the reason.
+    time : time at which it arises, s.
+    suspect : suspected element.
     residual, expected : residual of the energy account relative to the energy scale, and the residual that rtol promises; zeros
         for any other concern.
     cures : what to try.

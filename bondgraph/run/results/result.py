@@ -46,9 +46,12 @@ class Statistics:
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
     steps, rejected, rates, jacobians, guards : number of steps, of rejected steps, and of evaluations.
-    events : number of transitions; events_in_python : number of event instants that Python handled.
-    ticks : number of clock ticks; quadratic_programs : number solved, in steps with rigid contacts.
-    wall_time : duration of the whole call, s; integration_time : time inside the integrator, s.
+    events : number of transitions.
+    events_in_python : number of event instants that Python handled.
+    ticks : number of clock ticks.
+    quadratic_programs : number solved, in steps with rigid contacts.
+    wall_time : duration of the whole call, s.
+    integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : number of steps whose tolerance lay below the rounding error of the rates, the rtol that they reached, and the
         states with noisy rates.
@@ -91,7 +94,9 @@ class Result:
     Parameters
     ----------
     t, since : sample times (k,), and sample times since the start of the run, s.
-    x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
+    x : states (k, n).
+    m : modes (k, modes).
+    integrals : integrated powers (k, powers), J.
     events : transitions in order, as a frozen sequence (`Events`).
     failure : reason why the run ended early, or None.
     warnings : reasons why the result cannot be trusted although the run reached its end.

@@ -97,7 +97,8 @@ def number_problems(
 
     Parameters
     ----------
-    ranges : (name of the field, unit, least, most). above : names of fields that must exceed their least value.
+    ranges : (name of the field, unit, least, most).
+    above : names of fields that must exceed their least value.
     """
     for field, unit, least, most in ranges:
         argument: Any = getattr(law, field)

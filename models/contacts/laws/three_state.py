@@ -149,7 +149,8 @@ def contact_states(
     ----------
     gap, rate, force : signals, m, m/s and N, the force positive when it presses.
     kinds : kinds of the events touched, released, apart and touched again.
-    resets : states that are set when it opens. further : further transitions of the automaton.
+    resets : states that are set when it opens.
+    further : further transitions of the automaton.
 
     Source: Bortoff 2020, section 2, fig. 1.
     """

@@ -93,7 +93,8 @@ class Viscoelastic(_NormalSpringLaw):
 
     Attributes
     ----------
-    k : N/m. c : N s/m^2; k / c is a speed.
+    k : N/m.
+    c : N s/m^2; k / c is a speed.
 
     Source: Wang 2022 (15); (17) there is the limit of fast impacts.
     """
@@ -207,7 +208,8 @@ class VirtualSpring(_NormalSpringLaw):
 
     Attributes
     ----------
-    k : N/m. restitution : e, above 0, at most 1 (a spring without loss).
+    k : N/m.
+    restitution : e, above 0, at most 1 (a spring without loss).
 
     The law is for impacts, not for rest: under a steady load every small bounce adds such an overlap.
 

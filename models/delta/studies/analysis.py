@@ -25,7 +25,9 @@ class Equilibrium:
 
     Parameters
     ----------
-    y : (3,) motor angles, rad. w : (3,) tool, m. torque : (3,) holding torque, N m.
+    y : (3,) motor angles, rad.
+    w : (3,) tool, m.
+    torque : (3,) holding torque, N m.
     residual : largest rate of any state, in rad/s and rad/s^2: zero within rounding error.
     """
 

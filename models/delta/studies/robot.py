@@ -45,7 +45,8 @@ class SingularPosture:
     ----------
     time : s.
     kind : description of the singularity.
-    q : (9,) angles of the arms, rad. w : (3,) tool, m.
+    q : (9,) angles of the arms, rad.
+    w : (3,) tool, m.
     """
 
     time: float

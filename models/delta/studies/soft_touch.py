@@ -57,7 +57,9 @@ def add_brick(
 
     Parameters
     ----------
-    mass : mass of the brick, kg. friction : friction coefficient on the table. gravity : m/s^2.
+    mass : mass of the brick, kg.
+    friction : friction coefficient on the table.
+    gravity : m/s^2.
     alpha1, alpha0, alpha2 : constants of the contact, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0: 1/s, 1/s^2, 1/(m^2 s^2).
 
     Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y`, displacement of the brick, m; `table.effort`

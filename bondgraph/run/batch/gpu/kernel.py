@@ -43,7 +43,8 @@ class GPUKernel:
     ----------
     ptx : source code of the module.
     entry : name of the kernel.
-    call_words : word of each field of the block; call_size : number of words of the block.
+    call_words : word of each field of the block.
+    call_size : number of words of the block.
     state_words, scratch_words : numbers of words that a slot keeps between launches, zero before the first launch of a block.
     memory : initial memory of a thread.
     clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the

@@ -41,7 +41,8 @@ class FiredTransition:
 
     Parameters
     ----------
-    time : time since the start of the run, s; clock : the same time on the clock of the formulas.
+    time : time since the start of the run, s.
+    clock : the same time on the clock of the formulas.
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     supplied : energy that sources supply at this instant, J, one value per power.

@@ -85,7 +85,8 @@ class Impact:
     ----------
     indices, push, apart : for each scalar, its index in the table, sign of an impulse that pushes, sign of a flow that separates
         (c,).
-    cones : the problem; flow, restitution : separating flows before the impact, and restitutions (c,).
+    cones : the problem.
+    flow, restitution : separating flows before the impact, and restitutions (c,).
     part : largest fraction of the restitutions that gains no energy.
     solution : impulses (c,); impulses : impulses of all scalars of the table.
     """
