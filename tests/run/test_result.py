@@ -287,7 +287,7 @@ def test_long_runs_are_cut_into_calls(method, monkeypatch):
 
 
 def test_programs_that_do_not_fit_together():
-    with pytest.raises(ValueError, match="1 transitions for 2"):
+    with pytest.raises(ValueError, match="has 1 transitions, but its kernel has 2"):
         program(
             lambda t, x, p, m: [1.0],
             (1, 0, 1),

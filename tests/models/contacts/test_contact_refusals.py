@@ -73,7 +73,7 @@ def test_a_ball_that_is_too_large_for_a_groove_is_told_why():
         ),
         (ground("g", surface=plane()), ball(surface=cylinder(0.02)), {"G121"}, "infinite and cuts the plane"),
         (ground("g", surface=cylinder(0.02)), ball(surface=cylinder(0.02)), {"G122"}, "infinite and touches along a line"),
-        (ground("g", surface=BOWL), ball((0.0, 0.0, 0.04)), {"G122"}, "a focal distance: the hollow"),
+        (ground("g", surface=BOWL), ball((0.0, 0.0, 0.04)), {"G122"}, "at this focal distance the hollow"),
     ],
 )
 def test_start_poses_without_a_contact_point(body1, body2, codes, words):
@@ -88,7 +88,7 @@ def test_start_poses_without_a_contact_point(body1, body2, codes, words):
     ("make", "code", "words"),
     [
         (lambda: egg(f=0.04, S=0.08, zB=0.0), "G102", "corner"),
-        (lambda: egg(f=0.04, S=0.03, zB=0.0), "G103", "no closed curve"),
+        (lambda: egg(f=0.04, S=0.03, zB=0.0), "G103", "is not a closed curve"),
         (lambda: sphere(-0.1), "G101", "radius"),
         (lambda: sphere(float("nan")), "G", "radius"),
         (lambda: ellipsoid((0.1, 0.0, 0.1)), "G101", "b of the ellipsoid"),
