@@ -171,7 +171,7 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
 
 
 def test_what_must_be_told_is_told() -> None:
-    """Documents contain laws that they once omitted: clocks, restitution, starts of machines, and changes of chart."""
+    """Documents contain laws that they once omitted: clocks, restitution, initial states of automata, and changes of chart."""
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")

@@ -104,7 +104,7 @@ def test_a_contradiction_gives_no_unit() -> None:
 
 
 def test_the_generic_domain_has_no_units() -> None:
-    """A flow that equals the time in number is not a time: nothing follows from equations with generic efforts and flows."""
+    """An effort that is numerically equal to the time need not be a time: generic efforts and flows imply no units."""
     graph, v = Graph("plain"), J1("v")
     graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=1.0)).connect(Se("push", lambda t: t, signals=["time"]), v)
     found = implied(graph)

@@ -48,7 +48,7 @@ def double_pendulum(form: str = "lagrangian") -> Graph:
 
 
 def double_kinetic(q, v):
-    """Return the kinetic energy of masses of 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m with absolute angles."""
+    """Return the kinetic energy of masses of 2 and 1.5 kg at the ends of 0.8 m and 0.6 m arms, from the arms' absolute angles."""
     return (3.5 * 0.64 * v[0] ** 2 + 1.5 * 0.36 * v[1] ** 2) / 2 + 1.5 * 0.8 * 0.6 * v[0] * v[1] * cos(q[0] - q[1])
 
 

@@ -60,8 +60,7 @@ int main(void)
 
 
 def juggler() -> Graph:
-    """Return a ball that bounces on a floor under a pull that depends on a sampled block and the sine of time: events, ticks and
-    angles."""
+    """Return a ball that bounces on a floor, under a pull that depends on a sampled block and the sine of time."""
     graph, velocity = Graph("toy"), J1("velocity", domain="translation")
     graph.add(signals.hold("held", "ball.p", period=0.05))
     graph.connect(Se("pull", lambda t, p: -9.81 + 0.3 * sin(5.0 * t) - 0.1 * p, signals=["time", "held.y"]), velocity)
@@ -224,7 +223,7 @@ def test_ticks_that_solve_loops_are_refused():
 
 @needs_compiler
 def test_a_model_without_states_has_all_its_functions(tmp_path):
-    """Of a rectifier with two resistors, only the events and samples are computed."""
+    """A rectifier with a resistor has no states, so only events and samples are computed."""
     graph, ring = Graph("toy"), J1("ring", domain="electrical")
     graph.connect(Se("source", lambda t: sin(t), signals=["time"]), ring).connect(ring, Diode("diode"))
     run = c_run(graph.connect(ring, R("load", 1.0)), 5.0)

@@ -1,4 +1,4 @@
-"""Hashes of results of all kinds of runs, with solver procedures compiled from LLVM IR or by a C compiler.
+"""Digests of the results of every kind of run, with solver procedures compiled from LLVM IR or by a C compiler.
 
 `python -m tests.run.courses gcc` prints the digests.
 """

@@ -30,7 +30,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 
 
 
 def machine_code(name, library=None):
-    """Return a function that calls the compiled procedure, with numbers by value, arrays and tables by address."""
+    """Return a function that calls the compiled procedure and passes numbers by value, but arrays and tables by address."""
 
     def call(table, *values):
         kept = [ctypes.c_void_p(address_of(v)) if isinstance(v, np.ndarray) else v for v in values]

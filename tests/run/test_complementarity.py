@@ -94,7 +94,8 @@ def test_modes_are_the_only_ones_of_an_enumeration():
 
 
 def test_open_shares_are_those_of_least_norm():
-    """Without active bounds, the solution has the least weighted norm, as from a pseudo-inverse, in any unit of the weights."""
+    """Without active bounds, the solution has the least weighted norm, as given by a pseudo-inverse, in any unit of the
+    weights."""
     random = np.random.default_rng(6)
     for n, rank in ((2, 1), (6, 2), (20, 7), (40, 39)):
         J, weights = random.normal(size=(n, rank)), random.uniform(0.5, 2.0, n)

@@ -34,7 +34,8 @@ def loud():
 
 
 def still():
-    """Return an oscillator that only the rounding error of its force moves, an angle without energy that follows, and a decay."""
+    """Return an oscillator that only the rounding error of its force moves, an angle without energy that the oscillator drives,
+    and a decay."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
         (4, 1, 0),

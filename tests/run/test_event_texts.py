@@ -196,7 +196,7 @@ GUARDS = 4
 
 
 class Flight(StepTable):
-    """A step whose guards have the coefficients (guards, 4)."""
+    """A step whose guards are cubics with coefficients (guards, 4)."""
 
     coefficients: Reals
 

@@ -1,7 +1,7 @@
 """Friction in collisions: balls with spin, a block that is hit, rods and corners, compared with closed forms and the equations.
 
-In the contact plane, an impulse F of friction is bounded by mu times the normal impulse L, opposes remaining slip, and stops the
-slip if possible (Moreau 1988).
+In the contact plane, a friction impulse F is bounded by mu times the normal impulse L, opposes remaining slip, and stops the slip
+if possible (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
 
 
 def random_problem(rng, restitution):
-    """Return bodies with approaching contacts, each with friction: response, flows, bounds."""
+    """Return the response, flows and bounds of bodies with approaching contacts, each with friction."""
     contacts, size = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     n = contacts * (1 + size)
     J, v = rng.normal(size=(n, n + int(rng.integers(0, 3)))), rng.normal(size=n + 2)

@@ -1,4 +1,5 @@
-"""The image of a run depends only on the model; a setting changes only the words that scale with it; patterns need no Python."""
+"""The image of a run depends only on the model, a setting changes only the words that scale with it, and patterns of couplings
+are found without Python."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    """Record the rows reserved for one instant, and the capacity of the log, whenever it is laid out."""
+    """Record the rows reserved for one instant, and the capacity of the log, whenever the log is laid out."""
     rows, lay = [], EventHandler._lay_rows
 
     def noted(self, log):

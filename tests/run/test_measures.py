@@ -1,4 +1,5 @@
-"""The table of measures: `simulate`, `run_many`, `sweep` and the definition give equal values, also in closed form."""
+"""The table of measures: `simulate`, `run_many`, `sweep` and the definition give the same values, which agree with closed
+forms."""
 
 from __future__ import annotations
 

@@ -115,6 +115,6 @@ def test_it_is_the_same_in_a_plane_with_other_axes(close):
 
 
 def test_a_model_that_may_end_so_is_linearised():
-    """Ends found at compilation do not enter the trace for linearisation."""
+    """A model whose run may end in Painleve's paradox can be linearised."""
     system = rod().linearise(inputs=[], outputs=["w.flow"])
     assert system.A.shape == (5, 5) and np.isfinite(system.A).all()

@@ -98,7 +98,7 @@ def test_the_line_goes_on_after_an_error(terminal: Terminal) -> None:
 
 
 def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
-    """Compilation and run both drive the bar, which shows their names; with `progress=False` there is none."""
+    """Compilation and run both drive the bar, which shows their names; `progress=False` hides the bar."""
     seen: list[str] = []
     graph = Graph("rc")
     junction = J1("loop", domain="electrical")

@@ -103,7 +103,7 @@ def compiled_case(name):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """Record the indices of the runs that are made one by one."""
+    """Record the indices of the runs that are executed one by one."""
     numbers, single = [], BatchCollector.single
 
     def noted(own, run):

@@ -38,8 +38,8 @@ def in_products() -> dict[str, np.ndarray]:
 
 
 def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """Return the largest residual of the order conditions (Hairer and Wanner, IV.7): one branch takes beta, several take
-    alpha."""
+    """Return the largest residual of the order conditions (Hairer and Wanner, IV.7): a vertex with one branch uses beta, a vertex
+    with several uses alpha."""
     method = in_products()
     return most_missed(b, method["beta"], method["alpha"], order, theta)
 
@@ -269,7 +269,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_stiff_contact_opens_and_closes():
-    """A strongly damped wall, a million times stiffer than necessary, gives the events and speeds of the explicit method."""
+    """A strongly damped wall, a million times stiffer than necessary, gives the same events and speeds as the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-8, progress=False) for method in ("rodas5p", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]

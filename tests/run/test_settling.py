@@ -1,4 +1,4 @@
-"""Events where guards are zero up to rounding: plastic impacts end at rest, clutches stick or slip, bridges start."""
+"""Events where guards are zero up to rounding: plastic impacts end at rest, clutches stick or slip, and bridges start."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def drives(seed):
 
 @pytest.mark.parametrize("seed", [0, 2, 6, *range(8, 16)])
 def test_a_clutch_sticks_or_slips(clutch, seed):
-    """The clutch sticks below its limit and slips at the limit, which opposes the slip; the phases alternate."""
+    """The clutch sticks below its limit and slips at the limit torque, which opposes the slip; the phases alternate."""
     run = clutch.simulate(10.0, parameters=drives(seed), progress=False)
     assert run.ok, run.failure
     mode, torque, slip = run["c.mode"], run["c.effort"], run["w0.flow"] - run["w1.flow"]

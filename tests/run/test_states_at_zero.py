@@ -58,7 +58,7 @@ def _in_unit(kind, value, ohm):
 
 
 def run_of(made, t_end, **options):
-    """Run a circuit with low limits for events and steps, ample if nothing happens."""
+    """Run a circuit with low limits for events and steps, which suffice if nothing happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return made.simulate(

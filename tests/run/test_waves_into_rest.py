@@ -1,4 +1,4 @@
-"""A wave enters parts that are at rest: scales follow the couplings, so that tiny states ahead of the wave cost no steps."""
+"""A wave enters parts that are at rest: scales follow the couplings, so tiny states ahead of the wave cost no steps."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, 
 
 
 def explicit(seed: int) -> System | None:
-    """Return the equations of a random graph; None if it has none, or if they are implicit."""
+    """Return the equations of a random graph; None if it has no equations or has implicit equations."""
     try:
         system = equations(random_graph(np.random.default_rng(seed)).freeze())
     except ModelError:

@@ -1,4 +1,4 @@
-"""Meaning of elements in a step: both forms of IC, constraints, moving ground, resistors and jumping sources; their results."""
+"""Elements in a time step, and their results: both forms of IC, constraints, moving ground, resistors, and sources that jump."""
 
 from __future__ import annotations
 

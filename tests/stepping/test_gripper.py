@@ -1,5 +1,5 @@
-"""Pang's parallel gripper compared with closed forms: exact at any step size with Coulomb's law, with a layer mu v h in the
-convex law."""
+"""Pang's parallel gripper agrees with closed forms: exactly at any step size with Coulomb's law, and up to a layer mu v h with
+the convex law."""
 
 from __future__ import annotations
 

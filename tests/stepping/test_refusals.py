@@ -1,4 +1,4 @@
-"""Models that time steps refuse, and runs without a solution, whose messages name elements of the model."""
+"""Models that time stepping refuses, and runs without a solution; messages name elements of the model."""
 
 from __future__ import annotations
 

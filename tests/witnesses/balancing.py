@@ -5,7 +5,7 @@ state with the couplings out of it; for reciprocal couplings these are the ratio
 units: with states in other units, x -> d x, the scales become d s and the rates are unchanged, bitwise if d is a power of two.
 Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
 
-Interpreted models use this arithmetic; it is the reference of the machine code in `balancing`.
+This module is the reference for the machine code in `balancing`.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Circular(Exception):
 
 
 class Nested(Exception):
-    """A time derivative inside one that is taken by a complex step."""
+    """A time derivative nested in another derivative that is taken by a complex step."""
 
 
 class Point:
