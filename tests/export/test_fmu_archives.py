@@ -1,4 +1,4 @@
-"""Archives of functional mock-up units: terminals, icon, documentation, reference results, names, arrays, units; identical
+"""Archives of functional mock-up units: terminals, icon, documentation, reference results, names, arrays and units, and identical
 bytes."""
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def implied(graph: Graph) -> dict[str, str]:
 
 
 def of_formula(formula: Any, *signals_read: str, parameters: dict[str, Any] | None = None, out: str = "y") -> dict[str, str]:
-    """Return the implied units of a block with one formula, which drives nothing."""
+    """Return the implied units of a block that has one formula and drives nothing."""
     names = [*signals_read, *(parameters or {})]
     arguments = {f"s{k}": name for k, name in enumerate(signals_read)}
     block = Block(

@@ -1,4 +1,5 @@
-"""C with the package's own functions and fusions is bit-identical to machine code, for any compiler and processor."""
+"""C with the package's own functions and fusions gives the results of machine code bit for bit, for any compiler and
+processor."""
 
 from __future__ import annotations
 

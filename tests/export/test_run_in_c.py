@@ -79,7 +79,7 @@ def stiff() -> Graph:
 
 
 def shown(run: CRun, folder: Path, **constants: str) -> list[str]:
-    """Compile and run the program of MAIN, and return its lines."""
+    """Compile and run the program MAIN, and return the lines that it prints."""
     run.write(folder)
     (folder / "main.c").write_text(MAIN)
     defined = [f"-D{name}={value}" for name, value in constants.items()]
@@ -166,7 +166,7 @@ def test_collisions_at_the_same_time_are_refused():
 
 
 def test_a_run_that_passes_or_ends_in_a_singular_position_is_refused():
-    """Machine code alone would reach the end by another route; the advice is to end before the first dead centre."""
+    """Machine code alone would reach the end on another branch; the advice is to end the run before the first dead centre."""
     with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
         c_run(crank(), 3.0, singular="keep")
     with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before the singular position"):

@@ -402,7 +402,7 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_diode_that_yields_at_once() -> None:
-    """While the diode blocks, the resistor alone makes its flow zero, and the source acts on the coil."""
+    """While the diode blocks, the resistor alone makes the flow of the diode zero, and the source acts on the coil."""
     graph, a, node = Graph("coil"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))

@@ -110,7 +110,7 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """Return a diode in parallel with a coil, whose blocking mode needs no derivative because of a resistor."""
+    """Return a coil in parallel with a diode; because of a resistor, the blocking mode needs no derivative."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))

@@ -158,7 +158,7 @@ def test_texts_that_call_python_pass_their_arguments(way, name):
 
 
 def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
-    """Seven of eight runs are due for an update; one of them has a zero coupling, another a NaN."""
+    """Seven of eight runs are due for an update; one run has a zero coupling, another a NaN."""
     runs, random = 8, np.random.default_rng(3)
     both = [pair_of("coupled", count=runs) for _ in range(2)]
     steps = both[0][0]._bound.program.jacobian_couplings[0].steps

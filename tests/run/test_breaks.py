@@ -189,7 +189,7 @@ def _shifted(T):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_model_shifted_in_time_runs_the_same(options):
-    """A shift by 2^10 s, or by a date in seconds, can only round the ends of the pulse, which are exact here."""
+    """A shift by 2^10 s, or by a date in seconds, could only round the ends of the pulse, but they are exact here."""
     runs = {T: _shifted(T).simulate(T + 4.0, t_start=T, samples=0.25, **options) for T in (0.0, 1024.0, 1.7e9)}
     for T, run in runs.items():
         assert run.ok and run.t[0] == T and run.t[-1] == T + 4.0

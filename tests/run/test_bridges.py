@@ -1,4 +1,5 @@
-"""Bridges of ideal diodes at ideal sources, compared with closed forms: at each event, the conducting diodes must be found."""
+"""Bridges of ideal diodes fed by ideal sources, compared with closed forms: at each event, the conducting diodes must be
+found."""
 
 from __future__ import annotations
 
@@ -97,8 +98,8 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """Transitions fire once around a cycle before the search for modes, so fewer than half of them fire per instant on
-    average."""
+    """Transitions fire at most once around a cycle before modes are searched, so on average fewer than half of them fire per
+    instant."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))

@@ -29,7 +29,7 @@ def contact(name, closing=False):
 
 @functools.cache
 def ball(dimension, turn=0.0, closing=False):
-    """Return a ball with spin over a floor: height, velocity and spin in the floor plane, with rotated axes."""
+    """Return a ball with spin over a floor; states are height, velocity and spin in the floor plane, with rotated axes."""
     graph, v, w = Graph("ball"), J1("v", domain="translation"), J1("w", domain="rotation")
     up, slip = J1("up", domain="translation"), J0("slip", domain="translation")
     one = np.ones(dimension) if dimension > 1 else 1.0
@@ -218,7 +218,7 @@ def test_the_order_of_contacts_decides_nothing(seed):
 
 
 def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
-    """A rod hits the floor with one end, at an angle: full restitution would increase its energy."""
+    """A rod hits the floor with one end, at an angle: full restitution would increase the rod's energy."""
     angle, mu, e, u = 0.92, 0.91, 0.975, 0.51
     up, along, cross = 1.0 + 3.0 * np.cos(angle) ** 2, 1.0 + 3.0 * np.sin(angle) ** 2, -3.0 * np.sin(angle) * np.cos(angle)
     problem = Cones(np.array([[up, cross], [cross, along]]), 1, (1,), np.array([[mu, 0.0]]))

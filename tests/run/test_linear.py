@@ -1,4 +1,4 @@
-"""Linear systems in machine code compared with NumPy: full and band matrices, well and badly scaled; storage layouts."""
+"""Linear systems in machine code, compared with NumPy: full, band and sparse matrices, well and badly scaled."""
 
 from __future__ import annotations
 
@@ -194,7 +194,8 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
 
 
 def test_a_grid_is_sparse():
-    """A grid of 20 x 20 cells costs less than its band of 41 diagonals, with fewer stored numbers and the same solution."""
+    """As a sparse matrix, a grid of 20 x 20 cells costs less than as a band of 41 diagonals, stores fewer numbers and has the
+    same solution."""
     full = grid(20)
     layout, band = (layout_of(400, *np.nonzero(full), kind) for kind in ("auto", "band"))
     assert layout.kind == SPARSE and layout.fill is not None

@@ -164,7 +164,7 @@ def coupled(matrix):
 
 
 def test_strong_components_and_rates_of_a_ring_without_reciprocity():
-    """Three states drive one another in a ring, in very different units: their rate is the geometric mean."""
+    """Three states drive one another in a ring, in very different units: their rate is the geometric mean of the couplings."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = strong_components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])

@@ -120,7 +120,7 @@ def test_steps_of_samples_that_divide_a_run_end_with_it(start):
 @pytest.mark.parametrize("samples", [[0.0, 0.03], [0.02, 0.1], None, 0.04, [-0.05]])
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 def test_a_run_ends_where_it_ends_whatever_its_samples(samples, method):
-    """Runs end exactly at the requested time, even if its difference from the start is rounded."""
+    """Runs end exactly at the requested time, even if the difference from the start time is rounded."""
     made, start, end = oscillator(), -0.05, 0.1
     assert start + (end - start) != end
     x, p = np.array([1.0, 0.3]), np.array([100.0, 1.0])
@@ -400,7 +400,7 @@ def test_what_is_done_to_a_result_changes_no_other_run():
 
 
 def test_threads_share_a_compiled_model():
-    """Each run has its own workspace on any thread, also in models with events."""
+    """Each run has its own workspace on any thread, even in models with events."""
     compiled, wrong = compile_model(with_restitution()), []
     heights = [1.0, 0.8, 1.2, 0.9]
     expected = [compiled.simulate(2.0, initial={"floor.h": height}, progress=False) for height in heights]

@@ -1,5 +1,5 @@
-"""Radau IIA: coefficients, observed orders, stiff problems, powers, events, clocks, linear algebra, growing modes, bit-identical
-results."""
+"""Radau IIA: coefficients, observed orders, stiff problems, powers, events, clocks, linear algebra, growing modes and
+bit-identical results."""
 
 from __future__ import annotations
 

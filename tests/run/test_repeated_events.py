@@ -231,7 +231,7 @@ def test_a_log_that_is_full_goes_on(monkeypatch, alone):
 
 
 def test_ticks_that_solve_loops_are_left_to_python(alone):
-    """A nonlinear loop is solved at every tick: `run` and `run_many` equal `simulate`, and cost as much."""
+    """A nonlinear loop is solved at every tick: runs are executed one by one, with the results of `simulate`."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["control.y"]), v).connect(v, C("spring", stiffness=1.0))
     graph.connect(v, R("cubic", effort=lambda f: f * f * f)).connect(v, R("linear", resistance=1.0))

@@ -322,7 +322,7 @@ def test_a_peak_is_a_value_that_the_signal_has():
 
 
 def test_a_peak_at_an_event_is_recorded_there():
-    """The wall's damper has its largest force at the instant of contact, between samples."""
+    """The wall's damper exerts its largest force at the instant of contact, between samples."""
     slots = {"force": Slot("out", 0), "x": Slot("x", 0)}
     force = lambda x, p, m: m[0] * (p[0] * x[0] + p[1] * x[1])  # noqa: E731
     made = program(

@@ -153,7 +153,7 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_what_is_not_finite_at_one_sample_is_seen(stride):
-    """A state is NaN, or the only energy is infinite, at one sample; samples are checked in strides, several together."""
+    """A state is NaN, or the only energy is infinite, at one sample; samples are checked in strides, several at a time."""
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")

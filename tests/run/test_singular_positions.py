@@ -42,7 +42,7 @@ def crank(rate: float = 3.0, extra: bool = False) -> Compiled:
 
 
 def turned(rate, t):
-    """Return the angle of the crank (k,) at times t, from the kinetic energy of both bars."""
+    """Return the crank angle (k,) at times t, from the kinetic energy of both bars."""
 
     def inertia(q):  # of two rods at the angles q and -q: the second's centre moves by (-3/2 sin q, 1/2 cos q)
         return 2 * MOMENT + 0.25 + 2.25 * np.sin(q) ** 2 + 0.25 * np.cos(q) ** 2

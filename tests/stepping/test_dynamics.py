@@ -1,4 +1,4 @@
-"""Steps with inertia compared with closed forms: sliding that turns into rolling, a drop, restitution, cradles, a rocking
+"""Steps with inertia compared with closed forms: sliding that turns into rolling, a drop, restitution, cradles, and a rocking
 block."""
 
 from __future__ import annotations

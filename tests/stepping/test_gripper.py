@@ -28,7 +28,7 @@ def convex(graph: Graph) -> Stepper:
 
 
 def friction(result: Result) -> np.ndarray:
-    """Return the friction of both fingers on the disc, downwards: while they stick, only the sum is determined."""
+    """Return the total downward friction of both fingers on the disc; while they stick, only this sum is determined."""
     return -(result["left finger.friction force"] + result["right finger.friction force"])
 
 

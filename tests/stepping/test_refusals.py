@@ -16,7 +16,7 @@ from tests.inner.run import Result
 
 
 def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
-    """Return a block on a floor, which slides along x; `parts` act on x."""
+    """Return a block that slides along x on a floor; `parts` act on x."""
     graph = Graph("block")
     x, z, floor = J1("x", domain="translation"), J1("z", domain="translation"), planar_contact("floor", friction=friction)
     graph.connect(x, I("along", mass)).connect(z, I("up", mass)).connect(Se("weight", -10.0 * mass), z)

@@ -92,7 +92,7 @@ def elsewhere() -> Graph:
 
 
 def bent(power: int) -> Graph:
-    """Return a mass on a spring with the energy q^power, whose force is zero at the start."""
+    """Return a mass on a spring with the energy q^power, so the force is zero at the start."""
     graph, velocity = Graph("bent"), J1("velocity", domain="translation")
     return graph.connect(velocity, I("mass", 1.0)).connect(velocity, C("spring", energy=lambda q: q**power))
 

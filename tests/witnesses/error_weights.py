@@ -1,4 +1,4 @@
-"""Error weights of states, independent of units: running sizes, natural scales, rounding noise.
+"""Error weights of states, independent of units: running sizes, natural scales and rounding noise.
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
@@ -157,7 +157,7 @@ class Weights:
         self._measure_noise(t, x, m, h, relative, implicit)
 
     def _propagated_noise(self, t: float, x: np.ndarray, m: np.ndarray, blur: np.ndarray) -> np.ndarray:
-        """Return the noise of powers (quadratures,), W, from the noise `blur` (n,) of states."""
+        """Return the noise (quadratures,) of powers, W, caused by the noise `blur` (n,) of states."""
         with np.errstate(all="ignore"):
             sharp = self._bound.powers(t, x, m)
             change = np.abs(self._bound.powers(t, x + blur, m) - sharp)

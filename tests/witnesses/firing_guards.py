@@ -22,8 +22,8 @@ class FiringGuards(GuardHistory):
         """Largest value of each guard (k,) at an event of the run so far."""
 
     def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
-        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion. If
-        the mode contradicts itself by then, include the guards that resolve the contradiction.
+        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero up to rounding and grow along the motion.
+        If the mode contradicts itself by then, include the guards that resolve the contradiction.
 
         The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, but a body
         that turns back before leaving bounces.

@@ -3,7 +3,7 @@ states.
 
 A state at zero has no size yet to compare errors with. Its source gives it a scale: the rate of the state, or the scale of a
 coupled state, divided by the fastest rate at which the state is coupled. Propagated from state to state, scales decay along weak
-couplings, as the states do. With states in other units the scales change as the states do.
+couplings, as the states do. With states in other units, the scales change as the states do.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
 def column_scales(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray, longest: float
 ) -> np.ndarray:
-    """Return scales of columns (k, n) of changes of the states at x, with their rates (k, n), propagated along the couplings; 0
-    where nothing drives them."""
+    """Return scales for changes of the states at x, `columns` (k, n) with `rates` (k, n), propagated along the couplings; 0 where
+    nothing drives a state."""
     with np.errstate(all="ignore"):
         couplings = bound.jacobian_couplings(t, x, m)
         speed = _fastest_rates(couplings, longest)

@@ -1,10 +1,10 @@
 """Rounding noise of rates and powers, measured by differences at states that differ by little more than rounding errors.
 
-Along a line of states some 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
-differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes the rounding inside the formulas and the rounding of their states. Rounding of numbers much larger than the
-states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth differences far
-smaller than the third.
+Along a line of states some 2^-45 of their size apart, the rates are smooth to far below their own rounding errors. Third and
+fourth differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial
+weights). The result includes the rounding inside the formulas and the rounding of their states. Rounding of numbers much larger
+than the states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth
+differences far smaller than the third.
 """
 
 from __future__ import annotations
