@@ -196,7 +196,7 @@ int main(void)
 @needs_compiler
 @pytest.mark.thorough
 def test_a_run_that_needs_python_stops_and_says_so(tmp_path):
-    """The exported run has no collision; with other parameters it has one."""
+    """The exported run has no collision; with other parameters, a collision occurs."""
     compiled = compile_model(cradle(0.5))
     c_run(compiled, 0.4, name="toy").write(tmp_path)
     (tmp_path / "main.c").write_text(ENDS)

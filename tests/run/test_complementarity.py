@@ -159,8 +159,8 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Return a row of masses at rest under forces, with dry friction between neighbours and at both ends; also its masses,
-    forces, friction limits and incidence matrix."""
+    """Return a row of masses at rest under forces, with dry friction between neighbours and at both ends, and its masses, forces,
+    friction limits and incidence matrix."""
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)

@@ -46,7 +46,7 @@ def test_order_conditions_of_the_dense_output(theta):
 
 
 def test_observed_order():
-    """For x' = -2 t x^2, halving the step divides errors by 32 at the ends of steps and by 16 within."""
+    """For x' = -2 t x^2, halving the step divides errors by 32 at the ends of steps and by 16 within steps."""
     made, samples = program(lambda t, x, p, m: [-2.0 * t * x[0] * x[0]], (1, 0, 0)), np.linspace(0.0, 2.0, 1001)
     errors = []
     for h in (0.1, 0.05, 0.025):

@@ -1,4 +1,5 @@
-"""Painleve's rod: sliding friction with no solution or several solutions ends a run, from a coefficient of 4/3 for a uniform rod.
+"""Painleve's rod: a run ends where sliding friction has no solution or several solutions, for a uniform rod from a coefficient of
+4/3.
 
 Let a be the angle between rod and floor, and let the lower end slide towards the side to which the rod leans. The floor's force N
 obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan a = 2, and

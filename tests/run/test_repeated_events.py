@@ -147,7 +147,7 @@ def test_many_are_single_runs(name, threads, alone):
 
 @pytest.mark.parametrize("name", CASES)
 def test_go_is_a_single_run(name):
-    """One prepared run repeats on the same tables with several values, and again with the first."""
+    """One prepared run is repeated on the same tables with several values, then with the first values again."""
     _, t_end, parameters, initial, _ = CASES[name]
     compiled = compiled_case(name)
     run = compiled.prepare_run(t_end, samples=t_end / 40.0, progress=False)

@@ -54,8 +54,8 @@ def turned(rate, t):
 
 @pytest.mark.parametrize("rate", [3.0, 3e-4, 3e3])
 def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
-    """The crank stays on its branch to 1e-6 through ten dead centres, in any unit of time; by default the run ends at the
-    first."""
+    """The crank stays on its branch to 1e-6 through ten dead centres, in any unit of time; by default, the run ends at the first
+    dead centre."""
     t_end = 30.0 / rate
     result = crank(rate).simulate(t_end, samples=t_end / 300, singular="keep", progress=False)
     assert result.ok and len(result.t) == 301 and result.t[-1] == t_end
