@@ -1,4 +1,4 @@
-"""Settings for tests of documents, which concern formulas and not the layout of the figure."""
+"""Settings for tests of documents; the tests concern formulas, not the layout of figures."""
 
 import pytest
 

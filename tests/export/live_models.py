@@ -1,4 +1,5 @@
-"""Models of every kind that a page simulates: smooth, stiff, events, accumulation, clocks, ideal diodes, loops, and contact."""
+"""Models of every kind that a page simulates: smooth or stiff, with events, accumulation, clocks, ideal diodes, loops, or
+contact."""
 
 from __future__ import annotations
 

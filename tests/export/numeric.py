@@ -42,14 +42,14 @@ def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
 
 
 class _Known(NumPyPrinter):
-    """NumPy's code printer that writes symbols as entries of the dictionary `known`, which saves a slow substitution."""
+    """A NumPy code printer that writes symbols as entries of the dictionary `known` and thus saves a slow substitution."""
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
         return f"known[{expr.name!r}]"
 
 
 def _function(expression: Any) -> Callable[[Mapping[str, float]], Any]:
-    """Return an expression or matrix as a function of a dictionary of values by name."""
+    """Return an expression or matrix as a function of a dictionary {name: value}."""
     printer = _Known({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
     return sympy.lambdify([sympy.Symbol("known")], expression, modules="numpy", printer=printer)
 
@@ -91,7 +91,7 @@ _FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """Return the value of an expression or matrix at a point; the function for each is made once."""
+    """Return the value of an expression or matrix at a point; the function for each expression is made once."""
     if id(expression) not in _FUNCTIONS:
         _FUNCTIONS[id(expression)] = expression, _function(expression)
     return _FUNCTIONS[id(expression)][1](numbers)

@@ -1,8 +1,8 @@
 """The page of the rolling eggs, retyped by hand: x (26,), p (14 numbers and vectors), m (3,) -> x' (26,).
 
 It follows the printed page line by line, without other sources. Letters are those of the page; components count from 1 there and
-from 0 here. Numbers in brackets refer to the equations of the page as typed (check sum 8a8d59578c79), and Dk to its functions;
-the page now writes some of them as formulas.
+from 0 here. Numbers in brackets refer to the equations of the page as typed (checksum 8a8d59578c79), and Dk to its functions; the
+page now writes some of them as formulas.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NUMBERS = {
 S_FREE = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]])  # (18)
 S_CON = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 1]])  # (22)
 CONTACT = 1
-"""Number of the state `contact` in 2.12."""
+"""Value of the mode `m_2_12` in the state `contact`."""
 
 
 def rates(x: np.ndarray, p: Mapping[str, Any], m: np.ndarray) -> np.ndarray:

@@ -269,7 +269,7 @@ def test_c_agrees_with_machine_code_and_numpy_to_rounding(model: str, built: Cal
 
 @needs_compiler
 def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The C source reproduces all formulas; NumPy's functions differ by one unit in the last place, tanh by three."""
+    """The C source reproduces all formulas; NumPy's functions differ by one unit in the last place, and tanh by three."""
     tape = Tape()
     x = tape.inputs("x", 3)
     outputs = [formula(*x) for formula, _ in FORMULAS.values()]

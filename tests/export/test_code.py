@@ -1,4 +1,4 @@
-"""Exported source code, apart from its numerical results: identifiers, instructions, errors, order of ticks, speed,
+"""Exported source code, apart from its numerical results: identifiers, instructions, errors, order of ticks, speed and
 independence."""
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def tabled(text: str, caption: str) -> list[list[str]]:
 
 
 def symbols(text: str) -> list[str]:
-    """Return the letters of all tables, for equal parts also with the number of each part."""
+    """Return the letters of all tables, for equal parts with the number of each part."""
     found = [row[0] for title in ("Parameters", "States") for row in tabled(text, title)]
     found += [cell for row in tabled(text, "Further symbols") for cell in (row[0], row[4] if len(row) > 4 else "")]
     found += re.findall(r"\*\* (\$\\sigma[^$]*\$): `", text)  # state machines
@@ -171,7 +171,7 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
 
 
 def test_what_must_be_told_is_told() -> None:
-    """Documents contain laws that they once omitted: clocks, restitution, starts of machines, and changes of chart."""
+    """Documents contain laws that they once omitted: clocks, restitution, initial states of automata, and changes of chart."""
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")
@@ -183,7 +183,7 @@ def test_what_must_be_told_is_told() -> None:
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a certain length, only parts that occur several times are written, which the page states."""
+    """Beyond a certain length, only parts that occur several times are written; the page states this."""
     whole = page("hand")
     monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
     monkeypatch.setattr(paper_module, "MAX_BOXES", 3)

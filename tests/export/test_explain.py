@@ -66,7 +66,7 @@ def test_an_unknown_name() -> None:
 
 
 def test_values_at_an_instant() -> None:
-    """A source of 1 V drives 0.25 A through 2 ohm and 1 F in series at 2 s ln 2; each parameter has its own line."""
+    """A source of 1 V drives 0.25 A through 2 ohm and 1 F in series at t = 2 ln 2 s; each parameter has its own line."""
     line = J1("line", domain="electrical")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
     model = circuit.compile()

@@ -1,4 +1,4 @@
-"""Archives of functional mock-up units: terminals, icon, documentation, reference results, names, arrays, units; identical
+"""Archives of functional mock-up units: terminals, icon, documentation, reference results, names, arrays and units, and identical
 bytes."""
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def with_ports(folder: Path) -> Path:
 
 
 def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> None:
-    """Forces and currents into the FMU sum to zero; a brake takes power out of it; a source with a formula has no terminal."""
+    """Forces and currents into the FMU sum to zero; a brake takes power out of the FMU; a source with a formula has no
+    terminal."""
     assert members(with_ports) == {
         "shaft": [("_screwbond_translation",), ("effort", "shaft.value", "inflow"), ("flow", "mass.flow", "signal")],
         "wrist": [("_screwbond_screw",), ("effort", "wrist.value", "_screwbond_inflow"), ("flow", "wrist.flow", "signal")],

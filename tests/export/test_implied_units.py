@@ -35,7 +35,7 @@ def implied(graph: Graph) -> dict[str, str]:
 
 
 def of_formula(formula: Any, *signals_read: str, parameters: dict[str, Any] | None = None, out: str = "y") -> dict[str, str]:
-    """Return the implied units of a block with one formula, which drives nothing."""
+    """Return the implied units of a block that has one formula and drives nothing."""
     names = [*signals_read, *(parameters or {})]
     arguments = {f"s{k}": name for k, name in enumerate(signals_read)}
     block = Block(
@@ -104,7 +104,7 @@ def test_a_contradiction_gives_no_unit() -> None:
 
 
 def test_the_generic_domain_has_no_units() -> None:
-    """A flow that equals the time in number is not a time: nothing follows from equations with generic efforts and flows."""
+    """An effort that is numerically equal to the time need not be a time: generic efforts and flows imply no units."""
     graph, v = Graph("plain"), J1("v")
     graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=1.0)).connect(Se("push", lambda t: t, signals=["time"]), v)
     found = implied(graph)

@@ -1,4 +1,4 @@
-"""Symbolic matrices A, B, C, D equal published matrices and the linearised compiled model; nonlinear terms are named."""
+"""Symbolic matrices A, B, C and D equal published matrices and the linearised compiled model; nonlinear terms are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mechanical, Lagrange's and Hamilton's equations: compiled rates, properties of their matrices, and
+"""Mechanical, Lagrange's and Hamilton's equations, compared with compiled rates, laws of their matrices, and
 `sympy.physics.mechanics`."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def double_pendulum(form: str = "lagrangian") -> Graph:
 
 
 def double_kinetic(q, v):
-    """Return the kinetic energy of masses of 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m with absolute angles."""
+    """Return the kinetic energy of masses of 2 and 1.5 kg at the ends of 0.8 m and 0.6 m arms, from the arms' absolute angles."""
     return (3.5 * 0.64 * v[0] ** 2 + 1.5 * 0.36 * v[1] ** 2) / 2 + 1.5 * 0.8 * 0.6 * v[0] * v[1] * cos(q[0] - q[1])
 
 
@@ -219,7 +219,7 @@ def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool
 
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_laws_of_the_matrices(name: str, form: str) -> None:
-    """M' - 2 C is skew-symmetric, D is symmetric; kinetic and potential energy agree with the ledger."""
+    """M' - 2 C is skew-symmetric and D symmetric; kinetic and potential energy agree with the ledger."""
     model = model_of(name, form)
     found = mechanics_of(name, form)
     q = [sympy.Symbol(s, real=True) for s in found.q]

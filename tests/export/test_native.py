@@ -1,4 +1,5 @@
-"""C with the package's own functions and fusions is bit-identical to machine code, for any compiler and processor."""
+"""C with the package's own functions and fusions gives the results of machine code bit for bit, for any compiler and
+processor."""
 
 from __future__ import annotations
 
@@ -90,8 +91,8 @@ def test_own_functions_have_the_bits_of_machine_code_for_odd_numbers(tmp_path):
 
 @needed
 def test_what_shares_code_rounds_as_the_shared_code_does(tmp_path):
-    """A routine that begins a longer one, a shared routine with a fixed number, and the cases of alternatives round as the shared
-    code does."""
+    """A routine at the start of a longer routine, a shared routine with a fixed input, and the cases of `Alternatives` are
+    rounded like the code that they share."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values, products = list(x), []

@@ -1,4 +1,4 @@
-"""Rates that a human and a machine compute from a page alone, against the compiled rates."""
+"""Rates that a human and a machine compute from a page alone, compared with the compiled rates."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def read_once(name: str) -> Read:
 
 
 READ = [name for name in MODELS if name != "own"]
-"""All models except one whose user wrote a formula that differs from its law."""
+"""All models except `own`, in which a user-written formula differs from the element's law."""
 
 
 @pytest.mark.thorough

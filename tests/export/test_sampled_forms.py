@@ -1,4 +1,4 @@
-"""Sampled states in symbols: their values at ticks, and the times of the ticks; forms without ticks refuse them."""
+"""Sampled states in symbols: their values at ticks, and the times of the ticks; forms without ticks refuse sampled states."""
 
 from __future__ import annotations
 

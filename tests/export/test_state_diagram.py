@@ -130,7 +130,8 @@ def test_neighbours_stand_next_to_each_other(count: int, start: int, arrows: Arr
 
 @pytest.mark.parametrize("name", MODELS)
 def test_documents_have_them(name: str) -> None:
-    """A document has one small diagram for each machine that does more than change charts, with the rows of its table."""
+    """A document has one small diagram, with the rows of the machine's table, for each machine that does more than change
+    charts."""
     model, blocks = compiled(name), paper(name).blocks
     shown = [k for k, block in enumerate(blocks) if isinstance(block, Figure) and "States of " in block.caption]
     acting = {event.automaton for event in model.system.events if not event.internal}

@@ -335,7 +335,7 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
 def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
-    """Scalar graphs have loops, dependent storage elements and constraints; half of the equations contain numbers for
+    """Scalar graphs have loops, dependent storage elements and constraints; half of the equations contain numbers instead of
     parameters."""
     seen: Counter[str] = Counter()
     for seed in range(30):
@@ -371,7 +371,7 @@ def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
 
 
 def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every graph that the entries compile before their first run agrees."""
+    """Equations agree with the compiled model for every graph that an entry compiles before its first run."""
 
     class EnoughError(Exception):
         """Exception that replaces a run."""
@@ -402,7 +402,7 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_diode_that_yields_at_once() -> None:
-    """While the diode blocks, the resistor alone makes its flow zero, and the source acts on the coil."""
+    """While the diode blocks, the resistor alone makes the flow of the diode zero, and the source acts on the coil."""
     graph, a, node = Graph("coil"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))

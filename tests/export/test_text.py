@@ -110,7 +110,7 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """Return a diode in parallel with a coil, whose blocking mode needs no derivative because of a resistor."""
+    """Return a coil in parallel with a diode; because of a resistor, the blocking mode needs no derivative."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))
@@ -145,7 +145,8 @@ def test_latex_is_well_formed(name: str) -> None:
 
 
 def test_latex_loses_no_law() -> None:
-    """LaTeX contains the update and clock of a sampled block, the restitution of an impact, and the start of a state machine."""
+    """LaTeX contains the update and clock of a sampled block, the restitution of an impact, and the initial state of a state
+    machine."""
     graph = Graph("sampled").connect(v := J1("v"), I("m", 1.0)).connect(Se("push", lambda y: -y, signals=["hold.y"]), v)
     graph.add(hold("hold", "v.flow", period=0.1))
     text = latex(compile_model(graph, backend="numpy"))

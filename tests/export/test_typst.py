@@ -1,4 +1,4 @@
-"""Documents in Typst: every formula with all its letters, compiled without a warning."""
+"""Typst documents contain every formula with all its letters, and compile without a warning."""
 
 from __future__ import annotations
 

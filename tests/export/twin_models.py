@@ -33,7 +33,8 @@ def rc() -> Graph:
 
 
 def servo() -> Graph:
-    """Return three clocks; two tick together, and the later one copies what the earlier one has set."""
+    """Return a motor under sampled control, with three clocks; two tick together, and the second copies the output of the
+    first."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -57,7 +58,7 @@ def stick_slip() -> Graph:
 
 
 def skid() -> Graph:
-    """Return a block that slides on a table, pressed down by a constraint, while a side wind turns its direction."""
+    """Return a block that slides on a table, pressed down by a constraint, while a side wind changes its direction of motion."""
     graph, block, down = Graph("skid"), J1("block"), J1("down")
     graph.connect(block, I("mass", np.array([1.0, 1.5]), initial=np.array([0.4, -0.2])))
     graph.connect(Se("wind", np.array([0.1, 0.3])), block)
@@ -125,7 +126,8 @@ class Case:
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])
 
     def beside(self, word: str) -> np.ndarray | None:
-        """Return values to which the tolerance of a function's results refers: all states for a function that changes a few."""
+        """Return further values that scale the tolerance of a function's results: all states for a function that changes only a
+        few."""
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:
@@ -163,7 +165,7 @@ def expressions_of(model: str) -> SymPyModel:
 
 
 def assert_same(found: np.ndarray, wanted: np.ndarray, what: str, beside: np.ndarray | None = None) -> None:
-    """Check that results agree to 1e-12 of the largest finite number in each row, or in the row of `beside`, and that NaN
+    """Check that results agree to 1e-12 of the largest finite number in each row of `wanted` and `beside`, and that NaNs
     agree."""
     finite = np.isfinite(wanted)
     np.testing.assert_array_equal(np.isfinite(found), finite, err_msg=what)

@@ -1,4 +1,4 @@
-"""Hashes of results of all kinds of runs, with solver procedures compiled from LLVM IR or by a C compiler.
+"""Digests of the results of every kind of run, with solver procedures compiled from LLVM IR or by a C compiler.
 
 `python -m tests.run.courses gcc` prints the digests.
 """
@@ -102,7 +102,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield machine code other than integrators: contact sweeps, the motion within a step, the derivative interpreter."""
+    """Yield machine code other than integrators: contact sweeps, the motion within a step, and the derivative interpreter."""
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
     from tests.inner.stepping import motion_of

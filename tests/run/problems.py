@@ -35,7 +35,7 @@ def program(
     scales: Sequence[float] | None = None,
     ticks: Sequence[tuple[float, float, Formula]] = (),
 ) -> Program:
-    """Return a program; `scales`: new units per old unit of each state; `ticks`: period, offset, x after a tick."""
+    """Return a program; `scales` are the new units per old unit of each state, `ticks` the period, offset and x after a tick."""
     tape = Tape()
     n, np_, nm = sizes
     blocks = (("t", 1), ("x", n), ("p", np_), ("m", nm))

@@ -1,4 +1,4 @@
-"""Independent reference solvers of `compiled.ode()`: SciPy's, and CVODE through scikit-sundae if installed."""
+"""Independent reference solvers for `compiled.ode()`: SciPy's, and CVODE through scikit-sundae if installed."""
 
 from __future__ import annotations
 

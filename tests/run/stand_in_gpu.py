@@ -98,7 +98,7 @@ class StandIn:
             raise KeyboardInterrupt
 
     def work(self, kernel, blocks, address):
-        """Run one launch on the processor: as many runs as the budget has steps."""
+        """Perform one launch on the processor."""
         kernel.handle.launch(address)
 
 

@@ -55,7 +55,8 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
 
 
 def test_a_body_leaves_its_floor_where_the_force_passes_zero():
-    """At that instant, gap and approach speed are rounding and integration errors of either sign, which are no impact.
+    """At that instant, the gap and the approach speed are rounding and integration errors of either sign and must not cause an
+    impact.
 
     On the floor q = 0.07 m + 0.1 m cos(w t), and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
     """

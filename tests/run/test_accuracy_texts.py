@@ -30,7 +30,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 
 
 
 def machine_code(name, library=None):
-    """Return a function that calls the compiled procedure, with numbers by value, arrays and tables by address."""
+    """Return a function that calls the compiled procedure and passes numbers by value, but arrays and tables by address."""
 
     def call(table, *values):
         kept = [ctypes.c_void_p(address_of(v)) if isinstance(v, np.ndarray) else v for v in values]
@@ -158,7 +158,7 @@ def test_texts_that_call_python_pass_their_arguments(way, name):
 
 
 def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
-    """Seven of eight runs are due for an update; one of them has a zero coupling, another a NaN."""
+    """Seven of eight runs are due for an update; one run has a zero coupling, another a NaN."""
     runs, random = 8, np.random.default_rng(3)
     both = [pair_of("coupled", count=runs) for _ in range(2)]
     steps = both[0][0]._bound.program.jacobian_couplings[0].steps

@@ -45,7 +45,8 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pulse_is_seen_however_it_is_written(form):
-    """The pulse lies anywhere in 100 s, or in 1 s for `floor`, whose discontinuities are dense; only parameters move it."""
+    """The pulse lies anywhere in 100 s, or in 1 s for `floor`, whose discontinuities are dense; its time and width are
+    parameters."""
     compiled = compile_model(pushed(force=FORMS[form], paths=("time", "k.a", "k.w"), a=AT, w=WIDTH))
     end = 1.0 if form == "floor" else 100.0
     for at, width in ((AT / 100.0 * end, WIDTH), (0.999 * end, 1e-4), (1e-5, 1e-5)):
@@ -151,8 +152,8 @@ def test_a_guard_of_time_fires_in_a_window_that_no_step_would_meet():
 
 
 def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
-    """The set point of a continuous controller has a pulse of 0.2 ms after a long rest; the momentum is the integral of the
-    control law."""
+    """The set point of a continuous controller is constant for a long time, then has a pulse of 0.2 ms; the momentum is the
+    integral of the control law."""
     graph, v = Graph("servo"), J1("v")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), v).connect(v, I("m", 1.0)).connect(v, R("d", 1.0))
     graph.add(
@@ -188,7 +189,7 @@ def _shifted(T):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_model_shifted_in_time_runs_the_same(options):
-    """A shift by 2^10 s, or by a date in seconds, can only round the ends of the pulse, which are exact here."""
+    """A shift by 2^10 s, or by a date in seconds, could only round the ends of the pulse, but they are exact here."""
     runs = {T: _shifted(T).simulate(T + 4.0, t_start=T, samples=0.25, **options) for T in (0.0, 1024.0, 1.7e9)}
     for T, run in runs.items():
         assert run.ok and run.t[0] == T and run.t[-1] == T + 4.0

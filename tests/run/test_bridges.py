@@ -1,4 +1,5 @@
-"""Bridges of ideal diodes at ideal sources, compared with closed forms: at each event, the conducting diodes must be found."""
+"""Bridges of ideal diodes fed by ideal sources, compared with closed forms: at each event, the conducting diodes must be
+found."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def bridge():
 @pytest.mark.parametrize("size, load", [(1.0, 1.0), (1e3, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1e-3, 1e3)])
 @pytest.mark.parametrize("speed", [1.0, 2.0 * np.pi * 50.0, 1e6])
 def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed, size, load):
-    """Two diodes commutate every 60 degrees, first at 30; machine code finds them without Python."""
+    """Two diodes commutate every 60 degrees, first at 30; machine code finds these events without Python."""
     end = 15.0 / speed
     t = np.linspace(0.0, end, 151)
     run = bridge.simulate(end, parameters=mains(speed, size, load), samples=t, progress=False)
@@ -71,7 +72,7 @@ def choked():
 
 
 def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
-    """L di/dt + R i equals the largest line voltage, from 60 to 120 degrees of that line in every sixth of a period."""
+    """L di/dt + R i equals the largest line voltage, whose phase runs from 60 to 120 degrees in every sixth of a period."""
     inductance, load, speed = 0.5, 2.0, 1.0
     given = mains(speed, 1.0, load) | {"choke.inertia": inductance}
     run = choked.simulate(15.0, parameters=given, samples=0.1, rtol=1e-11, atol=1e-13, progress=False)
@@ -97,8 +98,8 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """Transitions fire once around a cycle before the search for modes, so fewer than half of them fire per instant on
-    average."""
+    """Transitions fire at most once around a cycle before modes are searched, so on average fewer than half of them fire per
+    instant."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))
@@ -111,7 +112,7 @@ def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch
 
 def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
     """Late in a run, the rounding error of time separates two equal line voltages: exactly two diodes must commutate, without a
-    third that closes and opens immediately."""
+    third diode that closes and immediately opens again."""
     speed = 100.0 * np.pi
     run = choked.simulate(0.2, parameters=mains(speed, 325.0, 20.0) | {"choke.inertia": 5e-3}, progress=False)
     assert run.ok, run.failure
@@ -123,8 +124,8 @@ def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
 
 
 def in_series(count: int) -> Graph:
-    """Return bridges of six diodes in series on one load, each fed by a star of three ideal sources with its own phase,
-    ungrounded."""
+    """Return six-diode bridges in series on one load, each fed by an ungrounded star of three ideal sources with its own
+    phase."""
     graph, arms = Graph("in series"), itertools.count()
     nodes: dict[object, Element] = {}
 

@@ -28,9 +28,9 @@ def branch(graph: Graph, tail: Element | None, head: Element | None, *parts: Ele
 
 
 def test_diodes_change_over_where_a_small_voltage_is_at_its_extremum() -> None:
-    """Two capacitors in series, fed through diodes of both directions, follow the source exactly.
+    """Two capacitors in series, fed through antiparallel diodes, follow the source exactly.
 
-    The current reverses where the voltage is 8e-5 V, at 0.0036 s: the difference of two numbers near one.
+    The current reverses at 0.0036 s, where the voltage of 8e-5 V is the difference of two numbers near one.
     """
     phase, speed, first, second = 4.7, 3.4, 0.89, 1.1
     graph, near, middle = Graph("series"), J0("near", domain="electrical"), J0("middle", domain="electrical")

@@ -1,4 +1,4 @@
-"""The solvers' procedures, printed as C instead of LLVM IR: bit-identical results, no warning, no undefined behaviour.
+"""The solvers' procedures, printed as C instead of LLVM IR: bit-identical results, no warnings and no undefined behaviour.
 
 `pytest tests/run --procedures-by gcc` runs all tests this way.
 """

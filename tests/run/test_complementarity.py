@@ -1,6 +1,6 @@
 """Box complementarity problems: comparison with enumeration of all modes and NumPy's least-norm solution, and symmetries.
 
-The problems determine the modes of rows of masses, checked against bounded least squares.
+The problems determine the modes of rows of masses, which bounded least squares confirm.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def solved(*problem, **more):
 
 
 def drawn(random, n, kind):
-    """Draw a matrix, offset and bounds: regular, singular with ties, singular, or with a skew part."""
+    """Draw a matrix, an offset and bounds; the matrix is regular, singular (with or without ties), or has a skew part."""
     rank = int(random.integers(1, n + 1))
     J = random.integers(-1, 2, (n, rank)).astype(float) if kind == 1 else random.normal(size=(n, n + 2 if kind == 0 else rank))
     matrix = J @ J.T
@@ -94,7 +94,8 @@ def test_modes_are_the_only_ones_of_an_enumeration():
 
 
 def test_open_shares_are_those_of_least_norm():
-    """Without active bounds, the solution has the least weighted norm, as from a pseudo-inverse, in any unit of the weights."""
+    """Without active bounds, the solution has the least weighted norm, as given by a pseudo-inverse, in any unit of the
+    weights."""
     random = np.random.default_rng(6)
     for n, rank in ((2, 1), (6, 2), (20, 7), (40, 39)):
         J, weights = random.normal(size=(n, rank)), random.uniform(0.5, 2.0, n)
@@ -129,7 +130,7 @@ def test_order_senses_and_units_do_not_matter():
 
 
 def test_bounds_may_be_infinite_and_a_contradiction_is_named():
-    """A diode with a resistor conducts or blocks; an ideal diode across a source can do neither, whatever surrounds it."""
+    """A diode with a resistor conducts or blocks; an ideal diode across a source can do neither, whatever surrounds the diode."""
     inf = np.inf
     for effort, flow in ((2.0, 1.0), (-2.0, 0.0)):
         outcome, y, _, _ = solved([[2.0]], [-effort], [0.0], [inf])
@@ -158,8 +159,8 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Return a row of masses at rest under forces, with dry friction between neighbours and at both ends; also its masses,
-    forces, friction limits and incidence matrix."""
+    """Return a row of masses at rest under forces, with dry friction between neighbours and at both ends, and its masses, forces,
+    friction limits and incidence matrix."""
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)

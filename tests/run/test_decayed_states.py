@@ -23,7 +23,7 @@ def decays(scales: list[float] | None = None) -> Program:
 def sizes_after(
     x: np.ndarray, recent: np.ndarray, longest: float = 1e13, scales: list[float] | None = None, way: Any = machine_code
 ) -> tuple[np.ndarray, ErrorWeights]:
-    """Return sizes after a first state of 1 and a state x, whose recent sizes are `recent`."""
+    """Return the sizes after states of 1, then x, with the recent sizes `recent`."""
     units = np.ones(4) if scales is None else np.array(scales)
     weights = ErrorWeights(Bound(decays(scales), NONE, longest, 0.0), 1e-6, None, longest)
     weights.see(units)

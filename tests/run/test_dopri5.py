@@ -46,7 +46,7 @@ def test_order_conditions_of_the_dense_output(theta):
 
 
 def test_observed_order():
-    """For x' = -2 t x^2, halving the step divides errors by 32 at the ends of steps and by 16 within."""
+    """For x' = -2 t x^2, halving the step divides errors by 32 at the ends of steps and by 16 within steps."""
     made, samples = program(lambda t, x, p, m: [-2.0 * t * x[0] * x[0]], (1, 0, 0)), np.linspace(0.0, 2.0, 1001)
     errors = []
     for h in (0.1, 0.05, 0.025):
@@ -71,7 +71,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_a_converter_takes_half_of_the_evaluations():
-    """At 50 kHz, events and voltages agree with the order-8 method, for fewer evaluations per segment."""
+    """At 50 kHz, events and voltages agree with those of the order-8 method, which needs more evaluations per segment."""
     compiled = compile_model(boost())
     ours, theirs = (compiled.simulate(2e-3, method=method, progress=False) for method in ("dopri5", "dop853"))
     assert len(ours.events) == len(theirs.events) == 199 and ours.statistics.events_in_python == 0
@@ -81,7 +81,7 @@ def test_a_converter_takes_half_of_the_evaluations():
 
 
 def test_ticks_are_carried_out_inside():
-    """For x' = u - x, with u raised every 1 ms, results agree with the order-8 method, for little more than half of the
+    """For x' = u - x, with u raised every 1 ms, results agree with those of the order-8 method, which needs almost twice as many
     evaluations."""
     made = program(lambda t, x, p, m: [x[1] - x[0], 0.0], (2, 0, 0), ticks=[(1e-3, 0.0, lambda t, x, p, m: [x[0], x[1] + 1e-3])])
     ours, theirs = (simulate(made, [0.0, 0.0], [], [], 1.0, method=method, progress=False) for method in ("dopri5", "dop853"))

@@ -34,7 +34,8 @@ def loud():
 
 
 def still():
-    """Return an oscillator that only the rounding error of its force moves, an angle without energy that follows, and a decay."""
+    """Return an oscillator that only the rounding error of its force moves, an angle without energy that the oscillator drives,
+    and a decay."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
         (4, 1, 0),
@@ -161,7 +162,7 @@ def by_fours():
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 150.0])
 def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
-    """Some runs begin balanced, others far from balance; finished runs stay unchanged."""
+    """Some runs begin balanced and some far from balance; finished runs stay unchanged."""
     random = np.random.default_rng(2)
 
     def call(name, made, *arrays):

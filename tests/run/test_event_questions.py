@@ -69,7 +69,7 @@ def test_a_log_without_memory_for_more_ends_the_run_with_its_error(monkeypatch):
 
 
 def test_what_a_source_supplies_in_simultaneous_collisions_is_in_the_account():
-    """A plate driven at 1 m/s hits balls of 1 kg and 2 kg at rest, which leave at 1.5 m/s: it transfers 4.5 N s."""
+    """A plate driven at 1 m/s hits balls of 1 kg and 2 kg at rest, which leave at 1.5 m/s: the plate transfers 4.5 N s."""
     graph, plate = Graph("plate"), J1("plate", domain="translation")
     graph.connect(Sf("drive", 1.0), plate)
     for i, mass in enumerate((1.0, 2.0)):

@@ -155,7 +155,7 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
 
 
 def test_the_guards_that_fire_are_those_of_the_witness():
-    """Guards are zero up to rounding, or slightly or far from zero, rising or falling, in all modes, even contradictory modes."""
+    """Guards are zero up to rounding or near or far from zero, and rise or fall, in all modes, even in contradictory modes."""
     random, found = np.random.default_rng(8), set()
     made = hopper()
     for k in range(100):
@@ -196,7 +196,7 @@ GUARDS = 4
 
 
 class Flight(StepTable):
-    """A step whose guards have the coefficients (guards, 4)."""
+    """A step whose guards are cubics with coefficients (guards, 4)."""
 
     coefficients: Reals
 

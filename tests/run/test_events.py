@@ -122,7 +122,7 @@ def flyby(radius, **options):
 
 @pytest.mark.parametrize("half", [1e-3, 1e-2, 0.3])
 def test_short_crossings_within_a_step_are_seen(half):
-    """The steps of a straight flight would otherwise skip the crossings."""
+    """Both crossings are found, although a single step of the straight flight could span them."""
     radius = np.sqrt(1.0 + half**2)
     result = simulate(flyby(radius), [-50.0], [radius], [0.0], 100.0)
     assert [event.kind for event in result.events] == ["in", "out"]

@@ -1,7 +1,7 @@
 """Friction in collisions: balls with spin, a block that is hit, rods and corners, compared with closed forms and the equations.
 
-In the contact plane, an impulse F of friction is bounded by mu times the normal impulse L, opposes remaining slip, and stops the
-slip if possible (Moreau 1988).
+In the contact plane, a friction impulse F is bounded by mu times the normal impulse L, opposes remaining slip, and stops the slip
+if possible (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def contact(name, closing=False):
 
 @functools.cache
 def ball(dimension, turn=0.0, closing=False):
-    """Return a ball with spin over a floor: height, velocity and spin in the floor plane, with rotated axes."""
+    """Return a ball with spin over a floor; states are height, velocity and spin in the floor plane, with rotated axes."""
     graph, v, w = Graph("ball"), J1("v", domain="translation"), J1("w", domain="rotation")
     up, slip = J1("up", domain="translation"), J0("slip", domain="translation")
     one = np.ones(dimension) if dimension > 1 else 1.0
@@ -177,7 +177,7 @@ def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
 
 
 def random_problem(rng, restitution):
-    """Return bodies with approaching contacts, each with friction: response, flows, bounds."""
+    """Return the response, flows and bounds of bodies with approaching contacts, each with friction."""
     contacts, size = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     n = contacts * (1 + size)
     J, v = rng.normal(size=(n, n + int(rng.integers(0, 3)))), rng.normal(size=n + 2)
@@ -218,7 +218,7 @@ def test_the_order_of_contacts_decides_nothing(seed):
 
 
 def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
-    """A rod hits the floor with one end, at an angle: full restitution would increase its energy."""
+    """A rod hits the floor with one end, at an angle: full restitution would increase the rod's energy."""
     angle, mu, e, u = 0.92, 0.91, 0.975, 0.51
     up, along, cross = 1.0 + 3.0 * np.cos(angle) ** 2, 1.0 + 3.0 * np.sin(angle) ** 2, -3.0 * np.sin(angle) * np.cos(angle)
     problem = Cones(np.array([[up, cross], [cross, along]]), 1, (1,), np.array([[mu, 0.0]]))

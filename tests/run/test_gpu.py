@@ -337,7 +337,7 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     order = guess.order(others)
 
     def waits(costs):
-        """Return the fraction of time that threads in groups of 32 work, until each group's longest run ends."""
+        """Return the fraction of time for which threads in groups of 32 are busy until their group's longest run ends."""
         return costs.sum() / sum(32 * group.max() for group in np.split(costs, range(32, len(costs), 32)))
 
     assert waits(costs[others]) < 0.5 < 0.9 < waits(costs[order])

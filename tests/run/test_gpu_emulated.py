@@ -1,4 +1,4 @@
-"""Sweeps on a GPU from end to end, with the GPU's code (PTX) run as C: bit-identical to the CPU."""
+"""Complete sweeps on a GPU whose code (PTX) is run as C: results are bit-identical to those of the CPU."""
 
 import shutil
 

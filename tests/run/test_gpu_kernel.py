@@ -1,4 +1,5 @@
-"""Many runs on a GPU whose code is run as C: bit-identical to the processor, for any number of threads and pauses; refusals."""
+"""Many runs on a GPU whose code is run as C: results are bit-identical to those of the CPU for any number of threads and pauses,
+and unsupported models are refused."""
 
 from __future__ import annotations
 

@@ -90,7 +90,8 @@ def passing_height(top):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_crossings_in_one_step_come_in_their_order(options):
-    """Gates along the path are thinner than a thousandth of a step, several in one step; each is entered and left in turn."""
+    """Gates along the path are thinner than a thousandth of a step, and one step may cross several; each gate is entered and left
+    in turn."""
     places = [50.02, 50.05, 51.7, 51.70001, 53.9]
     graph, v = Graph("gates"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))

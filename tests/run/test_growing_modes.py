@@ -1,7 +1,8 @@
 """Implicit steps and growing modes: a state leaves a branch of equilibria when the branch loses its stability.
 
-While stable, the states rest near zero with only an imperfection, far below rtol times their past size. A step that damps all
-fast modes, stable or not, would stay there forever. Explicit steps, which resolve the modes, are the reference.
+While the branch is stable, only an imperfection moves the states away from zero, to values far below rtol times their past size.
+A step that damps all fast modes, stable or not, would stay there forever. Explicit steps, which resolve the modes, are the
+reference.
 """
 
 import functools
@@ -46,7 +47,7 @@ def latch():
 
 
 def column_run(tau, off, **settings):
-    """Return a run of the column, whose damper and spring relax in about `tau` s, and the name of its lateral position."""
+    """Return a run of the column, whose damper and spring relax in about `tau` s, and the name of the lateral position."""
     numbers = {"mass.inertia": tau**2, "damper.resistance": tau, "push.off": off}
     return column().simulate(2.0, parameters=numbers, samples=1e-3, **settings), "spring.q"
 
@@ -96,8 +97,8 @@ def test_the_unit_of_charge_does_not_matter():
 
 @functools.cache
 def trigger():
-    """Return an inverting Schmitt trigger: an amplifier with smooth limits of 15 V, half of whose output is fed back; a sine of
-    10 V."""
+    """Return an inverting Schmitt trigger: an amplifier with smooth limits of 15 V, half of whose output is fed back, driven by a
+    sine of 10 V."""
 
     def amplifier(v, t, gain):
         return 15.0 * tanh(gain * (0.5 * v - 10.0 * sin(40.0 * np.pi * t)) / 15.0)

@@ -1,4 +1,5 @@
-"""The image of a run depends only on the model; a setting changes only the words that scale with it; patterns need no Python."""
+"""The image of a run depends only on the model, a setting changes only the words that scale with it, and patterns of couplings
+are found without Python."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def test_unknown_code_is_refused():
 
 
 def test_a_question_that_nobody_answers_ends_the_run():
-    """Three balls collide simultaneously, which the functions of an image cannot solve without Python."""
+    """Three balls collide simultaneously; the functions of an image cannot solve this problem without Python."""
     run = cradle(3).prepare_run(0.2, progress=False)
     x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
     prepared = run.program

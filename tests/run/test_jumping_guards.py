@@ -1,4 +1,4 @@
-"""Events of guards that jump, located to rounding error where smooth counterparts cross zero, by every method, in runs of any
+"""Events of guards that jump: every method locates them to rounding error where smooth counterparts cross zero, in runs of any
 length."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Runs that keep only some names are bit-identical to plain runs, with the same failures and doubts, whatever the page size."""
+"""Runs that keep only some names are bit-identical to plain runs, with the same failures and warnings, whatever the page size."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, mo
 
 
 def test_the_cases_have_what_they_are_there_for():
-    """Failures of several kinds, a doubt, events, a change of method, and guards between samples occur."""
+    """Failures of several kinds, a warning, events, a change of method, and guards between samples occur."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {case: case_of(case)() for case in CASES if "end" in case or case in ("doubts", "stiff", "rest", "dates")}

@@ -16,9 +16,9 @@ FOLDER = Path(bondgraph.run.__file__).parent
 def kinds() -> set[str]:
     """Find the strings in the source code that are kinds of failure.
 
-    Such a string is an argument of `_fail` or `LostSolution`, bound to `kind`, an entry of `PATTERNS`, the head of an
-    integrator's reason ("kind: reason"), part of a pair (kind, reason) in a table of flags, or returned for the end of a run at
-    an event.
+    Such a string is an argument of `_fail` or `LostSolution`, bound to `kind`, an entry of `PATTERNS`, the part before the colon
+    of an integrator's message ("kind: reason"), part of a pair (kind, reason) in a table of flags, or returned for the end of a
+    run at an event.
     """
     found: set[str] = set()
     for path in FOLDER.rglob("*.py"):

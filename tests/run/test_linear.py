@@ -1,4 +1,4 @@
-"""Linear systems in machine code compared with NumPy: full and band matrices, well and badly scaled; storage layouts."""
+"""Linear systems in machine code, compared with NumPy: full, band and sparse matrices, well and badly scaled."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def backward_error(full, x, b):
 @pytest.mark.parametrize("kind", ["dense", "band"])
 @pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 2, 0), (7, 0, 3), (30, 1, 4), (40, 39, 39)])
 def test_random_matrices(kind, n, lower, upper):
-    """Solutions are exact for matrices that differ by rounding error; without pivoting, many solutions would not be."""
+    """Each solution is exact for a matrix within rounding error of the given matrix; without pivoting, many solutions would not
+    be."""
     rng = np.random.default_rng(n)
     for _ in range(10):
         full, b = random_matrix(rng, n, lower, upper), rng.normal(size=n)
@@ -166,7 +167,8 @@ def test_sparse_matrices():
 
 @pytest.mark.parametrize("n", [1, 4, 5, 6, 13, 30])
 def test_blocks_of_supernodes_change_no_bit(n):
-    """The columns of a full matrix are one supernode, and a matrix with zeros has several; pivots are on the diagonal."""
+    """The columns of a full matrix form one supernode, and those of a matrix with zeros form several; pivots are on the
+    diagonal."""
     rng = np.random.default_rng(n)
     for part in (0.15, 0.3, 1.0):
         full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0)
@@ -192,7 +194,8 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
 
 
 def test_a_grid_is_sparse():
-    """A grid of 20 x 20 cells costs less than its band of 41 diagonals, with fewer stored numbers and the same solution."""
+    """As a sparse matrix, a grid of 20 x 20 cells costs less than as a band of 41 diagonals, stores fewer numbers and has the
+    same solution."""
     full = grid(20)
     layout, band = (layout_of(400, *np.nonzero(full), kind) for kind in ("auto", "band"))
     assert layout.kind == SPARSE and layout.fill is not None

@@ -30,7 +30,7 @@ EXTREMES = (0.0, -0.0, np.inf, np.nan, 5e-324, 1e300, 1e-200)
 
 
 def bits(numbers: np.ndarray) -> bytes:
-    """Return the numbers as bytes, with all NaN made equal."""
+    """Return the numbers as bytes, with all NaNs made equal."""
     return np.where(np.isnan(numbers), np.nan, numbers).tobytes() if numbers.dtype == float else numbers.tobytes()
 
 

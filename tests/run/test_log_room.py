@@ -29,7 +29,7 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    """Record the rows reserved for one instant, and the capacity of the log, whenever it is laid out."""
+    """Record the rows reserved for one instant, and the capacity of the log, whenever the log is laid out."""
     rows, lay = [], EventHandler._lay_rows
 
     def noted(self, log):
@@ -56,7 +56,8 @@ def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeyp
 
 
 def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
-    """A thousand automata could fill 15,000 rows of 4000 numbers (0.5 GB) at one instant, which must not all be reserved."""
+    """A thousand automata could fill 15,000 rows of 4000 numbers (0.5 GB) at one instant; not all of these rows may be
+    reserved."""
     made = compile_model(switched(1000))
     made.simulate(0.1, samples=0.1, progress=False)
     width = 4 * 1000 + 6

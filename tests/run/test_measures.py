@@ -1,4 +1,5 @@
-"""The table of measures: `simulate`, `run_many`, `sweep` and the definition give equal values, also in closed form."""
+"""The table of measures: `simulate`, `run_many`, `sweep` and the definition give the same values, which agree with closed
+forms."""
 
 from __future__ import annotations
 
@@ -119,7 +120,7 @@ def test_lanes_change_no_number(lanes, alone):
 
 @pytest.mark.parametrize("samples", [[0.45, 0.5, 0.9], [0.0, 2.0], [2.0], [0.0], None])
 def test_samples_may_end_before_the_run_and_be_few(samples):
-    """An integral ends at the last sample; later events count, and peaks at them are found."""
+    """An integral ends at the last sample; later events count, and peaks at these events are found."""
     compiled = compile_model(with_restitution(), progress=False)
     keep = of_all(compiled.program.layout, ("ball.flow", "floor.h"), ("bounces",))
     run = compiled.prepare_run(2.0, samples=samples, progress=False)

@@ -115,7 +115,8 @@ def test_a_method_from_outside_has_events_clocks_and_many_runs():
 @pytest.mark.parametrize("most", [40, 10**7])
 @pytest.mark.parametrize("name", ["drive", "bouncing"])
 def test_no_result_depends_on_how_often_a_run_pauses(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls of machine code end after a limited time: after one step on a slow machine, after the last step on a fast machine."""
+    """Calls of machine code end after a limited time: after one step on a slow machine, but after the last step on a fast
+    machine."""
     compiled = SMALL[name]().compile()
     runs = []
     for budget, patience in ((1, 1e-12), (10**7, 1e9)):

@@ -19,8 +19,7 @@ STEP = 1e-6
 
 
 def circuit(rng, order=None):
-    """Return nodes with resistors and capacitors to ground, branches between them with diodes and sources; `order` is the order
-    of the branches.
+    """Return nodes with resistors and capacitors to ground, joined by branches in `order`: a diode, a source and a resistor each.
 
     All values differ.
     """

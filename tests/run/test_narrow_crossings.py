@@ -61,7 +61,8 @@ def first_rise(roots, start=None, depth=None):
 
 @pytest.mark.parametrize("pairs", [1, 2, 3])
 def test_the_first_of_pairs_of_zeros_is_found(pairs):
-    """Pairs are so close that no examined fraction of the step lies between their zeros; two pairs may share one interval."""
+    """The two zeros of a pair are so close that no examined fraction of the step lies between them; two pairs may share one
+    interval."""
     random = np.random.default_rng(pairs)
     for _ in range(12):
         places = np.sort(random.uniform(0.02, 0.98, pairs))

@@ -1,4 +1,4 @@
-"""Algebraic loops with roots, whose Newton steps alternate between mirrored values, are solved at starts, events and
+"""Algebraic loops with square roots, in which Newton steps alternate between mirrored values, are solved at starts, events and
 discontinuities."""
 
 import numpy as np

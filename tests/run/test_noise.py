@@ -164,7 +164,7 @@ def coupled(matrix):
 
 
 def test_strong_components_and_rates_of_a_ring_without_reciprocity():
-    """Three states drive one another in a ring, in very different units: their rate is the geometric mean."""
+    """Three states drive one another in a ring, in very different units: their rate is the geometric mean of the couplings."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = strong_components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
@@ -231,7 +231,7 @@ def test_rates_that_know_the_time_are_told_from_others():
 
 
 def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
-    """Two states drive each other, until one of the two entries vanishes or is NaN."""
+    """Two states drive each other, until one of their two Jacobian entries is NaN."""
     structures = StructureCache(np.array([0, 1, 2]), np.array([1, 0]))
     ring, again, ways = (structures.couplings(np.array(values)) for values in ([2.0, -3.0], [5.0, 1.0], [2.0, np.nan]))
     assert ring.structure is again.structure and len(ring.structure.inner) == 2

@@ -47,8 +47,7 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monkeypatch):
-    """One of several runs of a thousand steps is interrupted; runs that pause as often are bit-identical to runs that do not
-    pause."""
+    """A batch of long runs is interrupted; runs that pause every 20 steps are bit-identical to runs that do not pause."""
     p, x = points(6)
     expected = prepare(oscillator(), 300.0, samples=[300.0], progress=False).run_many(p, x, [], threads=1, lanes=lanes)
     asked = list[int]()
@@ -112,7 +111,7 @@ def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
 
 
 def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
-    """The first few runs show whether more threads pay; then pieces shrink."""
+    """The first few runs show whether more threads pay off; the pieces then shrink."""
     short = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
     assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.shared_by(2) == 1
     assert taken(short.pieces(), 1e-5, clock) == [144]

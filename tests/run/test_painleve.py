@@ -1,4 +1,5 @@
-"""Painleve's rod: sliding friction with no solution or several solutions ends a run, from a coefficient of 4/3 for a uniform rod.
+"""Painleve's rod: a run ends where sliding friction has no solution or several solutions, for a uniform rod from a coefficient of
+4/3.
 
 Let a be the angle between rod and floor, and let the lower end slide towards the side to which the rod leans. The floor's force N
 obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan a = 2, and
@@ -115,6 +116,6 @@ def test_it_is_the_same_in_a_plane_with_other_axes(close):
 
 
 def test_a_model_that_may_end_so_is_linearised():
-    """Ends found at compilation do not enter the trace for linearisation."""
+    """A model whose run may end in Painleve's paradox can be linearised."""
     system = rod().linearise(inputs=[], outputs=["w.flow"])
     assert system.A.shape == (5, 5) and np.isfinite(system.A).all()

@@ -76,7 +76,7 @@ def test_nothing_is_written_where_nobody_wants_it_or_reads_it(terminal: Terminal
 
 
 def test_time_left_follows_from_time_spent() -> None:
-    """A quarter done after 10 s leaves 30 s, and 25 s five seconds later; the bar never shows "done" too early."""
+    """If a quarter is done after 10 s, 30 s are left, and 25 s five seconds later; the bar never shows "done" too early."""
     bar = Progress("run", 8.0)
     bar.show(2.0, "t = 2 s")
     bar._begin = bar._updated - 10.0
@@ -98,7 +98,7 @@ def test_the_line_goes_on_after_an_error(terminal: Terminal) -> None:
 
 
 def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
-    """Compilation and run both drive the bar, which shows their names; with `progress=False` there is none."""
+    """Compilation and run both drive the bar, which shows their names; `progress=False` hides the bar."""
     seen: list[str] = []
     graph = Graph("rc")
     junction = J1("loop", domain="electrical")

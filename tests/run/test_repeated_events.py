@@ -103,7 +103,7 @@ def compiled_case(name):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """Record the indices of the runs that are made one by one."""
+    """Record the indices of the runs that are executed one by one."""
     numbers, single = [], BatchCollector.single
 
     def noted(own, run):
@@ -147,7 +147,7 @@ def test_many_are_single_runs(name, threads, alone):
 
 @pytest.mark.parametrize("name", CASES)
 def test_go_is_a_single_run(name):
-    """One prepared run repeats on the same tables with several values, and again with the first."""
+    """One prepared run is repeated on the same tables with several values, then with the first values again."""
     _, t_end, parameters, initial, _ = CASES[name]
     compiled = compiled_case(name)
     run = compiled.prepare_run(t_end, samples=t_end / 40.0, progress=False)
@@ -231,7 +231,7 @@ def test_a_log_that_is_full_goes_on(monkeypatch, alone):
 
 
 def test_ticks_that_solve_loops_are_left_to_python(alone):
-    """A nonlinear loop is solved at every tick: `run` and `run_many` equal `simulate`, and cost as much."""
+    """A nonlinear loop is solved at every tick: runs are executed one by one, with the results of `simulate`."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["control.y"]), v).connect(v, C("spring", stiffness=1.0))
     graph.connect(v, R("cubic", effort=lambda f: f * f * f)).connect(v, R("linear", resistance=1.0))

@@ -159,7 +159,7 @@ def test_settings_that_are_refused(code, change):
 @pytest.mark.parametrize("options", [{"method": name} for name in METHODS])
 @pytest.mark.parametrize("times", [{"t_end": 7e-139}, {"t_end": 1e-30}, {"t_start": 1e9, "t_end": 1e9 + 1e-6, "max_step": 1e-8}])
 def test_the_shortest_runs(options, times):
-    """Runs of the shortest length that E301 and E306 advise, and with steps too short for the clock, succeed."""
+    """Runs of the shortest length that E301 and E306 advise succeed, even with steps too short for the clock."""
     result = simulate(oscillator(), [1.0, 0.5], [1.0, 1.0], [], **times, **options)
     span = times["t_end"] - times.get("t_start", 0.0)
     assert result.ok and result.since[-1] == span
@@ -322,7 +322,7 @@ def test_a_peak_is_a_value_that_the_signal_has():
 
 
 def test_a_peak_at_an_event_is_recorded_there():
-    """The wall's damper has its largest force at the instant of contact, between samples."""
+    """The wall's damper exerts its largest force at the instant of contact, between samples."""
     slots = {"force": Slot("out", 0), "x": Slot("x", 0)}
     force = lambda x, p, m: m[0] * (p[0] * x[0] + p[1] * x[1])  # noqa: E731
     made = program(

@@ -1,4 +1,4 @@
-"""The Rosenbrock method: order conditions, observed orders, stiff problems, powers, events, clocks, units, many runs."""
+"""The Rosenbrock method: order conditions, observed orders, stiff problems, powers, events, clocks, units and many runs."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def in_products() -> dict[str, np.ndarray]:
 
 
 def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """Return the largest residual of the order conditions (Hairer and Wanner, IV.7): one branch takes beta, several take
-    alpha."""
+    """Return the largest residual of the order conditions (Hairer and Wanner, IV.7): a vertex with one branch uses beta, and a
+    vertex with several branches uses alpha."""
     method = in_products()
     return most_missed(b, method["beta"], method["alpha"], order, theta)
 
@@ -65,7 +65,7 @@ def test_times_of_the_stages_are_sums():
 
 
 def test_stiff_accuracy_and_what_is_left_of_what_is_infinitely_fast():
-    """b is the last row of beta, so that R(infinity) = 1 - b beta^-1 1 = 0, also for the embedded method; |R(iw)| <= 1."""
+    """b is the last row of beta, so R(infinity) = 1 - b beta^-1 1 = 0, as for the embedded method; |R(iw)| <= 1."""
     method = in_products()
     one, beta = np.ones(coefficients.STAGES), method["beta"]
     np.testing.assert_allclose(method["b"], beta[-1], atol=1e-14)
@@ -223,8 +223,8 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
 
 
 def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_numbers():
-    """In an initially cold rod of 500 cells, explicit steps leave subnormal numbers ahead of the front, which slow a processor a
-    hundredfold; stiff steps leave none."""
+    """In an initially cold rod of 500 cells, explicit steps leave subnormal numbers ahead of the front, and these slow a
+    processor a hundredfold; stiff steps leave none."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
     assert np.any((start != 0.0) & (np.abs(start) < smallest))
@@ -269,7 +269,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_stiff_contact_opens_and_closes():
-    """A strongly damped wall, a million times stiffer than necessary, gives the events and speeds of the explicit method."""
+    """A strongly damped wall, a million times stiffer than necessary, gives the same events and speeds as the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-8, progress=False) for method in ("rodas5p", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]

@@ -1,4 +1,4 @@
-"""Events where guards are zero up to rounding: plastic impacts end at rest, clutches stick or slip, bridges start."""
+"""Events where guards are zero up to rounding: plastic impacts end at rest, clutches stick or slip, and bridges start."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_whether_a_ball_rests_does_not_depend_on_units(bouncing, restitution, sc
 
 @pytest.mark.parametrize("restitution", [0.0, 1e-6, 0.3])
 def test_a_mass_on_a_spring_rests_against_its_stop(restitution):
-    """The weight exceeds the spring's force at the stop: 9.81 N against 4 N."""
+    """At the stop, the weight of 9.81 N exceeds the spring's force of 4 N."""
     run = ball(spring=4.0).simulate(6.0, parameters={"floor.restitution": restitution}, progress=False)
     assert run.ok and abs(run["floor.h"][-1]) < 1e-9 and run["contact.mode"][-1] == 1.0
     assert run["floor.multiplier"][-1] == pytest.approx(G - 4.0, rel=1e-6)
@@ -109,7 +109,7 @@ def drives(seed):
 
 @pytest.mark.parametrize("seed", [0, 2, 6, *range(8, 16)])
 def test_a_clutch_sticks_or_slips(clutch, seed):
-    """The clutch sticks below its limit and slips at the limit, which opposes the slip; the phases alternate."""
+    """The clutch sticks below its limit and slips at the limit torque, which opposes the slip; the phases alternate."""
     run = clutch.simulate(10.0, parameters=drives(seed), progress=False)
     assert run.ok, run.failure
     mode, torque, slip = run["c.mode"], run["c.effort"], run["w0.flow"] - run["w1.flow"]
@@ -137,7 +137,7 @@ def bridge(phase=0.0, snubbers=True):
 
 
 def test_a_bridge_of_six_pulses_starts_empty_where_all_its_diodes_are_at_zero():
-    """The voltage agrees with implicit Euler that enumerates the modes in steps of 0.25 us (error 0.03 V)."""
+    """The voltage agrees with the implicit Euler method with enumerated modes and steps of 0.25 us (error 0.03 V)."""
     run = compile_model(bridge()).simulate(0.005, progress=False, samples=[0.0, 0.005])
     assert run.ok, run.failure
     assert run["C.effort"][-1] == pytest.approx(231.1432, abs=0.1)

@@ -101,7 +101,7 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_runs_whose_states_are_coupled_in_other_ways(lanes):
-    """Couplings have many structures, so that few runs are balanced together; in some runs all states are zero at first."""
+    """Couplings differ in structure, so few runs are balanced together; in some runs, all states are zero at the start."""
     made = program(
         lambda t, x, p, m: [
             p[0] * x[1] - x[0],
@@ -143,7 +143,7 @@ def test_few_runs_leave_lanes_idle(runs):
 
 
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
-    """Runs with states that grow beyond all bounds, inconsistent powers or NaN are repeated alone."""
+    """Runs with states that grow without bound, inconsistent powers or NaN are repeated alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
     found, alone = (prepared.run_many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
@@ -153,7 +153,7 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_what_is_not_finite_at_one_sample_is_seen(stride):
-    """A state is NaN, or the only energy is infinite, at one sample; samples are checked in strides, several together."""
+    """A state is NaN, or the only energy is infinite, at one sample; samples are checked in strides, several at a time."""
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")

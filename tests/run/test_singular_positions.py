@@ -42,7 +42,7 @@ def crank(rate: float = 3.0, extra: bool = False) -> Compiled:
 
 
 def turned(rate, t):
-    """Return the angle of the crank (k,) at times t, from the kinetic energy of both bars."""
+    """Return the crank angle (k,) at times t, from the kinetic energy of both bars."""
 
     def inertia(q):  # of two rods at the angles q and -q: the second's centre moves by (-3/2 sin q, 1/2 cos q)
         return 2 * MOMENT + 0.25 + 2.25 * np.sin(q) ** 2 + 0.25 * np.cos(q) ** 2
@@ -54,8 +54,8 @@ def turned(rate, t):
 
 @pytest.mark.parametrize("rate", [3.0, 3e-4, 3e3])
 def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
-    """The crank stays on its branch to 1e-6 through ten dead centres, in any unit of time; by default the run ends at the
-    first."""
+    """The crank stays on its branch to 1e-6 through ten dead centres, in any unit of time; by default, the run ends at the first
+    dead centre."""
     t_end = 30.0 / rate
     result = crank(rate).simulate(t_end, samples=t_end / 300, singular="keep", progress=False)
     assert result.ok and len(result.t) == 301 and result.t[-1] == t_end
@@ -69,8 +69,8 @@ def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
 
 
 def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
-    """All cranks stay parallel through ten positions in which all bars are collinear, and move as a pendulum of one angle, to
-    1e-6."""
+    """All cranks stay parallel through ten positions in which all bars are collinear, and their common angle follows a single
+    pendulum to 2e-6."""
     result = compile_model(windows(), progress=False).simulate(10.0, samples=0.01, singular="keep", progress=False)
     assert result.ok and result.t[-1] == 10.0
     q = result["bars.q"]

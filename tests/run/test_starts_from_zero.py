@@ -31,7 +31,7 @@ def ladder(sections: int, start: float) -> Graph:
 
 
 def by_complementarity(sections: int, end: float) -> np.ndarray:
-    """Return charges at the end, if an ideal diode with a resistance passes max(0, v) / r."""
+    """Return the final charges, with max(0, v) / r as the current through an ideal diode and its resistor."""
     capacitance = CAPACITANCE * (1.0 + 0.1 * (np.arange(sections) % 3))
 
     def rates(t: float, q: np.ndarray) -> np.ndarray:

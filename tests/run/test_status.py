@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_no_number_and_no_text_is_used_twice() -> None:
-    """`IntEnum` would turn a second name for a number into an alias, and hide it."""
+    """`IntEnum` would turn a second name for a number into a hidden alias."""
     names = Status.__members__
     assert len(names) == len(set(names.values())) == len({member.text for member in Status})
 

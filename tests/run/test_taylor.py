@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_series_is_that_of_the_function(name: str) -> None:
-    """For x' = 1 and a state that integrates f(x), the derivative of the series is f, to rounding error after 18 terms."""
+    """For x' = 1 and a state that integrates f(x), the derivative of the series equals f to rounding error after 18 terms."""
     f, order, x, h = FUNCTIONS[name], 18, 0.3, 0.1
     tape = Tape()
     inputs = {"t": tape.inputs("t", 1), "x": tape.inputs("x", 1)}

@@ -112,7 +112,7 @@ def test_events_between_ticks_leave_the_clock_alone():
 
 
 def test_hand_made_recurrences_of_pid_and_derivative():
-    """Results equal a loop in plain Python for a known signal; the integral is held while the output is at a limit."""
+    """Results equal those of a loop in plain Python for a known signal; the integral is held while the output is at a limit."""
     h, kp, ki, kd, tau = 0.05, 2.0, 30.0, 0.1, 0.02
     graph = pushed(
         signals.sine("u", amplitude=1.0, omega=3.0, phase=0.4),

@@ -1,4 +1,4 @@
-"""Results report whether they can be trusted: doubts, values that are not finite, unknown settings, hopeless runs."""
+"""Results report whether they can be trusted: doubts, values that are not finite, unknown settings and hopeless runs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def bouncing(graph: Graph) -> None:
 
 
 def rubbing(graph: Graph) -> None:
-    """Add three blocks in a row with friction between them and to the ground, which stick and slip alternately."""
+    """Add three blocks in a row that stick and slip alternately, with friction between neighbours and to the ground."""
     speeds = [J1(f"v{k}") for k in range(3)]
     for k, v in enumerate(speeds):
         graph.connect(v, I(f"m{k}", 1.0 + 0.5 * k))

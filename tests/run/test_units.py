@@ -17,7 +17,7 @@ LINKS = 12
 
 
 def chain(**options):
-    """Return masses and springs, kicked at one end: far masses grow like t^24 from exact zero."""
+    """Return masses and springs, kicked at one end: displacements of far masses grow like t^24 from exactly zero."""
 
     def rates(t, x, p, m):
         q, v = [*x[:LINKS], 0.0], x[LINKS:]
@@ -112,7 +112,8 @@ def test_states_in_any_units_take_nearly_the_same_steps(name, method):
 
 
 def ringing(farad, henry, ohm, second):
-    """Return a tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm, in the given units (each in SI)."""
+    """Return a tank circuit of 1 pF and 1 uH, fed by 1 V through 100 ohm, with a loss resistor of 1 kohm, in the given units (in
+    SI)."""
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))
@@ -138,7 +139,8 @@ CURVES = {
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_loops_do_not_know_units(curve):
-    """Results of a capacitor and a resistor with curves u f(x / u) without an inverse scale with u, from femto to tera."""
+    """Results scale with u, from femto to tera, if a capacitor and a resistor have curves u f(x / u) without an explicit
+    inverse."""
     output, energy = CURVES[curve]
 
     def run(u):

@@ -1,4 +1,4 @@
-"""A wave enters parts that are at rest: scales follow the couplings, so that tiny states ahead of the wave cost no steps."""
+"""A wave enters parts that are at rest: scales follow the couplings, so tiny states ahead of the wave cost no steps."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def couplings(matrix):
 
 
 def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return a line of states with neighbour couplings `rate` and weak couplings between all other pairs; also the units of the
+    """Return a line of states with neighbour couplings `rate` and weak couplings between all other pairs, and the units of the
     states, random powers of two."""
     units = 2.0 ** random.integers(-30, 31, n)
     beside = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))

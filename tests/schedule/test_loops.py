@@ -1,4 +1,4 @@
-"""Kernels in loops compared with straight-line code: random graphs, contact of two eggs, chains, many switches, threads."""
+"""Kernels in loops compared with straight-line code: random graphs, contact of two eggs, chains, many switches and threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, 
 
 
 def explicit(seed: int) -> System | None:
-    """Return the equations of a random graph; None if it has none, or if they are implicit."""
+    """Return the equations of a random graph; None if it has no equations or has implicit equations."""
     try:
         system = equations(random_graph(np.random.default_rng(seed)).freeze())
     except ModelError:
@@ -221,7 +221,7 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
 
 
 def test_routines_share_the_copies_of_what_they_pass_on():
-    """Resets share copies of states that they leave unchanged: statements do not grow with the number of routines."""
+    """Resets share copies of states that they leave unchanged, so more routines need no more statements."""
     system = equations(chain(3).freeze())
     table = numbered(system)
     states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)

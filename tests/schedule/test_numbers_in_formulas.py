@@ -54,7 +54,7 @@ def test_rates_are_those_by_hand(backend):
 
 
 def test_many_formulas_are_few_kernels_in_every_routine():
-    """Middle sections differ only in numbers, so that twice as many sections need no more kinds of kernels."""
+    """Middle sections differ only in numbers, so twice as many sections need no more kinds of kernels."""
 
     def kinds(sections):
         made, _, differentiate = scheduled(compile_model(driven(sections), backend="numpy").system)

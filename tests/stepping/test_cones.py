@@ -92,7 +92,7 @@ def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
 
 
 def test_the_frame_of_the_world_does_not_matter() -> None:
-    """With the exact cone, a thrown ball rolls on the floor, also if the scene is rotated about the vertical."""
+    """With the exact cone, a thrown ball rolls on the floor, even if the scene is rotated about the vertical."""
     ways = []
     for turn in (0.0, 0.7):
         c, s = math.cos(turn), math.sin(turn)

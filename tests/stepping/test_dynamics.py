@@ -1,4 +1,4 @@
-"""Steps with inertia compared with closed forms: sliding that turns into rolling, a drop, restitution, cradles, a rocking
+"""Steps with inertia compared with closed forms: sliding that turns into rolling, a drop, restitution, cradles, and a rocking
 block."""
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
 
 
 def test_many_free_turns_keep_momentum_in_the_world() -> None:
-    """A body that is not a ball rotates freely; its spin in body axes equals the spin of the run without steps."""
+    """A body that is not a ball rotates freely; its twist and pose agree with those of `simulate`."""
     graph = Graph("free")
     body = rigid_body("body", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 2.0, 0.5), velocity=(1.0, 0.0, 0.0))
     graph.add(body)

@@ -1,5 +1,5 @@
-"""Pang's parallel gripper compared with closed forms: exact at any step size with Coulomb's law, with a layer mu v h in the
-convex law."""
+"""Pang's parallel gripper agrees with closed forms: exactly at any step size with Coulomb's law, and up to a layer mu v h with
+the convex law."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def convex(graph: Graph) -> Stepper:
 
 
 def friction(result: Result) -> np.ndarray:
-    """Return the friction of both fingers on the disc, downwards: while they stick, only the sum is determined."""
+    """Return the total downward friction of both fingers on the disc; while they stick, only this sum is determined."""
     return -(result["left finger.friction force"] + result["right finger.friction force"])
 
 

@@ -1,4 +1,5 @@
-"""A box on one corner falls back onto the floor within its balance; past its balance, the run ends and names the motion."""
+"""A box on one corner falls back onto the floor; if it falls past the corner, the run ends with an error that names the
+motion."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def test_a_weight_that_hangs_on_nothing() -> None:
 
 
 def test_a_box_in_space_past_its_balance() -> None:
-    """Rotated by 50 degrees about its lower edge, which follows from its shape, the box continues to rotate about y."""
+    """Rotated by 50 degrees about its lower edge, whose position is computed from its shape, the box continues to rotate about
+    y."""
     a, angle = 0.2, math.radians(50.0)
     c, s = math.cos(angle), math.sin(angle)
     floor = ground("floor", shape=HalfSpace())

@@ -1,4 +1,4 @@
-"""Models that time steps refuse, and runs without a solution, whose messages name elements of the model."""
+"""Models that time stepping refuses, and runs without a solution; messages name elements of the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.inner.run import Result
 
 
 def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
-    """Return a block on a floor, which slides along x; `parts` act on x."""
+    """Return a block that slides along x on a floor; `parts` act on x."""
     graph = Graph("block")
     x, z, floor = J1("x", domain="translation"), J1("z", domain="translation"), planar_contact("floor", friction=friction)
     graph.connect(x, I("along", mass)).connect(z, I("up", mass)).connect(Se("weight", -10.0 * mass), z)

@@ -1,4 +1,4 @@
-"""A sweep of oscillators with random parameters; its results must agree bit for bit, however they are made and stored."""
+"""A sweep of oscillators with random parameters; its results must agree bit for bit, however they are computed and stored."""
 
 from __future__ import annotations
 

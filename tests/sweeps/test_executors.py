@@ -1,4 +1,4 @@
-"""Ways to make the runs of a sweep: threads, processes, a cluster, and an executor that fails."""
+"""Ways to execute the runs of a sweep: threads, processes, a cluster, and an executor that fails."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
 
 @pytest.mark.thorough
 def test_workers_of_mpi_give_equal_bytes(tmp_path):
-    """The page on sweeps gives this command."""
+    """The command is given on the page on sweeps."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: sweeps by MPI are not tested")
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if mpiexec is None:
@@ -92,7 +92,7 @@ def elsewhere() -> Graph:
 
 
 def bent(power: int) -> Graph:
-    """Return a mass on a spring whose force is zero at the start, whatever the power."""
+    """Return a mass on a spring with the energy q^power, so the force is zero at the start."""
     graph, velocity = Graph("bent"), J1("velocity", domain="translation")
     return graph.connect(velocity, I("mass", 1.0)).connect(velocity, C("spring", energy=lambda q: q**power))
 
@@ -188,7 +188,8 @@ class Timed(Executor):
 
 
 def test_workers_share_the_last_runs_in_chunks_that_are_worth_sending():
-    """0.2 s would be 200 runs, but a sixteenth of the remainder is less; 10 ms is the minimum, except for the last runs."""
+    """A chunk of 0.2 s would have 200 runs, more than a sixteenth of the remaining runs; later chunks take 10 ms, except for the
+    last."""
     sizes = Timed().run(600).sizes
     assert sizes[0] == 1 and 16 < max(sizes) <= 600 // 16
     assert all(size >= 8 for size in sizes[sizes.index(max(sizes)) : -1])

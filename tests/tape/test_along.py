@@ -1,4 +1,4 @@
-"""Directional derivatives compared with the Jacobian; concatenation of input blocks."""
+"""Directional derivatives compared with the Jacobian, and concatenation of input blocks."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def L(x: Any) -> Any:
 
 
 def operations(formula: Callable[..., Any]) -> list[int]:
-    """Return the codes of the steps of a formula of x (3,) and p (2,)."""
+    """Return the operation codes of a formula in x (3,) and p (2,)."""
     tape = Tape()
     output = formula(tape.inputs("x", 3), tape.inputs("p", 2))
     return [step[0] for step in listing(Routine("f", tape, (("x", 3), ("p", 2)), (output,))).steps]

@@ -1,2 +1,2 @@
-"""Independent NumPy versions of error control and event detection, in whole arrays: machine code must agree with them bit for
-bit."""
+"""Independent NumPy versions of error control and event detection, with array operations: machine code must agree with them bit
+for bit."""

@@ -20,8 +20,8 @@ def _grouped(items: list[Item], group: np.ndarray, count: int) -> list[list[Item
 
 
 def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the strong components of the graph with edges j -> drives[j], which are driven_by[i] -> i, drivers first (Kosaraju's
-    algorithm)."""
+    """Return the strong components of the graph with edges j -> drives[j], equivalently driven_by[i] -> i, drivers first
+    (Kosaraju's algorithm)."""
     seen: set[int] = set()
     finished = [state for start in range(len(drives)) for state in _depth_first(start, drives, seen)]
     seen.clear()
@@ -30,7 +30,7 @@ def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Seque
 
 
 def _depth_first(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> list[int]:
-    """Return the nodes reached from a node that were not seen before, including itself, in post-order."""
+    """Return the unseen nodes reached from a node, including the node itself, in post-order."""
     finished: list[int] = []
     path = [] if start in seen else [(start, iter(edges[start]))]
     seen.add(start)
@@ -50,8 +50,9 @@ def _depth_first(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> 
 def ear_decomposition(
     part: Sequence[int], drives: Sequence[Sequence[tuple[int, int]]]
 ) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Return the ears of a strong component: each is a shortest path from a state of the earlier ears back to one of them, as its
-    start and the steps (state, coupling that leads there). `drives` lists these steps from each state within its component."""
+    """Return the ears of a strong component: each is a shortest path from a state of the earlier ears back to such a state, given
+    as its start and its steps (state, coupling that leads there). `drives` lists these steps from each state within its
+    component."""
     ears = []
     reached = {part[0]}
     queue = deque(reached)

@@ -1,4 +1,4 @@
-"""Error weights of states, independent of units: running sizes, natural scales, rounding noise.
+"""Error weights of states, independent of units: running sizes, natural scales and rounding noise.
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
@@ -46,7 +46,7 @@ class Weights:
 
     @property
     def known(self) -> np.ndarray:
-        """Return the size of each state so far, or from its couplings (n,)."""
+        """Return the size (n,) of each state: its largest value so far, or its natural scale if that is larger."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
@@ -71,7 +71,7 @@ class Weights:
         """Raise exceptions from Python callbacks, if machine code calls them."""
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Return natural scales of changes of the states other than the run's own: `columns` (k, n) with their rates (k, n)."""
+        """Return natural scales for given changes of the states: `columns` (k, n) with their rates (k, n)."""
         return column_scales(self._bound, t, x, m, columns, rates, self._longest)
 
     def _remember(self, m: np.ndarray) -> bool:
@@ -82,9 +82,9 @@ class Weights:
         return seen
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if all energy that a state has had is rounding error relative to the energy scale, or zero: a motion that a
-        symmetry forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy that drive
-        it are."""
+        """Return True if all energy that a state has had is rounding error relative to the energy scale, or zero, as for a motion
+        that a symmetry forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy
+        that drive it are."""
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
         couplings = self._bound.jacobian_couplings(t, self.known, m)
@@ -100,8 +100,9 @@ class Weights:
         return self._energy_per_square(state, t, x, m) * (self.size[state] * self.size[state]) < rules.ZERO_ENERGY * self.energy
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
-        """Return the energy of a storage for a change of one state at x, over the square of the change; 0 if no energy is even in
-        the change. Try increasing changes, as the energy of a small change is lost in the rounding of other energies."""
+        """Return the energy of a storage element for a change of one state at x, divided by the square of the change; 0 if no
+        energy has an even part. Try increasing changes, as the energy of a small change is lost in the rounding of other
+        energies."""
         if not np.array_equal(self._square_modes, m):
             self._square_modes[:], self.squares[:] = m, -1.0
         if self.squares[state] < 0.0:
@@ -156,7 +157,7 @@ class Weights:
         self._measure_noise(t, x, m, h, relative, implicit)
 
     def _propagated_noise(self, t: float, x: np.ndarray, m: np.ndarray, blur: np.ndarray) -> np.ndarray:
-        """Return the noise of powers (quadratures,), W, from the noise `blur` (n,) of states."""
+        """Return the noise (quadratures,) of powers, W, caused by the noise `blur` (n,) of states."""
         with np.errstate(all="ignore"):
             sharp = self._bound.powers(t, x, m)
             change = np.abs(self._bound.powers(t, x + blur, m) - sharp)

@@ -1,4 +1,4 @@
-"""Independent event detection, in whole arrays: which guards are positive, or about to be, beyond their rounding errors."""
+"""Independent event detection with array operations: which guards are positive, or about to be, beyond their rounding errors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class FiringGuards(GuardHistory):
         """Largest value of each guard (k,) at an event of the run so far."""
 
     def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
-        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion; in
-        a mode that contradicts itself by then, also the guards that resolve this.
+        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero up to rounding and grow along the motion.
+        If the mode contradicts itself by then, include the guards that resolve the contradiction.
 
-        The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
-        only reverses does not leave.
+        The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, but a body
+        that turns back before leaving bounces.
         """
         active, shift, was = self._active(m), self._instant(t), self._bound.guards(t, x, m)
         start, here = t + shift, x  # after jumps at this time
@@ -90,8 +90,8 @@ class FiringGuards(GuardHistory):
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
-        """Find the guards among the `candidates` that grow, by the shortest look ahead in which they change more than rounding;
-        guards of bounces may fall before that, but not below zero.
+        """Find the guards among the `candidates` that grow, by the shortest look-ahead in which they change by more than their
+        rounding errors; guards of bounces may fall before that, but not below zero.
 
         A guard that neither moves nor has a rounding error is constant here: later it can only jump, which is a later event.
         """

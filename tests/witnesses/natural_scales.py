@@ -1,9 +1,9 @@
-"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to other
-states. Scales of work, from powers, where nothing is stored.
+"""Natural scales of states, from rates and their Jacobian: the size above which a state matters through its couplings to other
+states.
 
 A state at zero has no size yet to compare errors with. Its source gives it a scale: the rate of the state, or the scale of a
-coupled state, over the fastest rate at which the state is coupled. Propagated from state to state, scales decay along weak
-couplings, as the states do. With states in other units the scales change as the states do.
+coupled state, divided by the fastest rate at which the state is coupled. Propagated from state to state, scales decay along weak
+couplings, as the states do. With states in other units, the scales change as the states do.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
 def column_scales(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray, longest: float
 ) -> np.ndarray:
-    """Return scales of columns (k, n) of changes of the states at x, with their rates (k, n), propagated along the couplings; 0
-    where nothing drives them."""
+    """Return scales for changes of the states at x, `columns` (k, n) with `rates` (k, n), propagated along the couplings; 0 where
+    nothing drives a state."""
     with np.errstate(all="ignore"):
         couplings = bound.jacobian_couplings(t, x, m)
         speed = _fastest_rates(couplings, longest)
@@ -48,8 +48,8 @@ def column_scales(
 
 
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """Return the largest rate of each state now and a fraction of its own time 1 / speed later, when its source may have begun to
-    act. Over longer times the other states cannot be held fixed."""
+    """Return for each state the larger of its rate now and its rate a fraction of its own time 1 / speed later, when its source
+    may have begun to act. Over longer times the other states cannot be held fixed."""
     largest = np.abs(bound.rates(t, x, m))
     ahead = rules.DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
@@ -70,7 +70,7 @@ def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, siz
 
 
 def _fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
-    """Return the fastest rate at which each state is coupled (n,), 1/s. Slow couplings, or entries that happen to vanish here,
-    count up to the reach of the longest step."""
+    """Return the fastest rate at which each state is coupled (n,), 1/s. The rate is at least 1 / longest, in case couplings are
+    slow or entries happen to vanish here."""
     fastest = reference.fastest(couplings)
     return np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)

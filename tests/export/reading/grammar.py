@@ -1,5 +1,4 @@
-"""Translation of a LaTeX formula of a page, by recursive descent, into a closure that computes it by the conventions of the
-page."""
+"""Translation of a LaTeX formula of a page, by recursive descent, into a closure that computes it by the page's conventions."""
 
 from __future__ import annotations
 

@@ -312,7 +312,7 @@ class Page:
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
-        """Evaluate the model at a time, with states, modes and parameters (by default the page's) by letter; solve for
+        """Evaluate the model at a given time, with states, modes and parameters (by default the page's) by letter; solve for
         unknowns."""
         given = {**self.parameters, **({} if p is None else p), **m}
         while True:

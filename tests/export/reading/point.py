@@ -1,4 +1,4 @@
-"""Letters, rates and unknowns of a page at a time, with states and modes.
+"""Letters, rates and unknowns of a page at a given time, in given states and modes.
 
 Letters are evaluated when needed, in any order on the page. Unknowns are letters that no equation gives or that depend on
 themselves; Newton's method solves the remaining equations for them. Time derivatives follow the motion, by a complex step, or by
@@ -35,11 +35,11 @@ class Circular(Exception):
 
 
 class Nested(Exception):
-    """A time derivative inside one that is taken by a complex step."""
+    """A time derivative nested in another derivative that is taken by a complex step."""
 
 
 class Point:
-    """A page at a time, with states, modes and guesses of unknowns; letters are evaluated when needed."""
+    """A page at a given time, with states, modes and guesses of unknowns; letters are evaluated when needed."""
 
     def __init__(self, page: Page, t: Any, x: dict[str, Any], given: Mapping[str, Any], base: tuple[Point, Any] | None = None):
         self.page, self.t, self.x, self.given, self.base = page, t, x, given, base

@@ -1,4 +1,4 @@
-"""Records for the content of a page: families of equal parts, definitions, implicit equations, state machines, states."""
+"""Records for the content of a page: families of equal parts, definitions, implicit equations, state machines and states."""
 
 from __future__ import annotations
 
