@@ -1,4 +1,4 @@
-"""The first second: CPU seconds of the solvers' own code and of models that take long to compile, without imports.
+"""The first second: CPU seconds of the solvers' own code and of models with a long compilation, without imports.
 
 `python -m benchmarks.first_second NAME`, with `SCREWBOND_CACHE` set, measures one case and prints its seconds as JSON.
 """

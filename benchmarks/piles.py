@@ -170,7 +170,7 @@ def graph(scene: Scene) -> Graph:
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
-    """Return the scene in MuJoCo, with a time constant of contacts, s."""
+    """Return the scene in MJCF, with the given time step and contact time constant, s."""
 
     def words(values: Sequence[float] | np.ndarray) -> str:
         return " ".join(f"{value:.17g}" for value in values)

@@ -152,7 +152,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def write(folder: Path) -> None:
-    """Write the pages that changed into a folder, and delete all others there."""
+    """Write changed pages to a folder, and delete pages there that are no longer generated."""
     folder.mkdir(parents=True, exist_ok=True)
     made = {f"{name}.rst": text for name, text in pages()}
     for path in folder.glob("*.rst"):

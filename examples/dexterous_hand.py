@@ -37,6 +37,6 @@ if __name__ == "__main__":
     from screwbond.models.studies.tasks import script_parser
 
     parser = script_parser(__doc__, "demo")
-    parser.add_argument("--friction", type=float, help="coefficient; without it nothing slips")
+    parser.add_argument("--friction", type=float, help="coefficient of friction; if omitted, nothing slips")
     given = parser.parse_args()
     print(save_hand(simulate(given.friction), given.out))

@@ -1,5 +1,5 @@
 """A parallel gripper closes on a disc and moves down along it (Pang, a convex quasi-static time-stepping scheme): the fingers are
-commanded 0.01 m into the disc and 0.03 m down, in 0.5 s, through springs; the disc stands on the floor.
+commanded, through springs, 0.01 m into the disc and, in 0.15 s, 0.03 m down; the disc stands on the floor.
 
     command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: without it, command and contact
                   |                        would both set the finger's velocity (Hogan 1985). The fingers share one

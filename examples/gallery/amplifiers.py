@@ -21,7 +21,7 @@ VOLTAGE = {"opAmp.v_out": "out of op.effort"}
 
 
 def of(name: str) -> dict[str, str]:
-    """Return the map from voltage and current of the original's amplifier `name` to signals of our model."""
+    """Return the map from the voltage and the current of the amplifier `name` in the original to signals of our model."""
     return {f"{name}.{signal}": path for signal, path in OUT.items()}
 
 
@@ -148,7 +148,7 @@ def high_pass() -> Graph:
 
 @MODELS.model(MSL + "Comparator", statements=14, t_end=1.0, signals={"opAmp.out.v": "out of op.effort"}, tolerance=1e-6)
 def comparator() -> Graph:
-    """Comparison with the voltage of a potentiometer between the supplies."""
+    """Comparator with a potentiometer between the supplies as its reference."""
     plus, minus, out = amplifier(graph := Graph("comparator"))
     graph.connect(trapezoid(), plus).between(None, minus, Se("positive", 15.0), R("upper", 500.0))
     return graph.between(None, minus, Se("negative", -15.0), R("lower", 500.0)).connect(Sf("load"), out)

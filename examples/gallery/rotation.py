@@ -134,7 +134,7 @@ SHIFT = {"engine.w": "engine.flow", "load.w": "load.flow", "clutch.w_rel": "clut
 
 @MODELS.model(MSL + "SimpleGearShift", statements=24, t_end=5.0, signals=SHIFT, tolerance=3e-6)
 def gear_shift() -> Graph:
-    """Planetary gear that is shifted to direct drive by releasing a brake and pressing a clutch."""
+    """Planetary gear that is shifted to direct drive by releasing a brake and engaging a clutch."""
     graph, ring, gear = Graph("gear shift"), J1("ring"), m.planetary_gear("gear", 1.5)
     engine = graph.series(Se("torque", lambda t: where(t < 0.5, 0.0, 20.0), signals="time"), I("engine", 1.0))
     load = graph.series(I("load", 10.0), R("fan", effort=lambda w: 20 * (w / 10.471975511966) ** 2))
