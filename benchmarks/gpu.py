@@ -183,7 +183,7 @@ def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
         try:
             found[name] = measured()
         except Missing as reason:
-            absent.append(f"{reason}; it is left out")
+            absent.append(f"{reason}; it is omitted")
     return found, absent
 
 

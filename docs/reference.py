@@ -62,7 +62,8 @@ def public_modules() -> tuple[PublicModule, ...]:
 
 @cache
 def entries() -> dict[tuple[str, str], str]:
-    """Return (package, name) -> the package with the entry of this object: the first that lists it, outermost packages first."""
+    """Return a map from (package, name) to the package with the entry of this object: the first that lists it, outermost packages
+    first."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
     for module in sorted(public_modules(), key=lambda module: module.name.count(".")):

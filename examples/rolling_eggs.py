@@ -1,10 +1,10 @@
-"""An egg rolls round a fixed egg and is pulled towards its centre (Visser 2002, figures 4 and 5).
+"""An egg rolls round a fixed egg that attracts it (Visser 2002, figures 4 and 5).
 
    egg 2 --> 0 --> egg 1      the contact of figure 3: rolling, so that v_x, v_y, v_z and omega_z are constrained
              |                by springs and dampers, and omega_x, omega_y are free
           contact
 
-A uniform field cannot press one egg against another for two seconds, so a force of constant size points to the centre of egg 1.
+A uniform field cannot press one egg against another for two seconds, so a force of constant magnitude points to its centre.
 Whenever egg 2 rolls over one of its ends, the normal force peaks: ten times in two seconds.
 """
 
@@ -76,7 +76,7 @@ def build() -> tuple[Graph, Body, Body]:
 
 
 def simulate(t_end: float = 2.0, rtol: float = 1e-10) -> ContactRun:
-    """Run the graph; samples every 5 ms."""
+    """Run the graph, with a sample every 5 ms."""
     return run_contact(*build(), t_end, 0.005, rtol=rtol)
 
 

@@ -86,7 +86,7 @@ def voltage_follower() -> Graph:
 
 @MODELS.model(MSL + "Adder", statements=12, t_end=1.0, signals={"vOut.v": "-out of op.effort"}, tolerance=1e-6)
 def adder() -> Graph:
-    """Sum of a sine and a constant."""
+    """Summing amplifier for a sine and a constant."""
     inlets = (None, sine("in 1", 5.0, 10.0), R("r1", 1e3)), (None, Se("in 2", 5.0), R("r2", 1e3))
     inverting(graph := Graph("adder"), *inlets, back=[[R("r", 1e3)]])
     return graph
@@ -94,7 +94,7 @@ def adder() -> Graph:
 
 @MODELS.model(MSL + "Subtracter", statements=12, t_end=1.0, signals={"vOut.v": "-out of op.effort"}, tolerance=1e-6)
 def subtracter() -> Graph:
-    """Difference of a constant and a sine."""
+    """Difference amplifier for a constant and a sine."""
     graph = Graph("subtracter")
     subtracting(graph, (None, sine("in 1", 5.0, 10.0)), (None, Se("in 2", 5.0)))
     return graph
@@ -194,7 +194,7 @@ TANK = {"c.v": "c.effort", "l.i": "l.flow", "opAmp.out.v": "out of op.effort"}
 
 @MODELS.model(MSL + "LCOscillator", statements=20, t_end=0.01, signals=TANK, tolerance=1e-3)
 def lc_oscillator() -> Graph:
-    """1 kHz oscillator whose amplifier just makes up for the damping."""
+    """1 kHz oscillator whose amplifier just compensates the damping."""
     plus, minus, out = amplifier(graph := Graph("LC oscillator"))
     graph.between(out, minus, R("r2", 10.0)).between(minus, None, R("r1", 1e4)).between(out, plus, R("r", 1e4))
     c = 1 / ((2000 * pi) ** 2 * 1e-3)

@@ -156,7 +156,7 @@ FREE |= {f"body.body.w_a[{k}]": f"body.twist[{k - 1}]" for k in (2, 3)}
 
 @MODELS.model(MSL + "Elementary.FreeBody", statements=11, t_end=10.0, signals=FREE, tolerance=6e-4)
 def free_body() -> Graph:
-    """Body between two springs, turned by 10 degrees about its axes x, y and z in turn at the start."""
+    """Body between two springs, rotated at the start by 10 degrees about its x, y and z axes, one after another."""
     graph, world = Graph("free body"), ground("world")
     turned = np.linalg.multi_dot([exp(pi / 18 * axis) for axis in (X, Y, Z)])
     shape = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0), "centre_of_mass": (0.2, 0.0, 0.0), "gravity": GRAVITY}
