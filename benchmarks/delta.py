@@ -1,4 +1,4 @@
-"""The delta robot: forward dynamics against hand-written C, MuJoCo and Pinocchio; drift; minimal coordinates; tracking.
+"""The delta robot: forward dynamics compared with hand-written C, MuJoCo and Pinocchio; drift; minimal coordinates; tracking.
 
 `python -m benchmarks.delta [--quick] [--json FILE]`
 """

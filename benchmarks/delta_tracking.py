@@ -52,7 +52,7 @@ GOAL = 1e-6
 
 
 def tour(parameters: DeltaParameters) -> Motion:
-    """Return a motion of the tool over 10 s within limits: twice through six waypoints."""
+    """Return a motion of the tool within limits, twice through six waypoints in 10 s."""
     centre = DeltaRobot(parameters).forward_kinematics((0.25 * np.pi,) * 3).w
     offsets = 0.01 * np.array([[0, 0, 0], [10, 2, -3], [3, 10, 3], [-8, 5, -2], [-6, -9, 4], [5, -8, 0], [0, 0, 0]])
     once = cubic_spline(centre + offsets, velocity=0.5, acceleration=4.0, jerk=80.0)

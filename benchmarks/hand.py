@@ -1,4 +1,4 @@
-"""The dexterous hand: graph to callable, a run, and the compiled right-hand side against hand-written C."""
+"""The dexterous hand: graph to callable, a run, and the compiled right-hand side compared with hand-written C."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ def report(found: Mapping[str, Any]) -> str:
         )
     head = ["", "steps", "ms per s", "own", "ratio", "slip mm", "ratio", "max mm/s", "energy", "max", "contact", "off mm"]
     notes = (
-        f"Ellipsoid rolling round an ellipsoid, {END:g} s, against MuJoCo {found['mujoco']}",
+        f"Ellipsoid rolling round an ellipsoid, {END:g} s, compared with MuJoCo {found['mujoco']}",
         "  ms per simulated second (own: without the loop that sets the force); ratios to our run at rtol 1e-8",
         "  energy: mechanical, change over the run and largest change, relative to the kinetic energy at the start",
         "  contact: fraction of steps with contact; off: distance of the final position from our run at rtol 1e-11",

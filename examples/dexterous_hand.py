@@ -7,7 +7,7 @@
                                 damping
 
 The controller is made of bond-graph elements: springs, a damper and an inertia that exists only in its program. Its energy
-comes from the reference alone, so that the hand is passive whatever it touches. The ball follows the virtual object, which
+comes from the reference alone, so the hand is passive whatever it touches. The ball follows the virtual object, which
 follows the reference, until the fingers are stretched.
 """
 
