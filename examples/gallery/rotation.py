@@ -48,7 +48,7 @@ CLUTCHES = {"J1.w": "J1.flow"} | {f"clutch{k}.w_rel": f"clutch{k}.flow" for k in
 
 @MODELS.model(MSL + "CoupledClutches", statements=28, t_end=1.5, signals=CLUTCHES, tolerance=3e-5)
 def coupled_clutches() -> Graph:
-    """Four inertias with three clutches between them that engage one after the other."""
+    """Four inertias coupled by three clutches, which engage one after the other."""
     graph = Graph("clutches")
     graph.add(signals.sine("press1", 1.0, 0.4 * pi, pi / 2), signals.step("press2", 0.4), signals.step("press3", 0.9))
     shafts = [graph.series(I(f"J{k}", 1.0, initial=10.0 * (k == 1))) for k in (1, 2, 3, 4)]
