@@ -112,7 +112,7 @@ def subtracting(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: st
     MSL + "DifferentialAmplifier", statements=46, t_end=0.2, signals={"opAmp.v_out": "out of op.effort"}, tolerance=1e-6
 )
 def differential_amplifier() -> Graph:
-    """Measurement of the voltage between two lines, with a resistance to ground."""
+    """Difference amplifier that measures the voltage between two lines, with a resistance to ground."""
     first, second, ground = J0("first"), J0("second"), J0("ground of op")
     plus, minus, out = amplifier(graph := Graph("differential amplifier"), gain=1e4, limit=1e3)
     for line, node, pin, sense in ((1, first, minus, 1), (2, second, plus, -1)):
