@@ -1,1 +1,1 @@
-"""Benchmarks against hand-written C and other programs."""
+"""Comparisons of speed with hand-written C and other programs."""

@@ -34,7 +34,7 @@ def their_chain(sections: int) -> Any:
 
 
 def compare(sections: int) -> dict[str, float]:
-    """Return the seconds to build the equations (theirs), and to build and first call a right-hand side (ours)."""
+    """Return the seconds to build the equations (theirs), and to build a right-hand side and call it once (ours)."""
     _, ours = construction(sections)
     begin = time.perf_counter()
     relations = their_chain(sections).constitutive_relations

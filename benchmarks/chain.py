@@ -1,4 +1,4 @@
-"""A chain of N mass-spring-damper sections: from the graph to a callable right-hand side, against C, and as a stiff model.
+"""A chain of N mass-spring-damper sections: from the graph to a callable right-hand side, compared with C, and as a stiff model.
 
 `python -m benchmarks.chain [--quick] [--json FILE]`
 """

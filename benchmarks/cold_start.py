@@ -20,7 +20,7 @@ IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_count
 
 
 def python(arguments: list[str], cache: str, given: str = "") -> str:
-    """Return what a fresh Python process prints, with this cache."""
+    """Return the output of a fresh Python process that uses this cache."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "SCREWBOND_CACHE": cache, "PYTHONPATH": path}
     done = subprocess.run(

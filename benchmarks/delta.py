@@ -1,4 +1,4 @@
-"""The delta robot: forward dynamics against hand-written C, MuJoCo and Pinocchio; drift; minimal coordinates; tracking.
+"""The delta robot: forward dynamics compared with hand-written C, MuJoCo and Pinocchio; drift; minimal coordinates; tracking.
 
 `python -m benchmarks.delta [--quick] [--json FILE]`
 """
@@ -90,7 +90,7 @@ def _many(kernel: Any, *given: Any) -> Callable[[], Any]:
 
 
 def _coordinates() -> np.ndarray:
-    """Return the indices of the angles in a state, whose rates are the same in both forms."""
+    """Return the indices of the angles in a state; their rates are the same in both forms."""
     return np.concatenate([6 * i + np.arange(3) for i in range(3)])
 
 
@@ -267,7 +267,7 @@ SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
     "tracking": (lambda quick: tracking(rounds=1 if quick else 5), tracked),
     "sampled": (lambda quick: sampled_tracking(1 if quick else 5), lambda found: tracked(found, TITLE)),
 }
-"""Comparisons: how each is measured and shown."""
+"""Functions that measure and show each comparison."""
 
 
 def report(found: Mapping[str, Any]) -> str:

@@ -2,8 +2,8 @@
 
 MuJoCo's constraints are soft. With `solref` = (-stiffness, -damping) they are Baumgarte's, h'' + damping h' + stiffness h = 0,
 except for the impedance d of `solimp`, which MuJoCo limits to 0.9999: a fraction 1 - d of the relative acceleration of
-unconnected arms remains. This acceleration divided by the stiffness is the distance by which the tips separate, so that a small
-error needs a constraint stiffer than alpha0 = 25, and a smaller step. Rods need some inertia about their own axes.
+unconnected arms remains. This acceleration divided by the stiffness is the distance by which the tips separate, so a small error
+needs a constraint stiffer than alpha0 = 25, and a smaller step. Rods need some inertia about their own axes.
 """
 
 from __future__ import annotations

@@ -46,13 +46,13 @@ T_END = 10.0
 ROWS = 100
 """Number of times at which the tool is compared, in equal steps to the end."""
 STABLE = 1.5
-"""Largest product, tried with RK4, of the step and the rate of the constraints' double pole."""
+"""Largest product of the step size and the rate of the constraints' double pole that is tried with RK4."""
 GOAL = 1e-6
 """Largest distance of the tool from its position in the reference run, m."""
 
 
 def tour(parameters: DeltaParameters) -> Motion:
-    """Return a motion of the tool over 10 s within limits: twice through six waypoints."""
+    """Return a motion of the tool within limits, twice through six waypoints in 10 s."""
     centre = DeltaRobot(parameters).forward_kinematics((0.25 * np.pi,) * 3).w
     offsets = 0.01 * np.array([[0, 0, 0], [10, 2, -3], [3, 10, 3], [-8, 5, -2], [-6, -9, 4], [5, -8, 0], [0, 0, 0]])
     once = cubic_spline(centre + offsets, velocity=0.5, acceleration=4.0, jerk=80.0)
@@ -216,7 +216,7 @@ def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict
 
 
 def compare(entries: Sequence[Entry], rounds: int) -> dict[str, dict[str, Any]]:
-    """Return medians of alternating calls, and of their ratios to the first program."""
+    """Return the median times of alternating calls, and the medians of their ratios to the time of the first program."""
     seconds = {each.name: np.empty(rounds) for each in entries}
     for k in range(rounds):
         for each in entries:

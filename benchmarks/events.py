@@ -49,7 +49,7 @@ from screws.scalars import sin
 SOURCE = Path(__file__).with_name("events.c")
 SAMPLES = 101
 AGREEMENT = 1e-6
-"""Largest relative difference of final states that the two tolerances allow over this many events."""
+"""Largest relative difference of final states that the two tolerances allow over all events of a run."""
 
 
 def boost() -> Graph:

@@ -1,4 +1,4 @@
-"""The first second: CPU seconds of the solvers' own code and of models that take long to compile, without imports.
+"""The first second: CPU seconds of the solvers' own code and of models that are slow to compile, without imports.
 
 `python -m benchmarks.first_second NAME`, with `SCREWBOND_CACHE` set, measures one case and prints its seconds as JSON.
 """
@@ -32,7 +32,7 @@ PARTS = (
     *("dop853", "error control", "coupling graph of a Jacobian", "patterns of a Jacobian", "batches of runs"),
     "interpreter of derivatives",
 )
-"""First words, before a comma, of the parts of `warming.PARTS` that the first runs need."""
+"""Names, up to the first comma, of the entries of `warming.PARTS` that the first runs need."""
 
 
 def oscillator() -> Graph:

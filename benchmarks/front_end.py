@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
-    """Measure everything. Each process compiles `models` models before a new process takes over; with None, one compiles all."""
+    """Measure everything. Each process compiles `models` models; with None, one process compiles all."""
     found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
     fresh = multiprocessing.get_context("spawn")
     rows = []

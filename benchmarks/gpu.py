@@ -183,7 +183,7 @@ def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
         try:
             found[name] = measured()
         except Missing as reason:
-            absent.append(f"{reason}; it is left out")
+            absent.append(f"{reason}; it is omitted")
     return found, absent
 
 
@@ -211,7 +211,7 @@ def _run(quick: bool) -> dict[str, Any]:
         for name, one in found.items()
     ]
     head = ("", "bit-identical", "repeated on the CPU", "GPU, runs/s", "all cores, runs/s", "ratio")
-    print(table(f"runs on a GPU: {facts.title}, against {processor()}", head, rows))
+    print(table(f"runs on a GPU: {facts.title}, compared with {processor()}", head, rows))
     if others:
         lines = [[name, one["device"], f"{one['per second']:,.0f}", f"{one['error']:.1e}"] for name, one in others.items()]
         print("\n" + table("peers", ("", "device", "runs/s", "error"), lines))

@@ -1,4 +1,4 @@
-"""The dexterous hand: graph to callable, a run, and the compiled right-hand side against hand-written C."""
+"""The dexterous hand: graph to callable, a run, and the compiled right-hand side compared with hand-written C."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) ->
 
 
 def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, rtol: float) -> dict[str, float]:
-    """Return the cost of a run with its start values, by a method and a relative tolerance."""
+    """Return the cost of a run, including its start values, by a method at a relative tolerance."""
     found = [compiled.simulate(scenario.t_end, rtol=rtol, method=method, progress=False).statistics for _ in range(repeats)]
     return {
         "steps": float(found[0].steps),

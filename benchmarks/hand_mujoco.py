@@ -3,7 +3,7 @@
 The springs from the poles are tendons of rest length zero; the virtual object is on three slides and a ball joint whose springs
 pull it to the reference (`qpos_spring`, set before every step). Both are springs of the MuJoCo model, without a callback. Links
 do not collide. MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a
-constant impedance d in `solimp` a contact of the effective mass m has the normal stiffness m d / ((1 - d) (d constant)^2). Here d
+constant impedance d in `solimp` a contact with effective mass m has the normal stiffness m d / ((1 - d) (d constant)^2). Here d
 = 0.95, damping is critical, and the time constant gives our normal stiffness with the effective mass that MuJoCo computes at the
 start posture; elliptic cones with `impratio` 10 reduce slip. MuJoCo's friction has no springs along the surface: under a steady
 tangential force a contact creeps.
@@ -31,7 +31,7 @@ def _words(values: Sequence[float] | np.ndarray) -> str:
 
 
 def scene(given: HandParameters, pose: Posture, step: float, constant: float) -> str:
-    """Return the hand in MJCF, with a time step and a time constant of the contact, s."""
+    """Return the hand in MJCF, with the given time step and contact time constant, s."""
     if given.object_shape not in ("sphere", "ellipsoid"):
         raise ValueError(f'MuJoCo has no geom for the shape "{given.object_shape}"')
     virtual = virtual_points_in_object(given, pose)
@@ -139,7 +139,7 @@ def run(scenario: HandScenario, step: float = 1e-3, constant: float | None = Non
 
     Returns
     -------
-    wall : computing time per time of motion, including the loop that moves the reference (`reference's share`).
+    wall : computing time per simulated second, including the loop that moves the reference (`reference's share`).
     slip : length of the tangential path at each contact, m. ball, virtual object : positions at the end, m.
     normal force : smallest and largest, N, after the first tenth of a second. lost : True if a contact was open at the end.
     """

@@ -1,15 +1,15 @@
 """S2a with ellipsoids of the eggs' size, in screwbond and in MuJoCo: cost per simulated second, slip, and energy error.
 
-An ellipsoid rolls round a fixed ellipsoid, drawn to the latter's centre by a force of constant size. MuJoCo has no such force:
+An ellipsoid rolls round a fixed ellipsoid, which attracts it with a force of constant magnitude. MuJoCo has no such force:
 the loop sets `xfrc_applied` before every step, and the time that this takes is measured and stated separately. A force that is
 constant over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
 
 MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a constant
 impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). This benchmark uses d = 0.95 and
-critical damping; the constant 7.95 ms, which gives our normal stiffness of 20 kN/m, and also 2 ms, the minimum that MuJoCo's
-manual allows for a time step of 1 ms, which is stiffer and slips less; elliptic friction cones with `impratio` 10 against slip;
-torsional friction (`condim` 4) for the constrained omega_z; coefficients of friction so large that no contact slips, since our
-contact sticks; and a start at the penetration at which each contact carries its load.
+critical damping. The time constant is 7.95 ms, which gives our normal stiffness of 20 kN/m, or 2 ms, the minimum that MuJoCo's
+manual allows for a time step of 1 ms; then contact is stiffer and slips less. Elliptic friction cones with `impratio` 10 reduce
+slip, torsional friction (`condim` 4) constrains omega_z, and the coefficients of friction are so large that no contact slips,
+since our contact sticks. Runs start at the penetration at which each contact carries its load.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def report(found: Mapping[str, Any]) -> str:
         )
     head = ["", "steps", "ms per s", "own", "ratio", "slip mm", "ratio", "max mm/s", "energy", "max", "contact", "off mm"]
     notes = (
-        f"Ellipsoid rolling round an ellipsoid, {END:g} s, against MuJoCo {found['mujoco']}",
+        f"Ellipsoid rolling round an ellipsoid, {END:g} s, compared with MuJoCo {found['mujoco']}",
         "  ms per simulated second (own: without the loop that sets the force); ratios to our run at rtol 1e-8",
         "  energy: mechanical, change over the run and largest change, relative to the kinetic energy at the start",
         "  contact: fraction of steps with contact; off: distance of the final position from our run at rtol 1e-11",

@@ -170,7 +170,7 @@ def graph(scene: Scene) -> Graph:
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
-    """Return the scene in MuJoCo, with a time constant of contacts, s."""
+    """Return the scene in MJCF, with the given time step and contact time constant, s."""
 
     def words(values: Sequence[float] | np.ndarray) -> str:
         return " ".join(f"{value:.17g}" for value in values)
@@ -374,7 +374,7 @@ def report(found: Mapping[str, Any]) -> str:
             for name, run in runs.items()
         ]
         spans = " and ".join(f"{span:g} s" for span in found["spans"][title])
-        head_line = f"{title}, steps of {1e3 * STEP:g} ms, in {spans}, against MuJoCo {found['mujoco']}"
+        head_line = f"{title}, steps of {1e3 * STEP:g} ms, in {spans}, compared with MuJoCo {found['mujoco']}"
         tables.append(timing.table(head_line, head, rows))
     note = "  ms: time per step, falling and at rest; creep: fastest body at rest; deepest: overlap in the fall\n"
     note += "  unsolved: steps of the fall that are not solved to the tolerance"

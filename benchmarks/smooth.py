@@ -177,7 +177,7 @@ def report(found: Mapping[str, Any]) -> str:
     over_rtol = {name: over for model in found["models"].values() for name, over in model["over"].items()}
     promised = [[name, *(f"{over[rtol]:.2g}" for rtol in PROMISED)] for name, over in over_rtol.items()]
     head = ["", "true error", *(f"{way}, ms" for way in ways), *(f"{way} / heyoka" for way in ways[:-1])]
-    beside = timing.table(f"Small smooth models against heyoka {found['heyoka']}", head, rows)
+    beside = timing.table(f"Small smooth models compared with heyoka {found['heyoka']}", head, rows)
     over = timing.table("True error at the end, over rtol", ["", *(f"rtol {rtol:g}" for rtol in PROMISED)], promised)
     return f"{found['processor']}\n\n{beside}\n\n{over}"
 

@@ -1,6 +1,6 @@
 /* The equations of two eggs in contact, written by hand: the reference for the compiled right-hand side.
  *
- * Scenario S2a: egg 2 rolls round the fixed egg 1 (v_x, v_y, v_z, omega_z constrained), drawn to its centre.
+ * Scenario S2a: egg 2 rolls round the fixed egg 1, which attracts it (v_x, v_y, v_z, omega_z constrained).
  * Scenario S1a: both eggs are free and frictionless (v_z constrained).
  * States, modes and signs are those of the graphs in models/; the way to the rates is the shortest one known to the
  * author: everything happens in the axes of body 2, the inertia is diagonal about the centre of mass, chart 0 has the

@@ -1,4 +1,4 @@
-"""Two eggs: times to build, to compile and to run, and the compiled right-hand side against hand-written C."""
+"""Two eggs: times to build, to compile and to run, and the compiled right-hand side compared with hand-written C."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def tree(pages: Sequence[str], caption: str = "") -> str:
 
 
 def without_foreign_links(text: str, depth: int = 0) -> str:
-    """Return a page, `depth` folders deep, with links to examples redirected to the site, other outside links as text."""
+    """Return a page, `depth` folders deep, with links to examples redirected to the site, and other outside links as text."""
     out = re.escape("../" * (depth + 1))
     text = re.sub(rf"\]\({out}examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
     text = re.sub(rf"\]\({out}(examples/\w+\.ipynb)\)", r"](/\1)", text)

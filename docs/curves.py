@@ -73,7 +73,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Run:
-    """Two signals of a part that runs between sources and loads, which are named after its ports.
+    """Two signals of a part that runs between sources and loads, each of them with the name of its port.
 
     The axes are "time", or signals: "1.effort", "shaft.flow", "1.displacement".
     """

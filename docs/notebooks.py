@@ -48,7 +48,7 @@ __import__("matplotlib").rcdefaults()
 
 
 def executed(path: Path, kernel: Any = None) -> Any:
-    """Return a notebook after a run of all its cells in an empty folder, in a new kernel or a given one.
+    """Return a notebook after a run of all its cells in an empty folder, in a new or a given kernel.
 
     kernel : an `AsyncKernelManager`, whose loaded modules are kept.
 

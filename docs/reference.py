@@ -62,7 +62,8 @@ def public_modules() -> tuple[PublicModule, ...]:
 
 @cache
 def entries() -> dict[tuple[str, str], str]:
-    """Return (package, name) -> the package with the entry of this object: the first that lists it, outermost packages first."""
+    """Return a map from (package, name) to the package with the entry of this object: the first that lists it, outermost packages
+    first."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
     for module in sorted(public_modules(), key=lambda module: module.name.count(".")):
@@ -152,7 +153,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def write(folder: Path) -> None:
-    """Write the pages that changed into a folder, and delete all others there."""
+    """Write changed pages to a folder, and delete pages there that are no longer generated."""
     folder.mkdir(parents=True, exist_ok=True)
     made = {f"{name}.rst": text for name, text in pages()}
     for path in folder.glob("*.rst"):

@@ -5,8 +5,8 @@
                    +--------- rolling (9b) ---+-------|------------+              constraints active while the
                                                  normal (9a)                      ball is on a ring
 
-On top of a ring the ball is unstable. One compensator measures its sideways position and holds it there; another turns the maze
-until a gate is under the ball, which then falls to the next ring: left, right, left, right, into the centre. At every landing the
+On top of a ring the ball is unstable. One compensator measures and controls its sideways position; another turns the maze until a
+gate is under the ball, which then falls to the next ring: left, right, left, right, into the centre. At every landing the
 constraints become active smoothly: h'' + 10 h' + 25 h = 0 from h = 0 with the speed v of the fall gives h = v t exp(-5 t).
 """
 

@@ -16,7 +16,7 @@ INERTIA = (1.5332794929832505e-05, 1.5332794929832505e-05, 1.2530893617021274e-0
 
 
 def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
-    """Build the graph of both eggs and their contact, and run it; samples every millisecond."""
+    """Build the graph of both eggs and their contact, and run it with a sample every millisecond."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     egg1 = rigid_body(
         "egg 1",

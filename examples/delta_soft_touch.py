@@ -29,5 +29,5 @@ if __name__ == "__main__":
     touches = simulate()
     for name, touch in touches.items():
         print(f"{name}: contact at {touch.contacts[0]:.4f} s with {1e3 * touch.impacts[0]:.2f} mN, {touch.bounces} bounces")
-        print(f"  {1e3 * touch.holding_force:.2f} mN in the end, the brick moves by {1e6 * touch.displacement:.4g} um")
+        print(f"  {1e3 * touch.holding_force:.2f} mN at the end; the brick moves by {1e6 * touch.displacement:.4g} um")
     plot_touch(touches, out / "soft_touch.png")

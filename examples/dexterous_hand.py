@@ -7,7 +7,7 @@
                                 damping
 
 The controller is made of bond-graph elements: springs, a damper and an inertia that exists only in its program. Its energy
-comes from the reference alone, so that the hand is passive whatever it touches. The ball follows the virtual object, which
+comes from the reference alone, so the hand is passive whatever it touches. The ball follows the virtual object, which
 follows the reference, until the fingers are stretched.
 """
 
@@ -37,6 +37,6 @@ if __name__ == "__main__":
     from screwbond.models.studies.tasks import script_parser
 
     parser = script_parser(__doc__, "demo")
-    parser.add_argument("--friction", type=float, help="coefficient; without it nothing slips")
+    parser.add_argument("--friction", type=float, help="coefficient of friction; if omitted, nothing slips")
     given = parser.parse_args()
     print(save_hand(simulate(given.friction), given.out))

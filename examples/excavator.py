@@ -3,7 +3,7 @@
     pump - supply - valve = cylinder - MTF joints - MTF bodies     One valve and one cylinder per joint. All losses of the valves
         relief - tank   | heat to the oil                          warm the oil, which the ambient air cools.
 
-A cylinder has no mass, so that its length depends only on its joint angle, by the law of cosines: an MTF closes the
+A cylinder has no mass, so its length depends only on its joint angle, by the law of cosines: an MTF closes the
 loop exactly. One work cycle raises the boom, and then curls the bucket. The picture shows the energy ledger by domain.
 """
 

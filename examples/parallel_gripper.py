@@ -1,12 +1,12 @@
 """A parallel gripper closes on a disc and moves down along it (Pang, a convex quasi-static time-stepping scheme): the fingers are
-commanded 0.01 m into the disc and 0.03 m down, in 0.5 s, through springs; the disc stands on the floor.
+commanded, through springs, 0.01 m into the disc and, in 0.15 s, 0.03 m down; the disc stands on the floor.
 
     command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: without it, command and contact
                   |                        would both set the finger's velocity (Hogan 1985). The fingers share one
                   C                        height. The disc does not rotate.
 
-The fingers stick until 0.08 s, slide until 0.15 s, when the command stops, and stick again: 10 N each; together their friction is
-min(200 t, 16) N, and the gripper ends at y = -0.014 m. The convex friction law lifts sliding bodies off by mu v h.
+The fingers stick until 0.08 s, slide until 0.15 s, when the command stops, and stick again. Each presses with 10 N, and together
+their friction is min(200 t, 16) N, and the gripper ends at y = -0.014 m. The convex friction law lifts sliding bodies by mu v h.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""An egg rolls round a fixed egg, drawn to its centre (Visser 2002, figures 4 and 5).
+"""An egg rolls round a fixed egg that attracts it (Visser 2002, figures 4 and 5).
 
    egg 2 --> 0 --> egg 1      the contact of figure 3: rolling, so that v_x, v_y, v_z and omega_z are constrained
              |                by springs and dampers, and omega_x, omega_y are free
           contact
 
-A uniform field cannot press one egg on another for two seconds, so a force of constant size points to the centre of egg 1.
+A uniform field cannot press one egg against another for two seconds, so a force of constant magnitude points to its centre.
 Whenever egg 2 rolls over one of its ends, the normal force peaks: ten times in two seconds.
 """
 
@@ -33,7 +33,7 @@ INERTIA = (1.5332794929832505e-05, 1.5332794929832505e-05, 1.2530893617021274e-0
 
 
 def eggs() -> tuple[Body, Body]:
-    """Return a fixed egg, and an egg that touches it at (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61 and rolls."""
+    """Return a fixed egg, touched at (u, v) = (1.28, 0), and an egg that touches it at (0.96, 0) at the angle 0.61 and rolls."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H_1_2 = relative_pose(g1, g2, alpha=0.61, d=-1.3846881203234679e-05)  # penetration = normal force / stiffness
@@ -76,7 +76,7 @@ def build() -> tuple[Graph, Body, Body]:
 
 
 def simulate(t_end: float = 2.0, rtol: float = 1e-10) -> ContactRun:
-    """Run the graph; samples every 5 ms."""
+    """Run the graph, with a sample every 5 ms."""
     return run_contact(*build(), t_end, 0.005, rtol=rtol)
 
 

@@ -21,7 +21,7 @@ VOLTAGE = {"opAmp.v_out": "out of op.effort"}
 
 
 def of(name: str) -> dict[str, str]:
-    """Return the map from voltage and current of the original's amplifier `name` to signals of our model."""
+    """Return the map from the voltage and the current of the amplifier `name` in the original to signals of our model."""
     return {f"{name}.{signal}": path for signal, path in OUT.items()}
 
 
@@ -86,7 +86,7 @@ def voltage_follower() -> Graph:
 
 @MODELS.model(MSL + "Adder", statements=12, t_end=1.0, signals={"vOut.v": "-out of op.effort"}, tolerance=1e-6)
 def adder() -> Graph:
-    """Sum of a sine and a constant."""
+    """Summing amplifier for a sine and a constant."""
     inlets = (None, sine("in 1", 5.0, 10.0), R("r1", 1e3)), (None, Se("in 2", 5.0), R("r2", 1e3))
     inverting(graph := Graph("adder"), *inlets, back=[[R("r", 1e3)]])
     return graph
@@ -94,7 +94,7 @@ def adder() -> Graph:
 
 @MODELS.model(MSL + "Subtracter", statements=12, t_end=1.0, signals={"vOut.v": "-out of op.effort"}, tolerance=1e-6)
 def subtracter() -> Graph:
-    """Difference of a constant and a sine."""
+    """Difference amplifier for a constant and a sine."""
     graph = Graph("subtracter")
     subtracting(graph, (None, sine("in 1", 5.0, 10.0)), (None, Se("in 2", 5.0)))
     return graph
@@ -112,7 +112,7 @@ def subtracting(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: st
     MSL + "DifferentialAmplifier", statements=46, t_end=0.2, signals={"opAmp.v_out": "out of op.effort"}, tolerance=1e-6
 )
 def differential_amplifier() -> Graph:
-    """Measurement of the voltage between two lines, with a resistance to ground."""
+    """Difference amplifier that measures the voltage between two lines, with a resistance to ground."""
     first, second, ground = J0("first"), J0("second"), J0("ground of op")
     plus, minus, out = amplifier(graph := Graph("differential amplifier"), gain=1e4, limit=1e3)
     for line, node, pin, sense in ((1, first, minus, 1), (2, second, plus, -1)):
@@ -148,7 +148,7 @@ def high_pass() -> Graph:
 
 @MODELS.model(MSL + "Comparator", statements=14, t_end=1.0, signals={"opAmp.out.v": "out of op.effort"}, tolerance=1e-6)
 def comparator() -> Graph:
-    """Comparison with the voltage of a potentiometer between the supplies."""
+    """Comparator with a potentiometer between the supplies as its reference."""
     plus, minus, out = amplifier(graph := Graph("comparator"))
     graph.connect(trapezoid(), plus).between(None, minus, Se("positive", 15.0), R("upper", 500.0))
     return graph.between(None, minus, Se("negative", -15.0), R("lower", 500.0)).connect(Sf("load"), out)
@@ -194,7 +194,7 @@ TANK = {"c.v": "c.effort", "l.i": "l.flow", "opAmp.out.v": "out of op.effort"}
 
 @MODELS.model(MSL + "LCOscillator", statements=20, t_end=0.01, signals=TANK, tolerance=1e-3)
 def lc_oscillator() -> Graph:
-    """1 kHz oscillator whose amplifier just makes up for the damping."""
+    """1 kHz oscillator whose amplifier just compensates the damping."""
     plus, minus, out = amplifier(graph := Graph("LC oscillator"))
     graph.between(out, minus, R("r2", 10.0)).between(minus, None, R("r1", 1e4)).between(out, plus, R("r", 1e4))
     c = 1 / ((2000 * pi) ** 2 * 1e-3)

@@ -88,6 +88,6 @@ WORK = "W WK Wp WpP K P"
 
 @MODELS.model("Goldbeter and Koshland 1981, phosphorylation", statements=12, t_end=2e4, signals=amounts(WORK), tolerance=1e-6)
 def phosphorylation() -> Graph:
-    """Protein between a kinase and a phosphatase that work at saturation, so that it switches almost completely (zero-order)."""
+    """Protein between a kinase and a phosphatase that work at saturation, so it switches almost completely (zero-order)."""
     text = "W + K <-> WK : 1 0.01; WK -> Wp + K : 0.01; Wp + P <-> WpP : 1 0.01; WpP -> W + P : 0.008"
     return network("phosphorylation", text, {"W": 1.0, "K": 0.01, "P": 0.01})

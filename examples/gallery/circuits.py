@@ -12,7 +12,7 @@ from screws.scalars import sin
 
 
 def sine(name: str, amplitude: float, frequency: float, phase: float = 0.0) -> Element:
-    """Return a source of a sine."""
+    """Return a sinusoidal effort source."""
     return Se(name, lambda t: amplitude * sin(2 * pi * frequency * t + phase), signals="time")
 
 

@@ -24,7 +24,7 @@ def measured(graph: Graph, voltage: str, current: str, frequency: float) -> Grap
 
 
 def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
-    """Return a thyristor that from 0 s on is fired at 30 degrees of a 50 Hz half wave, which begins at the angle `shift`."""
+    """Return a thyristor that is fired 30 degrees after the beginning of each 50 Hz half wave, which is at the angle `shift`."""
     begin = (pi / 6 + shift) / (100 * pi)
     graph.add(signals.square(f"wave of {name}", 0.02, begin, duty=5 / 12, low=0.0))
     graph.add(signals.step(f"begin of {name}", 1 / 600))

@@ -21,7 +21,7 @@ e = parts.electrical
 
 @MODELS.model(MSL + "OvervoltageProtection", statements=17, t_end=0.4, signals={"CL.v": "CL.effort"}, tolerance=1e-4)
 def overvoltage_protection() -> Graph:
-    """Two Zener diodes back to back limit a voltage."""
+    """Two Zener diodes back to back that limit a voltage."""
     graph, out, middle = Graph("overvoltage protection"), J0("out"), J0("middle")
     graph.between(None, out, sine("source", 10.0, 5.0), R("Rv", 20.0))
     graph.between(out, middle, e.zener("z1")).between(None, middle, e.zener("z2"))

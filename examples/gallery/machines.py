@@ -31,7 +31,7 @@ def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -
 
 
 def ramped(name: str) -> Element:
-    """Return a source of 100 V after a ramp of 0.8 s."""
+    """Return a voltage source that rises to 100 V in 0.8 s."""
     return Se(name, lambda t: 125 * maximum(minimum(t - 0.2, 0.8), 0.0), signals="time")
 
 
@@ -42,7 +42,7 @@ def step() -> Element:
 
 @MODELS.model(MSL + "DCMachines.DCPM_Start", statements=12, t_end=2.0, signals=PERMANENT, tolerance=1e-5)
 def permanent_magnet_start() -> Graph:
-    """DC motor with permanent magnets that is started with a voltage ramp."""
+    """DC motor with permanent magnets, started with a voltage ramp."""
     graph, motor = Graph("start"), m.dc_motor("motor", NOMINAL, R_a=0.05, L_a=1.5e-3, J=0.15, b=0.0)
     graph.connect(ramped("supply"), motor.port("armature")).add(signals.step("step", 1.5))
     return loaded(graph, motor, step())
@@ -50,7 +50,7 @@ def permanent_magnet_start() -> Graph:
 
 @MODELS.model(MSL + "DCMachines.DCEE_Start", statements=17, t_end=2.0, signals=EXCITED, tolerance=1e-5)
 def excited_start() -> Graph:
-    """DC motor with a field winding that is started with a voltage ramp."""
+    """DC motor with a field winding, started with a voltage ramp."""
     graph, motor = Graph("start"), m.excited_motor("motor", NOMINAL, 0.05, 1.5e-3, R_f=100.0, L_f=1.0, J=0.15, b=0.0)
     graph.connect(ramped("supply"), motor.port("armature")).connect(Se("excitation", 100.0), motor.port("field"))
     graph.add(signals.step("step", 1.5))

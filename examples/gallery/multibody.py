@@ -142,7 +142,7 @@ POINTS = {f"body{n}.v_0[{k + 1}]": f"body{n}.flow[{k}]" for n in (1, 3, 4) for k
 
 @MODELS.model(MSL + "Elementary.PointGravityWithPointMasses", statements=8, t_end=1.4, signals=POINTS, tolerance=1e-3)
 def point_masses() -> Graph:
-    """Four masses around a centre that attracts them, two of them joined by a spring; the run ends when these nearly meet."""
+    """Four masses around a centre that attracts them; a spring joins two of them, and the run ends when these two nearly meet."""
     graph, masses = Graph("masses"), []
     for k, (r, v) in enumerate((((0, 0.6), 1.0), ((0.6, 0.6), 0.6), ((0, 0.8), 0.6), ((0.3, 0.8), 0.6)), 1):
         field = C(f"field {k}", energy=lambda r: -1 / length(r), initial=(*r, 0))
@@ -156,7 +156,7 @@ FREE |= {f"body.body.w_a[{k}]": f"body.twist[{k - 1}]" for k in (2, 3)}
 
 @MODELS.model(MSL + "Elementary.FreeBody", statements=11, t_end=10.0, signals=FREE, tolerance=6e-4)
 def free_body() -> Graph:
-    """Body between two springs, turned by 10 degrees about its axes x, y and z in turn at the start."""
+    """Body between two springs, rotated at the start by 10 degrees about its x, y and z axes, one after another."""
     graph, world = Graph("free body"), ground("world")
     turned = np.linalg.multi_dot([exp(pi / 18 * axis) for axis in (X, Y, Z)])
     shape = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0), "centre_of_mass": (0.2, 0.0, 0.0), "gravity": GRAVITY}
@@ -259,8 +259,8 @@ def point_pendulum() -> Graph:
     singular="keep",
 )
 def windows() -> Graph:
-    """Four-bar linkages side by side, of rods of 1 m and 1 kg, that fall over from upright at 1 m/s; all rods are collinear twice
-    per turn."""
+    """Four-bar linkages side by side, with rods of 1 m and 1 kg, which topple from the upright position at 1 m/s; all rods are
+    collinear twice per turn."""
     points, n = np.column_stack([np.arange(6.0), np.zeros((6, 2))]), 5
     posts = [
         Link(f"post {k}", joints.revolute(Z, r), cylinder_inertia(1, 1e-5, r, r + Y), parent=None) for k, r in enumerate(points)

@@ -48,7 +48,7 @@ CLUTCHES = {"J1.w": "J1.flow"} | {f"clutch{k}.w_rel": f"clutch{k}.flow" for k in
 
 @MODELS.model(MSL + "CoupledClutches", statements=28, t_end=1.5, signals=CLUTCHES, tolerance=3e-5)
 def coupled_clutches() -> Graph:
-    """Four inertias with three clutches between them that engage one after the other."""
+    """Four inertias coupled by three clutches, which engage one after the other."""
     graph = Graph("clutches")
     graph.add(signals.sine("press1", 1.0, 0.4 * pi, pi / 2), signals.step("press2", 0.4), signals.step("press3", 0.9))
     shafts = [graph.series(I(f"J{k}", 1.0, initial=10.0 * (k == 1))) for k in (1, 2, 3, 4)]
@@ -134,7 +134,7 @@ SHIFT = {"engine.w": "engine.flow", "load.w": "load.flow", "clutch.w_rel": "clut
 
 @MODELS.model(MSL + "SimpleGearShift", statements=24, t_end=5.0, signals=SHIFT, tolerance=3e-6)
 def gear_shift() -> Graph:
-    """Planetary gear that is shifted to direct drive by releasing a brake and pressing a clutch."""
+    """Planetary gear that is shifted to direct drive by releasing a brake and engaging a clutch."""
     graph, ring, gear = Graph("gear shift"), J1("ring"), m.planetary_gear("gear", 1.5)
     engine = graph.series(Se("torque", lambda t: where(t < 0.5, 0.0, 20.0), signals="time"), I("engine", 1.0))
     load = graph.series(I("load", 10.0), R("fan", effort=lambda w: 20 * (w / 10.471975511966) ** 2))

@@ -88,7 +88,7 @@ INITIAL = {"m1.v": "m1.flow", "sd1.v_rel": "sd1.flow"}
 
 @MODELS.model(MSL + "InitialConditions", statements=18, t_end=5.0, signals=INITIAL, tolerance=1e-4)
 def initial_conditions() -> Graph:
-    """Two chains of two masses and two springs, one of which starts out of equilibrium."""
+    """Two chains, each of two masses and two springs; one chain starts out of equilibrium."""
     graph = Graph("initial conditions")
     for k, x in ((1, -0.5), (3, 0.0)):
         near, far = graph.series(I(f"m{k}", 1.0)), graph.series(I(f"m{k + 1}", 1.0))

@@ -154,7 +154,7 @@ def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
     "M=10 N m, hold=1, pressure=1 signal",
 )
 def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
-    """Clutch or brake with torque M at pressure 1, at rest up to `hold` times this torque; the pressure may be a signal."""
+    """Clutch or brake with torque M at pressure 1, which sticks up to `hold` times this torque; the pressure may be a signal."""
     numbers, signals = modulated(u=pressure)
     held = number(M) * number(hold)
     return Friction(
