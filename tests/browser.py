@@ -217,6 +217,6 @@ class Browser:
 
 @contextmanager
 def browser(webgl: bool = True) -> Iterator[Browser]:
-    """Yield a Chromium that ends with the block."""
+    """Yield a Chromium process, which is closed afterwards."""
     with Browser(webgl) as window:
         yield window

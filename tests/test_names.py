@@ -46,7 +46,7 @@ def variables(path: Path):
 
 
 def definitions(path: Path):
-    """Return names of the module, its folder, and of all classes, functions and constants in it, with their lines."""
+    """Return the names of the module, its folder, and all its classes, functions and constants, with their lines."""
     yield 1, path.stem
     yield 1, path.parent.name
     yield from ((node.lineno, node.name) for node in nodes(path, ast.ClassDef, ast.FunctionDef))

@@ -1,4 +1,5 @@
-"""The distribution: what it installs, that it works beside a user's `models.py` and under its old name, and its one version."""
+"""The distribution: what it installs, that it works beside a user's `models.py` and under its old name, and that its version is
+stated once."""
 
 import configparser
 import importlib

@@ -14,8 +14,8 @@ ENTRIES = Entries()
 
 @ENTRIES.add("bouncing ball")
 def bouncing() -> Found:
-    """h = 1, e = .8: impacts at .451524 and 1.173961 s accumulate at 4.063713 s, which is reported; the contact closes, and the
-    run continues."""
+    """With h = 1 and e = .8, the first impacts are at .451524 and 1.173961 s; impacts accumulate at 4.063713 s, the contact
+    closes, and the run continues."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.8)
     graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), floor)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting")
@@ -32,8 +32,7 @@ def bouncing() -> Found:
 
 @ENTRIES.add("bullet and wood")
 def bullet() -> Found:
-    """m = 1, 1; v = 1, 0; gap .2: a constraint acts when the gap closes: a plastic impact, both speeds .5 at t = .2, loss .25
-    J."""
+    """With m = 1, 1, v = 1, 0 and a gap of .2, a plastic impact at t = .2 gives both masses the speed .5, and .25 J are lost."""
     graph, bullet, wood, gap = Graph("shot"), J1("bullet v"), J1("wood v"), J0("gap")
     graph.connect(bullet, I("bullet", 1.0, initial=1.0)).connect(wood, I("wood", 1.0))
     graph.connect(wood, gap).connect(gap, bullet)

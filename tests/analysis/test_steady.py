@@ -210,7 +210,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
-    """A spring deflects by F / k and the mass stays at rest: its momentum is rounding error, in newtons and in other units."""
+    """A spring deflects by F / k and the mass stays at rest: its momentum is only rounding error, in any unit of force."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
     compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))

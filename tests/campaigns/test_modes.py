@@ -246,7 +246,7 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_a_difference_is_judged_again_with_shorter_steps() -> None:
-    """An event lies less than the shortest step after a time that all step sizes share: halving the steps shows only 7e-6 of an
+    """Steps of every size end at one time, less than the shortest step before an event: halving the steps shows only 7e-6 of an
     error of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))

@@ -71,7 +71,8 @@ def test_the_switch_that_is_advised_leaves_the_charge_where_it_is() -> None:
 
 
 def two_sides(kind: type, order: bool) -> Graph:
-    """Return two sources with resistors on either side of a switched junction; neither side must set the junction's variable."""
+    """Return two sources with resistors on either side of a switched junction; neither side has to set the junction's
+    variable."""
     meet, side, source = (X0, J1, Se) if kind is X0 else (X1, J0, Sf)
     graph, x = Graph("sides").add_automaton(opening()), meet("x", automaton="gate", active=["on"])
     for name in ("a", "b") if order else ("b", "a"):

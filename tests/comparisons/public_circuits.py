@@ -77,7 +77,7 @@ def tank(outflow: Callable[..., Any]) -> Graph:
 
 @case("modelica-ibpsa #745", 1e-7)
 def root_law_at_zero_flow() -> Answer:
-    """The levels meet after 2 s, where the slope of the root law is infinite, and stay together."""
+    """The levels meet after 2 s, where the slope of the square-root law is infinite, and stay together."""
     run = tanks(flow=lambda e: where(less(0.0, e), 1.0, -1.0) * sqrt(absolute(e) / 4.0)).simulate(4.0)
     return Answer(run, run["A.q"] - run["B.q"], np.maximum(1.0 - run.t / 2, 0.0) ** 2)
 

@@ -1,4 +1,5 @@
-"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations by hand."""
+"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations derived by
+hand."""
 
 from __future__ import annotations
 
@@ -217,7 +218,7 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A belt drags a mass on a spring; the mass slips from a spring force of 2 N, and sticks again at the belt's speed."""
+    """A belt drags a mass on a spring; the mass slips when the spring force reaches 2 N, and sticks again at the belt's speed."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")

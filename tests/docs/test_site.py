@@ -157,7 +157,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Targets(HTMLParser):
-    """Link targets in a page, and what the page links to."""
+    """Anchors of a page, and the targets of its links."""
 
     def __init__(self, page: Path):
         super().__init__()

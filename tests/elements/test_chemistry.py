@@ -41,7 +41,7 @@ def test_state_equations_of_unit_constants_are_polynomials() -> None:
 
 @pytest.mark.parametrize("rt", [None, RT])
 def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -> None:
-    """In code and in documents, rates contain neither exponentials nor logarithms, unless the energy unit is a Parameter."""
+    """In code and in documents, rates contain neither exponentials nor logarithms, unless RT is a `Parameter`."""
     graph = feeding(rt)
     steps = {step[0] for name in ("rates", "jacobian") for step in straight_lines(graph)[name].steps}
     assert not steps & {"exp", "log", "power"}
@@ -73,7 +73,8 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other models of this size run as loops, whose kernels would contain either exponentials or logarithms, but not both."""
+    """Loops would compute exponentials and logarithms in separate kernels; on one tape they become products, up to a larger
+    size."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):

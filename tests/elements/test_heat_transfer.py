@@ -1,4 +1,4 @@
-"""Heat transfer conserves energy and produces entropy, as in closed forms; the Peltier element."""
+"""Heat transfer and the Peltier element conserve energy and produce entropy, in agreement with closed forms."""
 
 from __future__ import annotations
 

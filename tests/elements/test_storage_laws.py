@@ -29,7 +29,7 @@ def energy_of_flux(i):
 
 
 def circuit(inductor, *others, away=False):
-    """Return the alternating voltage on 1 ohm and inductors in series; the arrow of the first may be reversed."""
+    """Return an alternating source, 1 ohm and inductors in series; `away` reverses the arrow of the first inductor."""
     graph, loop = Graph("saturating"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0))
     graph.connect(inductor, loop) if away else graph.connect(loop, inductor)

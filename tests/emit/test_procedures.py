@@ -54,7 +54,7 @@ def largest(c: Numbers) -> None:
 
 
 def halves(c: Numbers, least: float) -> int:
-    """Return how often the largest number can be halved until it is below a limit, or -1 if the limit is not positive."""
+    """Return how many times the largest number can be halved until it is below a limit, or -1 if the limit is not positive."""
     if not least > 0.0:
         return -1
     largest(c)

@@ -36,7 +36,7 @@ def test_near_multiples_of_a_right_angle():
 
 
 def test_far_angles_and_no_numbers():
-    """Far angles use the library, and do not affect their neighbours."""
+    """Large angles and NaN are computed by the C library, and do not affect neighbouring lanes."""
     angles = np.array([[0.0, 1e-300, 1e6, 1.0, -2.0, 3.0], [np.inf, 0.5, np.nan, 1.0, -2.0, 1e300]])
     found = _sines_and_cosines(angles)
     with np.errstate(invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Derivatives by differences of runs: takes a model, a number to vary and a run; extrapolates by Richardson's method."""
+"""Derivatives of a run with respect to a number, by differences of runs with Richardson extrapolation."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ def agree(found, wanted, within=EXACT):
 
 
 def bounced(times, numbers):
-    """Return height, speed along the floor and spin of a bouncing ball with initial spin w at these times, also for complex
-    numbers. At each bounce friction stops the slip, or its impulse is mu times the normal impulse, for both signs of slip."""
+    """Return the height, speed along the floor and spin of a bouncing ball with initial spin w at these times; parameters may be
+    complex. At each bounce friction stops the slip, or its impulse is mu times the normal impulse, for both signs of slip."""
     mu, e, mass, inertia, w, v, h, weight = numbers
     rows, t, p, at = [], 0.0 * mu, 0.0 * mu, list(times)
     while True:
@@ -177,7 +177,7 @@ def test_contacts_that_another_value_takes_apart_are_refused():
 
 
 def handed_on(count, p, masses, restitutions):
-    """Return the momenta of balls in a row after each has hit the next, also for complex numbers."""
+    """Return the momenta of balls in a row after each has hit the next; parameters may be complex."""
     momenta = [p, *[0.0 * p] * (count - 1)]
     for k, e in enumerate(restitutions):
         approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
@@ -439,7 +439,8 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
-    """The collision of nonlinear storages is not a linear problem: the run takes them in sequence, each by its own formula."""
+    """The collision of nonlinear storages is not a linear problem: the run solves one impact after another, each by its own
+    formula."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)

@@ -89,7 +89,7 @@ def test_what_the_data_cannot_tell_is_named():
 
 
 def test_fewer_data_than_numbers_tell_none_that_takes_part():
-    """One measured height in free fall determines one combination of start and weight, whatever their weights in it."""
+    """One measured height in free fall determines one combination of start height and weight, whatever its coefficients."""
     ball, t = compile_model(with_restitution()), np.array([0.1])
     numbers = {"floor.h": (0.5, 1.5), "weight.value": (-12.0, -8.0)}
     found = estimate(ball, numbers, {"floor.h": (t, 1.0 - 9.81 * t**2 / 2.0, 1e-3)}, progress=False)

@@ -177,7 +177,7 @@ def test_tipping_box():
 
 
 def test_pushing():
-    """The force is mu m g in the plane, and gives the box's position; in space it is smaller because the box turns away."""
+    """In the plane, the friction force mu m g gives the box's position; in space the box turns away, so the force is smaller."""
     found = pushing.runs()
     plane, space = found["in a plane"], found["in space"]
     assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)

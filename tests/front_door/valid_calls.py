@@ -270,7 +270,7 @@ def of_runs() -> Calls:
 
 
 def bare_errors(function: Callable[..., Any], arguments: Mapping[str, Any], junk: Sequence[Any] = JUNK) -> Iterator[str]:
-    """Yield each error without a code that calls raise when a wrong value replaces each argument in turn."""
+    """Yield each error that has no code and is raised when a wrong value replaces each argument in turn."""
     function(**arguments)
     for name, parameter in inspect.signature(function).parameters.items():
         if name == "self" or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -30,7 +30,7 @@ class Seen(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """A graph of an acceptance case, and the run that the case makes of it, if any."""
+    """A graph of an acceptance case, and the case's run of this graph, if any."""
 
     graph: Graph
     t_end: float = 0.0
@@ -167,7 +167,7 @@ def test_run(name: str, law: str) -> None:
 
 @cache
 def runs_of(name: str) -> list[tuple[Shown, Result, dict[str, float]]]:
-    """Return all runs of a case, each with its energies at the end; a case without a run gets 2 s."""
+    """Return all runs of a case, each with its energies at the end; a case without a run is simulated for 2 s."""
     runs = [one for one in shown_by(name) if one.t_end] or [Shown(shown_by(name)[0].graph, 2.0)]
     return [(one, *ended(one.graph, one.t_end)) for one in runs]
 

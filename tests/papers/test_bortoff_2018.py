@@ -94,7 +94,8 @@ def lengths(q, tool):
 
 
 def test_equation_4_needs_the_offset():
-    """Rods of length L2 between shafts at the radius L0 and corners at L3 meet at psi with L0 - L3, not at psi as printed."""
+    """Rods of length L2 between shafts at the radius L0 and corners at L3 meet at psi with the offset L0 - L3, which the printed
+    psi lacks."""
     q, _ = closed()
     assert np.abs(lengths(q, psi(arms(q)[0])) - P.L2).max() < 1e-14
     assert np.abs(lengths(q, bare(arms(q)[0])) - P.L2).max() > 1e-2
@@ -136,7 +137,7 @@ def test_units_of_table_I():
 
 
 def arm_kinetic(m3):
-    """Return T of (1) of arm 1, with the factor `m3` / 2 instead of the printed m3 / 6."""
+    """Return T of arm 1, equation (1), with the factor `m3` / 2 instead of the printed m3 / 6."""
     q, v = closed()
     q, v = arms(q)[0], arms(v)[0]
     s, c = np.sin(q), np.cos(q)
@@ -171,7 +172,7 @@ def test_equation_1_counts_a_third_of_the_third():
 
 
 def test_equation_5_counts_a_third_of_the_third():
-    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; the paper prints M3 / 3."""
+    """The end effector has the mass 3 M3, of which each of three arms carries M3; the paper prints M3 / 3."""
     q, _ = closed()
     phi = arms(q)[0]
 
@@ -285,7 +286,7 @@ def test_equation_28_converges_to_the_solution_of_27():
 
 
 def test_equations_34_and_35():
-    """The equations give velocity and acceleration of the tool."""
+    """The equations give the velocity and acceleration of the tool."""
     q, v = closed()
     a, _ = independent.acceleration(NUMBERS, q, v, TORQUES)
     tip = independent.arm_points(NUMBERS, q[:3], v[:3])[-1]

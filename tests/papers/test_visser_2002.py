@@ -18,7 +18,7 @@ from screws import poses
 from screws.surfaces import plane, sphere
 
 SHAPES = ((0.03, 0.02), (0.025, 0.045))
-"""Radius across and half length along the axis of both bodies, m: orthogonal charts, both curved, neither a sphere."""
+"""Transverse radius and axial half length of each spheroid, m; neither is a sphere, and their charts are orthogonal."""
 TWIST = np.array([0.7, -1.1, 0.6, 0.03, 0.05, -0.02])
 """Body twist T_O2_O1_O2, rad/s and m/s, with all components."""
 STEP = 2e-4
@@ -124,7 +124,8 @@ def body_twist(frames):
 
 
 def measured(gap):
-    """Return the state at the middle: q1, q2, alpha, d and their rates, the relative twist in C2, and the frames over time."""
+    """Return the state at the middle of five poses: q1, q2, alpha, d, their rates, the relative twist in C2, and the frames over
+    time."""
     path = course(gap)
     alphas, gaps, _ = zip(*(state(H, q) for H, q in path), strict=True)
     q = [q for _, q in path]
@@ -282,7 +283,7 @@ def test_equation_4_needs_the_tilde():
 
 
 def test_contact_is_on_below_zero():
-    """The paper prints "greater than zero": the ball would be held, and pulled, from the height from which it falls."""
+    """With "greater than zero", as printed, the contact would act, and pull, at the height from which the ball falls."""
     height, stiffness = 1e-3, 1e4
     floor = ground("floor", surface=plane())
     ball = rigid_body(

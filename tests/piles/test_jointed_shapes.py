@@ -68,7 +68,7 @@ def arm():
 
 
 def test_a_hinged_bar_falls_on_the_floor_and_stays():
-    """The bar's end cap, of radius 0.05 m, is then 0.25 m below the hinge, 1 m away."""
+    """The bar's end cap, of radius 0.05 m, comes to rest 0.25 m below the hinge, 1 m away."""
     graph = arm()
     run = stepper(graph, "full").simulate(1.0, step=0.005)
     assert run.failure is None

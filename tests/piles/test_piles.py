@@ -138,7 +138,7 @@ def test_a_box_on_an_incline_sticks_or_slides(angle):
 
 
 def test_housners_block():
-    """A block that lands flat after rocking about an edge keeps 1 - 1.5 sin^2 of its spin."""
+    """A block that lands flat after rocking about an edge keeps 1 - 1.5 sin(a)^2 of its spin, where tan(a) = width / height."""
     a, b = 0.3, 0.9
     square = (a * a) / (a * a + b * b)
     omega = 0.8
@@ -310,7 +310,7 @@ def test_boxes_that_tumble_keep_apart():
     "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
 )
 def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
-    """Sweeps alone would have to number tens of thousands, because the floor's load passes through every box."""
+    """Sweeps alone would take tens of thousands of iterations, because the floor's load passes through every box."""
     a, masses = 0.1 * scale, [weight] * (count - 1) + [heaviest * weight]
     stack = [
         cuboid(f"box {k}", (a,) * 3, mass, (0.0, 0.0, -G * scale), position=(0.0, 0.0, a * (k + 0.5)))

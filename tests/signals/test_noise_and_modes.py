@@ -118,7 +118,8 @@ def test_a_quantiser_falls_and_jumps_over_levels():
 
 
 def test_a_rate_limiter_ramps_up_and_down_to_its_input():
-    """From 0 the output falls towards -0.2, rises by 0.1 a tick to 1 from tick 3 on, and falls by 0.05 a tick from tick 30 on."""
+    """From 0 the output falls towards -0.2, rises from tick 3 on by 0.1 per tick up to 1, and falls from tick 30 on by 0.05 per
+    tick."""
     limiter = signals.sampled_rate_limiter("l", "u.y", -1.0, 2.0, period=0.05)
     tick = np.arange(70)
     run = run_of(signals.pulse("u", 0.14, 1.35, before=-0.2), limiter, until=3.5, samples=(tick + 0.5) * 0.05)

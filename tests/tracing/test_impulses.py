@@ -186,7 +186,7 @@ def test_switches_share_out_charge(seed: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_flywheels_that_are_joined_and_parted_conserve_momentum(turned: bool) -> None:
-    """For an X1 between two inertias, E154 advises to put the second behind a J0 with a switch that is closed while the inertias
+    """For an X1 between two inertias, E154 advises putting the second behind a J0 with a switch that is closed while the inertias
     are apart."""
     edges = (Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "out", lambda t: t - 0.5, ("time",)))
     graph = Graph("clutch").add_automaton(Automaton("gate", ("off", "on", "out"), "off", edges))

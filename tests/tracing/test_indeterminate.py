@@ -335,7 +335,8 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one of a gate's four states brakes; an impulse leads to the same states, with about half as many solutions."""
+    """Only one of a gate's four states brakes; with equal modes solved once, an impulse leads to the same states and takes about
+    half as many solves."""
     counts: list[int] = []
     solve = SolutionCache._solve
 
