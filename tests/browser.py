@@ -180,7 +180,7 @@ class Browser:
         self.rest()
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Press the mouse at a point, px, move it in two steps, and release it."""
+        """Press the mouse button at a point, px, move it in two steps, and release it."""
         middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]))
         for kind, (x, y) in (("mousePressed", start), ("mouseMoved", middle), ("mouseMoved", end), ("mouseReleased", end)):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)

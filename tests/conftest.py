@@ -50,7 +50,7 @@ LONGEST = (
     "tests/models/studies/test_artefacts.py",
     "tests/models/pictures/test_pages.py",
 )
-"""Slowest files, with those that share their worker (`TOGETHER`), slowest first."""
+"""Slowest test files, slowest first, each with the files that share its worker (`TOGETHER`)."""
 
 AT_RELEASES = frozenset(
     {

@@ -78,7 +78,7 @@ domain."""
 
 
 def constants(tree: ast.Module):
-    """Return public constants of a module and their values, as text."""
+    """Return the public constants of a module, with their values as strings."""
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:

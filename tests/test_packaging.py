@@ -99,7 +99,7 @@ def environment(tmp_path_factory):
 
 
 def run(python, *arguments, folder):
-    """Run Python as typed in a user's folder, and return its output."""
+    """Run Python as if typed in a user's folder, and return its output."""
     done = subprocess.run(
         [python, *arguments], cwd=folder, env={"MPLBACKEND": "Agg"}, capture_output=True, text=True, check=False
     )

@@ -50,7 +50,7 @@ def bullet() -> Found:
 
 @ENTRIES.add("clutch")
 def clutch() -> Found:
-    """J = 1, 2; w = 10, 0; T = 5 until the speeds are equal: 1.33333 s, 3.33333 rad/s, 33.3333 J."""
+    """With J = 1, 2, w = 10, 0 and T = 5, both speeds are 3.33333 rad/s after 1.33333 s, and 33.3333 J are lost."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(slip, Friction("plates", 5.0, initial="forward"))
@@ -80,7 +80,7 @@ def rigid_clutch() -> Found:
 
 @ENTRIES.add("stick-slip")
 def stick_slip() -> Found:
-    """m = k = 1, belt .2, Fs = 1, Fk = .5: slip lasts pi + 2 atan(.2 / .5) s, stick 2 * .5 / .2 s; the sticking state is
+    """With m = k = 1, a belt at .2, Fs = 1 and Fk = .5, slip lasts pi + 2 atan(.2 / .5) s and stick 2 * .5 / .2 s, whose state is
     exact."""
     graph, v, relative, belt = Graph("belt"), J1("v"), J0("relative"), 0.2
     graph.connect(v, I("m", 1.0, initial=belt)).connect(v, C("k", capacitance=1.0, initial=0.5))
@@ -152,7 +152,7 @@ def growing() -> Found:
 
 @ENTRIES.add("ball on a constraint, a1 = 10 and 20")
 def settling() -> Found:
-    """The ball bounces four times at a1 = 10, twice at 20, and then rests with the multiplier m g."""
+    """The ball bounces four times at a1 = 10, twice at 20, and then stays at rest with the multiplier m g."""
     found: Found = []
     for alpha1, bounces in ((10.0, 4), (20.0, 2)):
         result = run(landing(alpha1), 8.0)

@@ -1,4 +1,4 @@
-"""Rings: parallel capacitors, coils in series, rings with sources, switches and two-ports, against independent equations."""
+"""Rings (parallel capacitors, coils in series, rings with sources, switches and two-ports) agree with independent equations."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def test_a_coil_without_a_way_back_carries_no_current(order, flipped) -> None:
 
 
 def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float) -> np.ndarray:
-    """Return the potentials (n,) at time t of a network of R and C, driven from rest by a constant flow into node 1, by
-    eigenvalues."""
+    """Return, from eigenvalues, the potentials (n,) at time t of a network of R and C, driven from rest by a constant flow into
+    node 1."""
     n = max(max(part[2:]) for part in parts)
     stored, lost = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     for kind, value, a, b in parts:

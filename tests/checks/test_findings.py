@@ -1,5 +1,4 @@
-"""Errors in use: all are reported together, each cause once; a refused graph can be corrected; changed numbers are checked
-too."""
+"""All errors are reported together, each cause once; a refused graph can be corrected; changed values are checked too."""
 
 from __future__ import annotations
 

@@ -302,8 +302,8 @@ def thermostat() -> Answer:
 
 
 def bang_bang() -> Answer:
-    """Return 1000 s of a mass of 1 kg that starts at 1 m under a force of -1 N times the sign of its position: parabolas with a
-    period of 4 sqrt(2) s."""
+    """Return a run of 1000 s of a mass of 1 kg that starts at 1 m under a force of -1 N times the sign of its position: parabolas
+    with a period of 4 sqrt(2) s."""
     graph, v = Graph("bang-bang"), J1("v", domain="translation")
     graph.connect(Se("force", lambda x: -sign(x), signals=["place.y"]), v).connect(v, I("mass", 1.0))
     graph.add(signals.integrator("place", "v.flow", initial=1.0))

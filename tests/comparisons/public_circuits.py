@@ -144,7 +144,8 @@ def switch_on_a_coil() -> Answer:
 
 @case("circuitjs1 #376", 1e-10)
 def coil_without_resistance() -> Answer:
-    """A coil that is connected to 50 Hz at a zero of the voltage keeps the offset of its current, u / (w L) (1 - cos w t)."""
+    """A coil that is connected to a 50 Hz source at a zero of the voltage keeps the offset of its current, u / (w L) (1 - cos w
+    t)."""
     graph, i, w = Graph("coil"), J1("i", domain="electrical"), 100 * np.pi
     graph.connect(Se("u", lambda t: 325.0 * sin(w * t), signals=["time"]), i).connect(i, I("L", 0.1))
     run = graph.simulate(1.0)
@@ -193,6 +194,7 @@ def bridge_of_exponential_diodes() -> Answer:
 
 @case("ModelicaStandardLibrary #1582", 1e-8)
 def tank_that_runs_empty() -> Answer:
-    """A tank with a hole is empty after 1 s and stays empty, since the law takes the root of the pressure's positive part."""
+    """A tank with a hole is empty after 1 s and stays empty, since the law takes the square root of the pressure's positive
+    part."""
     run = tank(lambda e: 2.0 * sqrt(maximum(e, 0.0))).simulate(3.0)
     return Answer(run, run["tank.q"], np.maximum(1.0 - run.t, 0.0) ** 2)

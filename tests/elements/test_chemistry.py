@@ -130,7 +130,7 @@ def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -
 
 
 def test_a_species_held_by_a_source_is_a_chemostat() -> None:
-    """A is held at the potential ln 2, that is, at 2 mol, so that C' = 2 - C."""
+    """A is held at the potential ln 2, that is, at 2 mol, so C' = 2 - C."""
     graph, node, reaction = Graph("chemostat"), J0("A node"), Re("r")
     graph.connect(Se("feed", np.log(2.0)), node).connect(node, Ce("A", initial=1.0)).connect(node, reaction.port("1"))
     graph.connect(reaction.port("2"), Ce("C"))

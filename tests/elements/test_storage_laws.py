@@ -247,7 +247,7 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_account_tells_of_a_law_that_oscillates_too_often():
-    """A fixed quadrature rule follows about nine turns of a pendulum; for more turns, the user must give the energy."""
+    """A fixed quadrature rule is accurate for about nine turns of a pendulum; for more turns, the user must give the energy."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)

@@ -258,7 +258,7 @@ EACH = (
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """Branches for runs in lanes, each of which follows its own numbers."""
+    """Branches for runs in lanes, each of which depends on the lane's own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]

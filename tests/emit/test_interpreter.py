@@ -1,4 +1,4 @@
-"""Derivatives by the interpreter, against those that `tape.differentiate` writes out."""
+"""Derivatives by the interpreter agree with the derivatives that `tape.differentiate` writes out."""
 
 import ctypes
 import functools

@@ -10,13 +10,13 @@ from tests.inner.compile import Compiled
 from tests.inner.estimation import free_parameters_of, with_values
 
 HALVINGS, SHORTER = 5, 4.0
-"""Number of steps of one derivative, and the factor that shortens the longest step until both of its ends have the same
+"""Number of step sizes for one derivative, and the factor that shortens the longest step until both of its ends have the same
 events."""
 
 
 def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: float) -> np.ndarray:
-    """Return a derivative by central differences of several steps, each half of the previous one; each entry is the value where
-    its two best extrapolations agree most closely (Ridders 1982)."""
+    """Return a derivative by central differences with several step sizes, each half of the previous one; each entry is the value
+    where its two best extrapolations agree most closely (Ridders 1982)."""
     earlier: list[np.ndarray] = []
     best = scatter = np.zeros(0)
     for level in range(HALVINGS):

@@ -1,5 +1,5 @@
 """Sensitivities through collisions that form one problem of impulses: friction, simultaneous contacts and restitution, against
-complex steps through closed forms and against differences of runs with several steps."""
+complex steps through closed forms and differences of runs with several step sizes."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def handed_on(count, p, masses, restitutions):
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
-    """Balls of decreasing mass separate; equal balls touch at rest, so that a change of their masses makes them collide again."""
+    """Balls of decreasing mass separate; equal balls touch at rest, so a change of their masses makes them collide again."""
     masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
     given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}

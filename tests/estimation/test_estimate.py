@@ -214,7 +214,7 @@ def test_settings_that_no_run_has_are_refused(setting):
 
 
 def test_uncertainty_against_many_runs():
-    """First-order standard deviations match those of runs with random numbers; an estimate provides its own covariance."""
+    """First-order standard deviations match the scatter of runs with random numbers; an estimate provides its own covariance."""
     deviations = {"winding.resistance": 0.04, "emf.ratio": 1e-4}
     run = run_sensitivities(drive(), list(deviations), 0.05, samples=[0.01, 0.05], progress=False)
     found = uncertainty(run, deviations)

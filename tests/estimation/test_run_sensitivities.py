@@ -1,4 +1,5 @@
-"""Sensitivities of runs against complex steps through closed forms, or differences of runs where no closed form exists."""
+"""Sensitivities of runs agree with complex steps through closed forms, or with differences of runs where no closed form
+exists."""
 
 from __future__ import annotations
 
@@ -216,7 +217,7 @@ def stick_slip():
 
 
 def controlled():
-    """Return a sampled controller whose goal has a kink between its ticks."""
+    """Return a sampled controller whose set point has a kink between its ticks."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))

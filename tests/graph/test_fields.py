@@ -101,7 +101,7 @@ CV, R_GAS, GAMMA = 12.47, 8.314, 1.0 + 8.314 / 12.47  # J/(mol K), of a monatomi
 
 
 def gas(name: str, amount: float, T: float, volume: float) -> Graph:
-    """Return an ideal gas as a C-field with the states S - S0 and V0 - V, so that its efforts are temperature and pressure."""
+    """Return an ideal gas as a C-field with the states S - S0 and V0 - V, and hence the efforts temperature and pressure."""
 
     def energy(x, n, T0, V0):
         return n * CV * T0 * (V0 / (V0 - x[1])) ** (R_GAS / CV) * exp(x[0] / (n * CV))

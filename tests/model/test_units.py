@@ -1,4 +1,4 @@
-"""Calculations with units, against hand calculations."""
+"""Calculations with units agree with hand calculations."""
 
 from __future__ import annotations
 

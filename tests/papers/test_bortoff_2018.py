@@ -157,7 +157,7 @@ def arm_kinetic(m3):
 
 
 def test_equation_1_counts_a_third_of_the_third():
-    """m3 is already one third (table I), so that the square of the speed has the factor m3 / 2, not m3 / 6."""
+    """m3 is already one third (table I), so the square of the speed has the factor m3 / 2, not m3 / 6."""
     q, v = closed()
     right = 0.5 * arms(v)[0] @ appendix.inertia(arms(q)[0], P) @ arms(v)[0]
     alone = sum(

@@ -1,4 +1,4 @@
-"""Notes in the notation of a paper: their formulas, evaluated as printed, against the code, and the letters of all surfaces."""
+"""Notes in the notation of a paper: their formulas, evaluated as printed, agree with the code; the letters of all surfaces."""
 
 from __future__ import annotations
 

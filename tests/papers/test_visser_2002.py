@@ -2,7 +2,7 @@
 
 Two spheroids are in an oblique pose. A search over both surfaces and Newton's method find their closest points, which move with a
 relative twist; frames, angle, gap and all twists follow by differences in time. Only the pose of a twist (`poses.exp`) is taken
-from the package, so that each equation is tested as printed and as corrected.
+from the package; each equation is tested as printed and as corrected.
 """
 
 from __future__ import annotations

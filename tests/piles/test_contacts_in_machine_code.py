@@ -1,4 +1,4 @@
-"""Contact points that machine code finds in piles, against those of `screws.shapes`."""
+"""Contact points that machine code finds in piles agree with the points from `screws.shapes`."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation

@@ -53,7 +53,7 @@ def test_free_boxes_come_to_rest_as_in_a_pile():
 
 
 def arm():
-    """Return a bar hinged at its end, above a floor, turned by 90 degrees so that it lies along x."""
+    """Return a bar hinged at its end, above a floor, turned by 90 degrees to lie along x."""
     lying = quaternion(rotations.exp(np.array([0.0, 0.5 * np.pi, 0.0])))
     graph, base = Graph("arm"), ground("base")
     bar = rigid_body(

@@ -1,5 +1,5 @@
-"""Time-stepping of many free bodies: impulses against their conditions and another solver, motion against closed forms, and
-bodies at rest."""
+"""Time-stepping of many free bodies: impulses satisfy their conditions and agree with another solver; motion agrees with closed
+forms."""
 
 import ctypes
 import importlib.util
@@ -75,7 +75,7 @@ def solved(table, guess=0.0):
 
 
 def test_impulses_without_friction_are_those_of_a_least_squares_problem():
-    """The twists are the nearest, in kinetic energy, to those without contact, as SciPy's active-set method finds them."""
+    """The twists are the nearest, in kinetic energy, to the twists without contact, as SciPy's active-set method finds them."""
     rng = np.random.default_rng(1)
     for _ in range(10):
         table, J, inverse = random_contacts(rng, 0.0)
@@ -210,8 +210,7 @@ def test_the_account_is_measured_and_closes():
 
 
 def test_sets_of_collisions_begin_with_their_own_impulses():
-    """A tower at rest has one or two sets of collisions: each contact starts from its previous impulse, so that few sweeps
-    suffice."""
+    """A tower at rest has one or two sets of collisions: each contact starts from its previous impulse, so few sweeps suffice."""
     runs = []
     for several in (False, True):
         bodies = [floor(), *(cuboid(f"box {k}", position=(0.0, 0.0, 0.1 * k + 0.05)) for k in range(4))]

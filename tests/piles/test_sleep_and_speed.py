@@ -74,7 +74,7 @@ def test_bullets_meet_or_pass(miss):
 
 @pytest.mark.parametrize("spin, step", [(20.0, 0.005), (200.0, 5e-4)])
 def test_a_rod_that_spins_strikes_a_ball(spin, step):
-    """A rod of 1 m, 2 cm thick, turns by a tenth of a radian per step: the ball gets the speed of a plastic impact."""
+    """A rod 1 m long and 2 cm thick turns by a tenth of a radian per step: the ball gets the speed of a plastic impact."""
     still, at, mass = (0.0, 0.0, 0.0), 0.45, 0.05
     rod = cuboid("rod", (1.0, 0.02, 0.02), 1.0, still, angular_velocity=(0, 0, spin))
     struck = ball("ball", 0.02, mass, still, position=(at * np.cos(0.3), at * np.sin(0.3), 0))

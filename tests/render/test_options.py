@@ -204,7 +204,7 @@ def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sid
 
 
 def test_numbers_alone_and_values_of_a_run_at_bonds():
-    """1 V on 2 Ohm and 1 F gives 0.5 A at first, and half of it after 2 s ln 2; magnitudes of a falling body are grouped by
+    """1 V on 2 Ohm and 1 F gives 0.5 A at first, and half of that after (2 s) ln 2; magnitudes of a falling body are grouped by
     unit."""
     line = J1("line")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))

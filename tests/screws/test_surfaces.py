@@ -1,4 +1,4 @@
-"""Geometry of surfaces against closed forms; charts and their changes; refusals of bad surfaces."""
+"""The geometry of surfaces agrees with closed forms, also after a change of chart; bad surfaces are refused."""
 
 from __future__ import annotations
 

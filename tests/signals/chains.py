@@ -1,4 +1,4 @@
-"""Chains of signal blocks: compiled, with values that match the plain formulas."""
+"""Chains of signal blocks, compiled; their values match the plain formulas."""
 
 from __future__ import annotations
 

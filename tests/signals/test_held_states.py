@@ -1,4 +1,4 @@
-"""States of a block that only the resets of automata change: their values, and that they add no poles."""
+"""States of a block that only resets of automata change: their values are correct, and they add no poles."""
 
 from __future__ import annotations
 

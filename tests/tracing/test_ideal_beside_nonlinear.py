@@ -1,4 +1,4 @@
-"""Ideal elements next to nonlinear relations, with no state between them, against the root of a monotone function."""
+"""Ideal elements next to nonlinear relations, with no state between them, agree with the root of a monotone function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Impulses of closing constraints and collisions, against a projection of momenta by hand.
+"""Impulses of closing constraints and collisions agree with a projection of momenta, derived by hand.
 
 Of all motions that satisfy the constraints, the motion after a plastic impact is closest in kinetic energy to the motion before
 it: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
@@ -51,7 +51,7 @@ def gate(name: str = "gate", **impact) -> Automaton:
 
 
 class Masses:
-    """Random masses, some rigidly coupled to others, and switched constraints on sums of their velocities."""
+    """Random masses, some rigidly coupled to other masses, and switched constraints on sums of their velocities."""
 
     def __init__(self, rng: np.random.Generator, **constraint):
         self.n = int(rng.choice([1, 3]))
@@ -208,7 +208,7 @@ def _speed(p, mass):
 
 
 def relativistic(name: str, mass: float, p: float) -> I:
-    """Return a relativistic mass with speed of light 1, whose speed saturates, so that Newton's method overshoots."""
+    """Return a relativistic mass with speed of light 1, whose speed saturates; Newton's method overshoots."""
     return I(
         name,
         initial=p,

@@ -1,4 +1,5 @@
-"""Resistors with a single relation, which causality uses in the inverse direction: solved numerically, against closed forms."""
+"""Resistors with a single relation, which causality uses in the inverse direction: numerical solutions agree with closed
+forms."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ def test_every_number_of_an_element_or_block_is_listed() -> None:
 
 @pytest.mark.parametrize("slot", SLOTS)
 def test_every_number_has_an_expected_unit(slot: str) -> None:
-    """Luminous intensity is refused with the expected unit, and a multiple of that unit is accepted."""
+    """A luminous intensity is refused, and the message gives the expected unit; a multiple of that unit is accepted."""
 
     def model(unit: str) -> bondgraph.Model:
         made = SLOTS[slot](Parameter(0.5, unit))

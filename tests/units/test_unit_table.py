@@ -1,4 +1,4 @@
-"""Units as engineers write them, against SI numbers from definitions; units of other dimensions; the table against pint."""
+"""Units as engineers write them agree with SI definitions; units of other dimensions are refused; the table agrees with pint."""
 
 from __future__ import annotations
 

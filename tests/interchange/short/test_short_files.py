@@ -38,7 +38,7 @@ def text_of(graph) -> str:
 
 @pytest.mark.parametrize("name", [name for name in TWINS if name != "delayed"])
 def test_a_short_file_is_the_model_of_its_page(name) -> None:
-    """Elements and bonds agree in order, and formulas step by step, so that runs are bit-identical."""
+    """Elements and bonds agree in order, and formulas step by step, so runs are bit-identical."""
     text = text_of(parse_graph(TWINS[name], parts=MAKERS))
     assert all(text == text_of(model_of(*source)) for source in sources(TWINS[name]))
 
