@@ -87,7 +87,7 @@ ELEMENTS = {
 
 
 def plain(text: str) -> list[str]:
-    """Return lines without trailing blanks; the page's own line numbers are not fixed."""
+    """Return lines without trailing blanks, and with `LINE` for the page's own line numbers."""
     return [re.sub(r"(\.md):\d+", r"\1:LINE", line.rstrip()) for line in text.strip("\n").splitlines()]
 
 

@@ -26,7 +26,7 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float = 400.0, cold: float = 300.0) -> Graph:
-    """Return two bodies, connected directly to the ports of a heat transfer, and the arrows of both bonds."""
+    """Return two bodies, connected directly to the ports of a heat transfer; `flipped` reverses the arrows of the bonds."""
     graph, bonds = Graph("pair"), ((body("A", C1, hot), wall.port("1")), (wall.port("2"), body("B", C2, cold)))
     for (tail, head), turned in zip(bonds, flipped, strict=True):
         graph.connect(head, tail) if turned else graph.connect(tail, head)

@@ -93,7 +93,7 @@ def powers(c: Numbers) -> None:
 
 
 def comparisons(c: Numbers) -> None:
-    """Comparisons, also chained, of numbers that may be NaN."""
+    """Comparisons, some of them chained, of numbers that may be NaN."""
     for k in range(c.count):
         a, b = c.x[k], c.y[k]
         first = int(a < b) + 2 * int(a <= b) + 4 * int(a > b) + 8 * int(a >= b)

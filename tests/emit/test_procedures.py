@@ -31,7 +31,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 class Numbers(Table):
-    """Some numbers, and a function to which the largest is reported."""
+    """Numbers, and a function to which the largest number is reported."""
 
     values: Reals
     count: int

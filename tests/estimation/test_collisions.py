@@ -1,5 +1,5 @@
-"""Sensitivities through collisions that form one problem of impulses: friction, simultaneous contacts and restitution, against
-complex steps through closed forms and differences of runs with several step sizes."""
+"""Sensitivities through collisions with friction, simultaneous contacts and restitution agree with complex steps through closed
+forms and with differences of runs with several step sizes."""
 
 from __future__ import annotations
 
@@ -364,7 +364,8 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
 
 
 def plank(arms, gap=0.1, friction=False, **mass):
-    """Return a plank that falls on supports at these positions; with friction, the last support presses a slide beside it."""
+    """Return a plank that falls on supports at these positions; with `friction`, the last support's force sets the friction limit
+    of a slide."""
     graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
     graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
     graph.connect(Se("weight", -19.62), y)

@@ -1,4 +1,4 @@
-"""Every example: short enough to read, and correct in one physical number."""
+"""Every example is short enough to read, and correct in one physical quantity."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_every_example_is_tested():
 
 
 def test_arm_impact(monkeypatch):
-    """The paper's impulse and duration give these parameters, and each graph yields the mass of its formula."""
+    """The paper's impulse and duration give the example's parameters, and each graph yields the mass of its formula."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]

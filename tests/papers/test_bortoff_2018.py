@@ -62,7 +62,7 @@ def gradient(f, x, h=1e-5):
 
 
 def mass(q):
-    """Return M (9, 9) of the mass points."""
+    """Return the mass matrix M (9, 9) of the mass points."""
     M = np.zeros((9, 9))
     for a in range(3):
         M[3 * a : 3 * a + 3, 3 * a : 3 * a + 3] = independent.arm_terms(NUMBERS, arms(q)[a], np.zeros(3))[0]

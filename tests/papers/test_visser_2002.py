@@ -39,21 +39,21 @@ def chart(shape, q):
 
 
 def axes(shape, q):
-    """Return columns x, y, z of (5), z outward."""
+    """Return the columns x, y, z of equation (5), with z outward."""
     _, c_u, c_v = chart(shape, q)
     x, y = c_u / norm(c_u), c_v / norm(c_v)
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
 def gauss(shape, q):
-    """Return H of (6)."""
+    """Return H, equation (6)."""
     H = np.eye(4)
     H[:3, :3], H[:3, 3] = axes(shape, q), chart(shape, q)[0]
     return H
 
 
 def forms(shape, q):
-    """Return M, K, T of (7) to (9), from derivatives of the frame by complex steps."""
+    """Return M, K, T, equations (7) to (9), from derivatives of the frame by complex steps."""
     _, c_u, c_v = chart(shape, q)
     lengths = np.array([norm(c_u), norm(c_v)])
     by_u, by_v = (axes(shape, np.asarray(q) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in (0, 1))
@@ -219,7 +219,7 @@ def test_equations_10_and_11(gap):
 
 
 def terms(m, T):
-    """Return R, A, B, w and v of (18) and (19) for a twist T."""
+    """Return R, A, B, w and v, equations (18) and (19), for a twist T."""
     c, s = np.cos(m["alpha"]), np.sin(m["alpha"])
     R = np.array([[c, -s], [-s, -c]])
     A = R @ m["forms"][0][1] @ R
@@ -242,7 +242,7 @@ def test_equation_18_takes_the_twist_in_C2(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_19_has_a_minus(gap):
-    """The term of (19) is - A v, not + A v as printed."""
+    """The term in (19) is - A v, not + A v as printed."""
     m = measured(gap)
     (M2, K2, _), (_, A, B, w, v) = m["forms"][1], terms(m, m["T"])
     right, printed = (np.linalg.inv(M2) @ np.linalg.solve(B @ K2 + A, B @ w + sign * A @ v) for sign in (-1.0, 1.0))

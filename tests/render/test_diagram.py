@@ -262,7 +262,7 @@ BODIES = ("body 1", "body 2", "contact")
 
 
 def outer_bonds(model, folded):
-    """Return the bonds that are not inside one folded graph."""
+    """Return the bonds that are not entirely inside one folded graph."""
 
     def home(end):
         return next((path for path in folded if end.element.startswith(f"{path}.")), end.element)

@@ -239,7 +239,7 @@ def test_the_advice_on_an_inverse_holds():
 
 
 def test_friction_takes_the_stribeck_curve_of_its_speed():
-    """A belt drags a mass: the limit decreases with the sliding speed along a table."""
+    """A belt drags a mass: the friction limit decreases with the sliding speed, as tabulated."""
     stribeck = signals.curve([0.0, 0.1, 0.5, 2.0], [1.5, 1.0, 0.8, 1.0], "monotone")
     graph, v = Graph("slide"), J1("v")
     graph.connect(v, I("m", 1.0, initial=2.0))

@@ -204,7 +204,7 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
 
 
 def geared(ratio: float) -> Graph:
-    """Return a brake on each side of a gear; one side uses another unit."""
+    """Return a brake on each side of a gear; the two sides use different units."""
     graph, slow, fast = Graph("geared"), J1("slow", domain="rotation"), J1("fast", domain="rotation")
     graph.connect(Se("drive", lambda t: 2.0 * sin(t), signals="time"), slow).connect(slow, I("J", 1.0))
     graph.connect(slow, gear := TF("gear", ratio)).connect(gear, fast)
