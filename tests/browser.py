@@ -35,7 +35,7 @@ def _works(path: str | None) -> bool:
 
 
 PATIENCE = 240.0
-"""Time limit for one reply, s, also on a busy machine."""
+"""Time limit for one reply, s, sufficient on a busy machine."""
 CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)

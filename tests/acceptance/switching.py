@@ -125,7 +125,7 @@ def boost() -> Found:
 
 
 def landing(alpha1: float) -> Graph:
-    """Return the ball of Bortoff 2020, section 2: contact by a constraint that a three-state machine switches."""
+    """Return the ball of Bortoff 2020, section 2, whose contact is a constraint that a three-state machine switches."""
     ground = Constraint(
         "ground", alpha1=alpha1, alpha0=100.0, alpha2=1e6, initial=1.0, automaton="contact", active=["contact"], closing="smooth"
     )

@@ -70,7 +70,8 @@ def ideal(graph: Graph, rng: np.random.Generator, own: str):
 
 @dataclass(frozen=True)
 class BruteForce:
-    """Implications of a model's relations and their first two derivatives in one mode, by singular value decomposition alone."""
+    """Implications of a model's relations and their first two derivatives in one mode, found by singular value decomposition
+    alone."""
 
     agrees: bool
     """Whether the relations have a solution."""

@@ -1,4 +1,4 @@
-"""Cases from public issue trackers as small models with exact solutions: the table, and cases of events and steps.
+"""Cases from public issue trackers as small models with exact solutions: the table of cases, and the cases of events and steps.
 
 Each case rebuilds a problem reported for another program, and returns values of a run and their exact counterparts: closed forms,
 elliptic functions, or SciPy with equations written by hand. No code of the reports is used.

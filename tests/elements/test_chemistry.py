@@ -73,8 +73,7 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops would compute exponentials and logarithms in separate kernels; on one tape they become products, up to a larger
-    size."""
+    """On one tape, exponentials of logarithms become products, so a network runs as loops only above a larger size."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):

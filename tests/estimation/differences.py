@@ -1,4 +1,4 @@
-"""Derivatives of a run with respect to a number, by differences of runs with Richardson extrapolation."""
+"""Derivatives of a run with respect to a number, from differences of runs with Richardson extrapolation."""
 
 from __future__ import annotations
 

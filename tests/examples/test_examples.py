@@ -104,7 +104,7 @@ def test_colliding_eggs():
 
 
 def test_ball_on_turntable():
-    """The ball circles at 2/7 of the table's rate, to 1e-6 [3e-7]."""
+    """The ball circles at 2/7 of the table's rate, to 1e-6 [measured: 3e-7]."""
     run = ball_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
@@ -197,7 +197,7 @@ def test_delta_poles():
 
 @pytest.mark.parametrize("run", [ball_run, colliding_run, rolling_run], ids=["ball", "colliding", "rolling"])
 def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
-    """The residual is below 1e-9 of the energy scale at rtol 1e-9 [1e-11 at most]."""
+    """The residual is below 1e-9 of the energy scale at rtol 1e-9 [measured: at most 1e-11]."""
     compiled = run().compiled
     tight, loose = (
         compiled.simulate(0.2, samples=0.005, rtol=rtol, progress=False).ledger.relative_residual for rtol in (1e-9, 1e-3)

@@ -41,7 +41,7 @@ class Words(HTMLParser):
 
 
 def shown(notebook: Any) -> list[tuple[int, str, str]]:
-    """Return the cell number, kind and text of each output; for an image, only its presence."""
+    """Return the cell number, kind and text of each output, but only the presence of an image."""
     found = []
     for k, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):

@@ -229,7 +229,7 @@ def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
 
 
 def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
-    """Return every dataclass that a field of a record may contain, by its annotations."""
+    """Return every dataclass that a field of a record may contain, according to its annotations."""
     if record in found:
         return found
     found[record] = None

@@ -68,7 +68,7 @@ def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
 
 
 def physics(graph: Graph) -> dict[str, Any]:
-    """Return the energies of storages and the powers of all other elements at the start, by path; or the codes of a refusal."""
+    """Return the energies of storages and the powers of all other elements at the start, by path, or the codes of a refusal."""
     try:
         compiled = compile_model(graph, backend="numpy")
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""Bortoff 2018 (BO18): the printed equations against the robot as mass points in space, without graph or closed-form terms.
+"""Bortoff 2018 (BO18): the printed equations are compared with mass points in space, without a graph or closed-form terms.
 
 `delta_independent` moves mass points by cross products; all derivatives are finite differences in time and in the angles.
 """
@@ -189,7 +189,7 @@ def test_equation_5_counts_a_third_of_the_third():
 def test_equation_12_counts_the_constraint_twice():
     """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u without the printed lambda^T H.
 
-    Damping is left out, because (12) has none.
+    Damping is left out, because (12) has no damping.
     """
     free = {**NUMBERS, "DAMPING": 0.0}
     q, v = closed()

@@ -39,8 +39,8 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return the times after the fifth contact, with a1 = 0, at which h and lambda pass zero, by the classical Runge-Kutta method
-    with steps of 1e-5 s."""
+    """Return the times after the fifth contact, with a1 = 0, at which h and lambda pass zero, found by the classical Runge-Kutta
+    method with steps of 1e-5 s."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []
@@ -142,7 +142,7 @@ def test_equation_9a_is_the_distance_from_the_ring():
 
 
 def slip(i, q, v):
-    """Return the velocity at which the ball slips along the ring, by vector algebra alone."""
+    """Return the velocity at which the ball slips along the ring, from vector algebra alone."""
     centre, out = np.array([q[1], q[2], 0.0]), np.array([q[1], q[2], 0.0]) / np.hypot(q[1], q[2])
     point = centre - MAZE.ball_radius * out
     of_ball = np.array([v[1], v[2], 0.0]) + np.cross([0.0, 0.0, v[3]], point - centre)

@@ -1,7 +1,7 @@
-"""Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations against moving closest points.
+"""Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations are compared with moving closest points.
 
 Two spheroids are in an oblique pose. A search over both surfaces and Newton's method find their closest points, which move with a
-relative twist; frames, angle, gap and all twists follow by differences in time. Only the pose of a twist (`poses.exp`) is taken
+relative twist; frames, angle, gap and all twists follow from differences in time. Only the pose of a twist (`poses.exp`) is taken
 from the package; each equation is tested as printed and as corrected.
 """
 
@@ -63,7 +63,7 @@ def forms(shape, q):
 
 
 def nearest(H, q):
-    """Return (u1, v1, u2, v2) where the line between both points is normal to both surfaces, by Newton's method from q."""
+    """Return (u1, v1, u2, v2) where the line between both points is normal to both surfaces, found by Newton's method from q."""
 
     def residual(q):
         (c1, *t1), (c2, *t2) = chart(SHAPES[0], q[:2]), chart(SHAPES[1], q[2:])

@@ -128,7 +128,8 @@ def at_release(w0):
 
 
 def rebound(w0):
-    """Return the restitution of a ball that meets a floor at the speed w0 k/c under the law (15), by the compiled contact."""
+    """Return the restitution of a ball that meets a floor at the speed w0 k/c under the law (15), computed with the compiled
+    contact."""
     k, c, mass, radius = 8.07e5, 4.60e7, 3.453, 0.1
     speed = w0 * k / c
     graph, floor = Graph("impact"), ground("floor", surface=plane())

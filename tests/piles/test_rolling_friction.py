@@ -1,4 +1,4 @@
-"""Rolling and spinning friction of contacts against closed forms: deceleration, rest on slopes, energy."""
+"""Rolling and spinning friction of contacts agree with closed forms: deceleration, rest on slopes, and energy."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,8 @@ def core_point(solid, u):
 
 
 def judged_distance(a, b, R, p):
-    """Return the distance between two solids, by minimising over both cores; it is positive only if the solids are separate."""
+    """Return the distance between two solids, found by minimising over both cores; it is positive only if the solids are
+    separate."""
     if isinstance(b, HalfSpace):
         n = R[1][:, 2]
         core = [n @ (p[0] + R[0] @ (a.half * u) - p[1]) for u in CUBE]

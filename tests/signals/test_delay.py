@@ -1,4 +1,4 @@
-"""Delays against the method of steps, exact solutions of delay differential equations, and the delayed signal itself."""
+"""Delays agree with the method of steps, exact solutions of delay differential equations, and the delayed signal itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chirp, relay with hysteresis, quantiser, pulse-width modulation, rate limiter and noise against closed forms."""
+"""Chirp, relay with hysteresis, quantiser, pulse-width modulation, rate limiter and noise agree with closed forms."""
 
 from __future__ import annotations
 
