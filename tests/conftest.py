@@ -181,7 +181,7 @@ def few_objects() -> None:
 
 @pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
-    """Skip tests that count the work of a run where each run is repeated."""
+    """Skip tests that count the work of a run if each run is repeated."""
     if request.config.getoption("--both-loops"):
         pytest.skip("this test counts the calls of a run, and each run is repeated here")
 

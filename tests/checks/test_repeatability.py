@@ -1,4 +1,4 @@
-"""Formulas that are not functions of their arguments are refused; all others are traced as before."""
+"""Formulas that are not functions of their arguments are refused; all other formulas are traced as before."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def short_pulse() -> Answer:
 
 @case("sundials #881", 1e-13)
 def rare_pulse() -> Answer:
-    """A rate of 10 000 for 0.1 s in a run of 10 000 s."""
+    """A rate is 10 000 for 0.1 s in a run of 10 000 s."""
     pulse = integral(lambda t: where(less(20.0, t), where(less(t, 20.1), 1e4, 0.0), 0.0), {"t": "time"}, 0.0)
     run = with_blocks("rare", pulse).simulate(1e4, samples=5e3)
     return Answer(run, run["x.x"], [0.0, 1000.0, 1000.0], 1000.0)
@@ -141,7 +141,7 @@ def rare_pulse() -> Answer:
 
 @case("diffrax #58", 1e-7)
 def forcing_that_jumps() -> Answer:
-    """A damped oscillator (1 Hz) whose force jumps at 7.5 periods."""
+    """The force on a damped oscillator (1 Hz) jumps after 7.5 periods."""
     w, damping = 2 * np.pi, 0.5
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("force", lambda f: f, signals=["f.y"]), v).connect(v, I("mass", 1.0)).connect(v, R("damper", 2 * damping))

@@ -21,7 +21,8 @@ from tests.comparisons.public_cases import GRAVITY, Answer, ball, case, times, t
 
 @case("ModelicaStandardLibrary #1121", 1e-14)
 def two_frictions_on_one_shaft() -> Answer:
-    """Dry friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; the shares do not affect the motion."""
+    """Dry friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; how they share the torque does not
+    affect the motion."""
     graph, shaft = Graph("shaft"), J1("shaft", domain="rotation")
     graph.connect(Se("torque", lambda t: 0.5 * t, signals=["time"]), shaft).connect(shaft, I("rotor", 2.0))
     run = graph.connect(shaft, Friction("bearing", 0.3)).connect(shaft, Friction("brake", 0.7)).simulate(4.0)
@@ -101,7 +102,7 @@ def pendulum_without_loss() -> Answer:
 
 
 def turning(inertia: tuple[float, ...], spin: tuple[float, ...], t_end: float) -> tuple[Any, np.ndarray]:
-    """Return the run of a free body and its angular velocity in its own axes."""
+    """Return the run of a free body, and the body's angular velocity in body axes."""
     run = with_blocks("turning", rigid_body("body", mass=1.0, inertia=inertia, angular_velocity=spin)).simulate(t_end, rtol=1e-10)
     return run, run["body.twist"][:, :3]
 

@@ -61,7 +61,7 @@ def stick(step, end=0.2, start=0.0):
 
 
 def test_an_impacting_stick():
-    """Before the first impact the error is that of the position scheme, g h t / 2; each impact velocity has an error of g h."""
+    """Before the first impact the position scheme has the error g h t / 2; each impact velocity has an error of g h."""
     found = stick(1e-4)
     assert np.allclose(found[:2], STICK[:2, 1:], atol=0.5 * 10.0 * 1e-4 * 0.05 * 1.01)
     assert np.allclose(found[:, :2], STICK[:, 1:3], atol=1e-4)

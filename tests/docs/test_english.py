@@ -1,4 +1,4 @@
-"""Phrases that a native engineer would not write: pages, docstrings, messages and captions contain none."""
+"""Phrases that a native engineer would not write: pages, docstrings, messages and captions contain none of them."""
 
 from __future__ import annotations
 

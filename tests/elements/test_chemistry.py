@@ -1,4 +1,4 @@
-"""Species and reactions: mass action, stoichiometry, amounts of zero, detailed balance, and free energy."""
+"""Species and reactions: mass action, stoichiometry, zero amounts, detailed balance, and free energy."""
 
 from __future__ import annotations
 

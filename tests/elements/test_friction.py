@@ -232,7 +232,8 @@ def test_friction_follows_a_load_that_it_changes(drive, load):
 
 @pytest.mark.parametrize(("drive", "load"), [(4.0, -9.0), (9.0, 0.5), (-4.0, 9.0), (1.9, -2.0), (-9.0, -1.0)])
 def test_friction_that_is_bounded_follows_small_loads(drive, load):
-    """The friction has nested kinks: half of the load beyond 0.5, and at most 1; SciPy finds the root of the single equation."""
+    """The friction is half of the load beyond 0.5, and at most 1, and so has nested kinks; SciPy finds the root of the single
+    equation."""
 
     def scale(tau):
         return minimum(maximum(absolute(tau) - 0.5, 0.0) / 2, 1.0)

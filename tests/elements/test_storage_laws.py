@@ -63,7 +63,7 @@ def test_every_method_and_a_start_by_the_flow(method):
 
 
 def test_it_depends_on_another_inductor_in_series():
-    """In derivative causality the law is used as given; two such inductors share one Newton iteration."""
+    """In derivative causality the law is used as given; two saturating inductors in series share one Newton iteration."""
     with_constant = circuit(I("l", flux=flux), I("air", 0.05)).compile()
     run = with_constant.simulate(1.0, samples=0.01)
     assert run.ok and run.ledger.relative_residual < 1e-9

@@ -71,7 +71,7 @@ def integers(c: Numbers) -> None:
 
 
 def conversions(c: Numbers) -> None:
-    """Integers and conditions as floats, conditions as integers."""
+    """Conversions of integers and conditions to floats, and of conditions to integers."""
     for k in range(c.count):
         c.out[k] = float(k) + c.i[k] * 0.5 + float(c.x[k] > c.y[k])
         c.whole[k] = int(c.x[k] > 0.0) + int(bool(c.i[k]))

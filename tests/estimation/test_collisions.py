@@ -48,7 +48,7 @@ def bounced(times, numbers):
 
 @pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
 def test_a_ball_with_spin_against_complex_steps(spin):
-    """The ball sticks at the first bounce or at a later one, or keeps sliding."""
+    """The ball sticks at the first bounce or at a later bounce, or keeps sliding."""
     names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
     inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
     start = {"J.p": inertia * spin, "m.p": 0.2}
@@ -386,8 +386,8 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
-    """The support is at the centre of percussion for an impact on the other end: heavier ends pull the plank up there, lighter
-    ends press it down."""
+    """The support is at the centre of percussion for an impact on the other end: heavier ends pull the plank up there, and
+    lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is at the boundary between contact and separation', **rests)

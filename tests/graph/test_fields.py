@@ -42,7 +42,8 @@ def test_gradient_of_floats_symbols_and_the_tape_agree() -> None:
 
 
 def capacitor() -> Graph:
-    """Return a moving-plate capacitor: H = x^2 / 2 (C + y), charged through a resistor, with its plate on a mass and a spring."""
+    """Return a moving-plate capacitor: H = x^2 / (2 (C + y)), charged through a resistor, with its plate on a mass and a
+    spring."""
     field = multiport(
         "C",
         "capacitor",

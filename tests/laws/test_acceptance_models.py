@@ -152,7 +152,7 @@ RUN = (
     "ideal rectifier",
     "two-port storage and moving-plate capacitor",
 )
-"""Cases whose runs are compared: smooth motion, impulses, friction, chemistry, diodes."""
+"""Cases whose runs are compared: smooth motion, impulses, friction, chemistry and diodes."""
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -1,4 +1,4 @@
-"""Style of pictures: one style sheet sets it, no module changes Matplotlib's settings itself, and everyone can distinguish the
+"""One style sheet sets the style of pictures, no module changes Matplotlib's settings itself, and everyone can distinguish the
 colours."""
 
 from __future__ import annotations

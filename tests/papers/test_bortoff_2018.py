@@ -49,7 +49,7 @@ def psi(q):
 
 
 def by_time(f, q, v, a, h=1e-4):
-    """Return d/dt of f(q, v) along a motion with these rates, to the fourth order."""
+    """Return d/dt of f(q, v) along a motion with these rates, accurate to fourth order."""
 
     def at(t):
         return np.asarray(f(q + t * v + 0.5 * t * t * a, v + t * a))
@@ -74,7 +74,7 @@ def kinetic(q, v):
 
 
 def weight(q):
-    """Return G (9,)."""
+    """Return the gravity term G (9,)."""
     return np.concatenate([independent.arm_terms(NUMBERS, part, np.zeros(3))[2] for part in arms(q)])
 
 

@@ -20,7 +20,7 @@ from screws.surfaces import plane, sphere
 SHAPES = ((0.03, 0.02), (0.025, 0.045))
 """Transverse radius and axial half length of each spheroid, m; neither is a sphere, and their charts are orthogonal."""
 TWIST = np.array([0.7, -1.1, 0.6, 0.03, 0.05, -0.02])
-"""Body twist T_O2_O1_O2, rad/s and m/s, with all components."""
+"""Body twist T_O2_O1_O2, rad/s and m/s, with six nonzero components."""
 STEP = 2e-4
 GAPS = (0.004, -0.003)
 

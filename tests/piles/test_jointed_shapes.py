@@ -24,7 +24,7 @@ def floor(height=0.0):
 def test_free_boxes_come_to_rest_as_in_a_pile():
     """Two boxes fall flat on each other and slide a little: quadratic programs and sweeps give the same poses.
 
-    Facets do not overestimate Coulomb's cone along their own edges, and the boxes slide along one.
+    Facets do not overestimate Coulomb's cone along their own edges, and the boxes slide along one of these edges.
     """
     a = 0.1
     inertia = (a * a / 6,) * 3

@@ -124,7 +124,7 @@ def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
 
 @pytest.mark.parametrize("angle", [20.0, 35.0])
 def test_a_box_on_an_incline_sticks_or_slides(angle):
-    """Friction with mu = 0.5 holds the box up to 26.57 degrees; beyond, a = g (sin - mu cos)."""
+    """Friction with mu = 0.5 holds the box up to 26.57 degrees; beyond this angle, a = g (sin - mu cos)."""
     a, mu = np.radians(angle), 0.5
     up = np.array([-np.sin(a), 0.0, np.cos(a)])
     q = turned((0, -1, 0), a)

@@ -46,7 +46,7 @@ def test_what_cannot_sleep():
 
 @pytest.mark.parametrize("is_fixed, step, angle", [(True, 0.005, 0.0), (False, 0.001, 60.0)])
 def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
-    """A bullet 1 cm across at 300 m/s meets a plate of 1 mm."""
+    """A bullet 1 cm across at 300 m/s meets a plate 1 mm thick."""
     way = np.array([np.sin(np.radians(angle)), 0.0, -np.cos(np.radians(angle))])
     bullet = ball("bullet", 0.005, 0.004, (0, 0, 0), position=-0.73 * way, velocity=300.0 * way)
     plate = ground("plate", shape=Box(4, 4, 0.001)) if is_fixed else cuboid("plate", (4, 4, 0.001), 125.0, (0, 0, 0))

@@ -82,7 +82,7 @@ PAIRS = [
 
 @cache
 def implicit(name):
-    """Return gradient and Hessian of the body's own implicit equation, and its value."""
+    """Return a function for the value, gradient and Hessian of the body's own implicit equation."""
     phi = BODIES[name][1]
     gradient = [sympy.diff(phi, a) for a in X]
     hessian = [[sympy.diff(g, a) for a in X] for g in gradient]
