@@ -475,7 +475,7 @@ def test_another_world_frame_and_another_order():
 
 
 def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
-    """Without contacts the relative velocity of the balls is zero at first, and later only rounding error."""
+    """Without contacts the relative velocity of the balls is zero at first, and later is only rounding error."""
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40

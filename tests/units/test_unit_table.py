@@ -207,7 +207,7 @@ def test_pint_agrees_with_the_table_and_adds_to_it() -> None:
 
 
 def test_symbols_of_pint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Units missing from the table come from a registry, if one is installed, as multiples of SI base units."""
+    """Units missing from the table come from pint's registry, if installed, as multiples of SI base units."""
 
     class Quantity:
         def __init__(self, number: int, name: str):
