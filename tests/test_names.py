@@ -14,7 +14,7 @@ OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So ma
 """First words of a docstring that begins with a clause instead of a subject and a verb, or that depends on its neighbour."""
 
 VAGUE = {"found", "given", "own", "known", "told", "beside", "whole"}
-"""Names of variables that say nothing about their value: write result, argument, local copy, index ..."""
+"""Names of variables that do not describe their value: write result, argument, local copy, index ..."""
 
 _OLD_WORDS = (
     "repeated finished astray instants switching courses turning opening settle settler settled rising passage passages meeting"
@@ -73,8 +73,8 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
 
 
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
-"""Constants that modules of a subpackage share on purpose: the layout of a table, parts of a method of integration, parts of a
-domain."""
+"""Constants that modules of a subpackage share on purpose: the layout of a table, parts of a method of integration, and parts of
+a domain."""
 
 
 def constants(tree: ast.Module):

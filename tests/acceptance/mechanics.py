@@ -1,4 +1,4 @@
-"""Acceptance cases of mechanics and machines: motors, masses, oscillators, a pendulum, a rigid body."""
+"""Acceptance cases of mechanics and machines: motors, masses, oscillators, a pendulum and a rigid body."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def switch(name: str) -> Switch:
 
 
 def test_a_switch_in_a_ring_of_capacitors() -> None:
-    """When the switch closes the loop, the nodes keep their charges, and the energy loss is that of the voltage jump."""
+    """When the switch closes the loop, the nodes keep their charges, and the energy loss follows from the voltage jump."""
     parts = [(C("C1", capacitance=1.0), 1, 2), (C("C2", capacitance=2.0), 2, 3), (switch("S"), 3, 1), (R("R1", 1.0), 1, 0)]
     parts += [(R("R2", 2.0), 2, 0), (R("R3", 3.0), 3, 0), (Sf("drive", -1.0), 1, 0)]
     graph = network(parts).add_automaton(lever("off", "on"))

@@ -132,7 +132,7 @@ def coils_that_share_a_core() -> Answer:
 
 @case("circuitjs1 #971", 1e-14)
 def switch_on_a_coil() -> Answer:
-    """A switch interrupts the current of a coil: the energy of the coil is booked as lost at the event."""
+    """A switch interrupts the current of a coil: the coil's energy is recorded as lost at the event."""
     graph, i = Graph("switched coil"), J1("i", domain="electrical")
     graph.connect(Se("u", 5.0), i).connect(i, R("r", 2.0)).connect(i, I("L", 0.1)).connect(
         i, Switch("s", automaton="gate", closed="on")

@@ -41,7 +41,7 @@ ENDED = {
 """Runs that end early with a reason, although the system continues, with their end time and the failure's kind and approximate
 time.
 
-A case that is fixed fails here; then register it by `case`.
+A case that is fixed fails here; then register it with `case`.
 """
 
 

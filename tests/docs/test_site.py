@@ -1,5 +1,4 @@
-"""The site: every public name has one entry in the reference, every example its picture, and every page its entry in the
-contents."""
+"""The site: every public name has one entry in the reference, every example has a picture, and every page is in the contents."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def test_piston_on_a_gas_swings_adiabatically() -> None:
 
 
 def test_two_gases_exchange_heat_and_make_entropy() -> None:
-    """A wall passes the entropy flows G (T1 - T2) / T1 and G (T1 - T2) / T2: energy is conserved, entropy grows."""
+    """A wall passes the entropy flows G (T1 - T2) / T1 and G (T1 - T2) / T2: energy is conserved, and entropy grows."""
     graph, wall = Graph("wall"), J1("wall", dimension=2)
     graph.connect(wall, R("conduction", flow=_conduction, parameters={"G": 4.0}, dimension=2))
     for k, (amount, T) in enumerate(((2.0, 400.0), (1.0, 250.0))):

@@ -103,7 +103,7 @@ def state(H, q):
 
 @cache
 def course(gap):
-    """Return poses and coordinates at times -2 ... 2 steps while body 2 moves with the body twist."""
+    """Return poses and coordinates at times from -2 to 2 steps while body 2 moves with the body twist."""
     H, q = start(gap)
     found = []
     for k in (-2, -1, 0, 1, 2):

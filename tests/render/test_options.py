@@ -1,4 +1,4 @@
-"""Options of a diagram: folding, title, legend, values, efforts and flows, colours, format."""
+"""Options of a diagram: folding, title, legend, values, efforts and flows, colours, and format."""
 
 import inspect
 import re

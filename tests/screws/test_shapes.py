@@ -143,7 +143,7 @@ def test_a_box_flat_on_the_floor_has_four_corners():
 @pytest.mark.parametrize("shift", [(0, 0), (0.5, 0), (0.3, 0.2), (1.0, 0.0)])
 @pytest.mark.parametrize("turn", [0.0, 90.0, 180.0])
 def test_boxes_on_each_other_meet_in_a_rectangle(shift, turn):
-    """Edges that coincide give each corner once; boxes that touch along an edge alone give its two ends."""
+    """Edges that coincide give each corner once; boxes that touch only along an edge give the edge's two ends."""
     R = [np.eye(3), Rotation.from_euler("z", turn, degrees=True).as_matrix()]
     found = search(Box(1, 1, 1), Box(1, 1, 1), R, [(0, 0, 0), (*shift, 1.0)], 0.01)
     assert np.allclose(found.gap, 0.0, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Curves and maps through tabulated data: SciPy's interpolants, exact integrals and inverses, laws of elements, refusals."""
+"""Curves and maps through tabulated data: SciPy's interpolants, exact integrals and inverses, laws of elements, and refusals."""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray
 
 
 def check_accelerations(compiled: Compiled, parent: Callable[[int], int], numbers: np.ndarray, names: str) -> None:
-    """Check that the independent mass moves as the sum of all masses times squared ratios, under forces times ratios.
+    """Check that the independent mass moves like the sum of all masses times squared ratios, under the sum of forces times
+    ratios.
 
     The net force is a difference, and therefore no more accurate than the largest force.
     """
