@@ -32,7 +32,6 @@ from tests.inner.model import Storage
 
 
 def loop(*parts, **more) -> Graph:
-    """Return a series loop of elements."""
     graph, junction = Graph("model"), J1("loop")
     for part in parts:
         graph.connect(junction, part)
@@ -187,7 +186,6 @@ def compiled():
 
 
 def provoke(make: Callable[[], object]) -> ModelError:
-    """Return the error raised on construction, freezing or compilation."""
     with pytest.raises(ModelError) as caught:
         made = make()
         if isinstance(made, Graph):

@@ -39,8 +39,6 @@ CASES: dict[str, Case] = {}
 
 
 def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[], Answer]]:
-    """Register a function in the table."""
-
     def enter(solve: Callable[[], Answer]) -> Callable[[], Answer]:
         CASES[name] = Case(solve, bound)
         return solve

@@ -15,7 +15,6 @@ RT = 8.314 * 310.0
 
 
 def synthesis(rt: float | None = None, start: tuple[float, float, float] = (1.0, 2.0, 3.0)) -> Graph:
-    """Return the reaction A + B <=> C."""
     graph, reaction, reactants = Graph("synthesis"), Re("r", RT=rt), J1("A + B")
     a, b, c = (Ce(name, initial=amount, RT=rt) for name, amount in zip("ABC", start, strict=True))
     graph.connect(a, reactants).connect(b, reactants).connect(reactants, reaction.port("1"))

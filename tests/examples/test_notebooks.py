@@ -157,7 +157,6 @@ def written(name: str, folder: Path) -> Path:
 
 
 def in_page(window: Browser, script: str) -> Any:
-    """Return the value of an expression in the page inside the notebook."""
     return window.run(f"(document => {script})(document.querySelector('iframe').contentDocument)")
 
 

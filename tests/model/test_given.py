@@ -39,7 +39,6 @@ from bondgraph.units import unknown_unit
 
 
 def codes(*parts: Element | Graph) -> set[str]:
-    """Return the error codes of a loop of the given parts."""
     graph, loop = Graph("g"), J1("j")
     try:
         for part in (*parts, R("leak", 1.0)):

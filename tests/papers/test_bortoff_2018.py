@@ -44,7 +44,6 @@ def bare(q):
 
 
 def psi(q):
-    """Return psi with the offset."""
     return bare(q) + (P.L0 - P.L3) * E[1]
 
 

@@ -148,7 +148,6 @@ def test_every_colour_is_of_the_palette():
 
 
 def units():
-    """Return a model whose parameters have all kinds of values."""
     graph, loop, shaft = Graph("units"), J1("loop", domain="electrical"), J1("shaft", domain="rotation")
     motor = GY("motor", 0.25)
     graph.connect(Se("supply", 12.0), loop).connect(loop, R("wire", 2.0)).connect(loop, motor.port("1"))

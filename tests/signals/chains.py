@@ -36,7 +36,6 @@ def over_time(model: Compiled, name: str, times: np.ndarray) -> np.ndarray:
 
 
 def ramped(**more) -> Element:
-    """Return a signal that equals time."""
     return signals.ramp("t", 1.0, **more)
 
 

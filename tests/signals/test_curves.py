@@ -35,7 +35,6 @@ KINDS = ("linear", "monotone", "akima", "spline")
 
 
 def reference(kind: str, x: np.ndarray, y: np.ndarray):
-    """Return SciPy's piecewise polynomial."""
     if kind == "linear":
         return interpolate.make_interp_spline(x, y, k=1)
     return {

@@ -332,7 +332,6 @@ def test_graphs_in_graphs_have_problems_with_their_lines() -> None:
 
 def test_parts_of_others_are_kinds() -> None:
     def pair(name: str, stiffness: float = 1.0) -> Graph:
-        """Return a graph with one spring."""
         from bondgraph import J1, C
 
         graph = Graph(name)
