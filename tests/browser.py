@@ -35,7 +35,7 @@ def _works(path: str | None) -> bool:
 
 
 PATIENCE = 240.0
-"""Time limit for one reply, s, also on a busy machine."""
+"""Time limit for one reply, s, sufficient on a busy machine."""
 CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
@@ -180,7 +180,7 @@ class Browser:
         self.rest()
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Press the mouse at a point, px, move it in two steps, and release it."""
+        """Press the mouse button at a point, px, move it in two steps, and release it."""
         middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]))
         for kind, (x, y) in (("mousePressed", start), ("mouseMoved", middle), ("mouseMoved", end), ("mouseReleased", end)):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
@@ -217,6 +217,6 @@ class Browser:
 
 @contextmanager
 def browser(webgl: bool = True) -> Iterator[Browser]:
-    """Yield a Chromium that ends with the block."""
+    """Yield a Chromium process, which is closed afterwards."""
     with Browser(webgl) as window:
         yield window

@@ -50,7 +50,7 @@ LONGEST = (
     "tests/models/studies/test_artefacts.py",
     "tests/models/pictures/test_pages.py",
 )
-"""Slowest files, with those that share their worker (`TOGETHER`), slowest first."""
+"""Slowest test files, slowest first, each with the files that share its worker (`TOGETHER`)."""
 
 AT_RELEASES = frozenset(
     {
@@ -181,7 +181,7 @@ def few_objects() -> None:
 
 @pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
-    """Skip tests that count the work of a run where each run is repeated."""
+    """Skip tests that count the work of a run if each run is repeated."""
     if request.config.getoption("--both-loops"):
         pytest.skip("this test counts the calls of a run, and each run is repeated here")
 

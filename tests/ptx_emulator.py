@@ -1,7 +1,7 @@
 """Translator of LLVM's PTX to C, instruction by instruction: GPU code runs on any machine, bit for bit.
 
-`fma` is exact, division and root round once, and nothing else is fused. Threads run one after another, so times are not those of
-a GPU. An instruction without a row in the tables is refused.
+`fma` is exact, division and root round once, and nothing else is fused. Threads run one after another, so times are not GPU
+times. An instruction without a row in the tables is refused.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _statement(operation: str, rest: str, targets: dict[str, list[str]]) -> str:
 
 
 def _moved(name: str, kinds: list[str], rest: str) -> str:
-    """Return a load or store; for vectors, one per number."""
+    """Return a load or store, one for each number of a vector."""
     bits = int(kinds[-1][1:])
     place = re.search(r"\[([^\]]*)\]", rest)
     assert place is not None, rest

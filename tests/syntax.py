@@ -12,7 +12,6 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def files(folder: str) -> tuple[Path, ...]:
-    """Return all Python files below a folder of the repository."""
     return tuple(sorted((ROOT / folder).rglob("*.py")))
 
 

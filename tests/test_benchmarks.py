@@ -63,7 +63,6 @@ def test_all_together_run_each_with_what_the_command_was_given(monkeypatch, tmp_
 
 
 def text_of(run) -> str:
-    """Return the source code of a benchmark."""
     return inspect.getsource(sys.modules[run.__module__])
 
 

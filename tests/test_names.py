@@ -14,7 +14,7 @@ OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So ma
 """First words of a docstring that begins with a clause instead of a subject and a verb, or that depends on its neighbour."""
 
 VAGUE = {"found", "given", "own", "known", "told", "beside", "whole"}
-"""Names of variables that say nothing about their value: write result, argument, local copy, index ..."""
+"""Names of variables that do not describe their value: write result, argument, local copy, index ..."""
 
 _OLD_WORDS = (
     "repeated finished astray instants switching courses turning opening settle settler settled rising passage passages meeting"
@@ -46,7 +46,7 @@ def variables(path: Path):
 
 
 def definitions(path: Path):
-    """Return names of the module, its folder, and of all classes, functions and constants in it, with their lines."""
+    """Return the names of the module, its folder, and all its classes, functions and constants, with their lines."""
     yield 1, path.stem
     yield 1, path.parent.name
     yield from ((node.lineno, node.name) for node in nodes(path, ast.ClassDef, ast.FunctionDef))
@@ -73,12 +73,12 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
 
 
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
-"""Constants that modules of a subpackage share on purpose: the layout of a table, parts of a method of integration, parts of a
-domain."""
+"""Constants that modules of a subpackage share on purpose: the layout of a table, parts of a method of integration, and parts of
+a domain."""
 
 
 def constants(tree: ast.Module):
-    """Return public constants of a module and their values, as text."""
+    """Return the public constants of a module, with their values as strings."""
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:

@@ -1,4 +1,5 @@
-"""The distribution: what it installs, that it works beside a user's `models.py` and under its old name, and its one version."""
+"""The distribution: what it installs, that it works beside a user's `models.py` and under its old name, and that its version is
+stated once."""
 
 import configparser
 import importlib
@@ -98,7 +99,7 @@ def environment(tmp_path_factory):
 
 
 def run(python, *arguments, folder):
-    """Run Python as typed in a user's folder, and return its output."""
+    """Run Python as if typed in a user's folder, and return its output."""
     done = subprocess.run(
         [python, *arguments], cwd=folder, env={"MPLBACKEND": "Agg"}, capture_output=True, text=True, check=False
     )

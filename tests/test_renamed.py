@@ -1,4 +1,4 @@
-"""Old public names lead to the new ones, and files written before names changed are read."""
+"""Old public names lead to the new names, and files written before names changed are read."""
 
 import copy
 import importlib
@@ -187,7 +187,7 @@ def test_a_plan_of_before_is_read_with_the_settings_of_today() -> None:
 
 
 def test_a_store_of_before_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    """The runs of an old store are present with their numbers, and a removed run is repeated with the same numbers."""
+    """The runs of an old store can be read, and a removed run is repeated with bit-identical values."""
     store, other = (Path(shutil.copy(BEFORE / "runs.db", tmp_path / f"{name}.db")) for name in ("all", "less"))
     stored = load_runs(store)
     assert len(stored) == 3 and stored.complete and not stored.failures and not stored.warnings

@@ -1,5 +1,5 @@
-"""Twin runs of event handling: CPython handles the events of every run again, by the functions that machine code is compiled
-from; the runs must agree bit for bit."""
+"""Twin runs of event handling: CPython handles the events of every run again, with the functions from which machine code is
+compiled; the runs must agree bit for bit."""
 
 from __future__ import annotations
 

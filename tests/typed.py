@@ -1,6 +1,6 @@
 """mypy, with the folder models/ as the package `screwbond.models`: `python -m tests.typed`, with mypy's own arguments.
 
-mypy finds modules by their paths; here files come first, each with its name.
+mypy names modules by their paths; here every file is passed with its module name.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def flow_sources() -> Found:
 
 @ENTRIES.add("Pi filter")
 def pi_filter() -> Found:
-    """Source with C_a in parallel, then a coil with a resistor in series, then C_b and the load in parallel; all values are
+    """A source with C_a in parallel, then a coil with a resistor in series, then C_b and the load in parallel; all values are
     one."""
     graph, near, branch, far = Graph("pi"), J0("near"), J1("branch"), J0("far")
     graph.connect(Se("u", 1.0), near).connect(near, C("a", capacitance=1.0)).connect(near, branch)

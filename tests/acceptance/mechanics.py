@@ -1,4 +1,4 @@
-"""Acceptance cases of mechanics and machines: motors, masses, oscillators, a pendulum, a rigid body."""
+"""Acceptance cases of mechanics and machines: motors, masses, oscillators, a pendulum and a rigid body."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def duffing() -> Found:
 
 
 def plate() -> Any:
-    """Return a two-port H = x^2 / (2 (C + y)) with C = 1."""
+    """Return a two-port with the energy H = x^2 / (2 (C + y)) with C = 1."""
 
     def efforts(z, c):
         x, y = z[0], z[1]
@@ -97,7 +97,8 @@ def plate() -> Any:
 
 @ENTRIES.add("two-port storage and moving-plate capacitor")
 def moving_plate() -> Found:
-    """The efforts of the two-port and their reciprocity are as derived; a run converts electrical into mechanical energy."""
+    """The efforts of the two-port and their reciprocity agree with a derivation; a run converts electrical into mechanical
+    energy."""
     graph, node, v = Graph("microphone"), J0("node"), J1("v")
     both = J0("both", dimension=2)
     charge, gap = TF("charge", [[1.0], [0.0]]), TF("gap", [[0.0], [1.0]])
@@ -133,7 +134,7 @@ def pendulum() -> Found:
 
 @ENTRIES.add("Euler junction")
 def euler() -> Found:
-    """I = (1, 2, 3), w = (.01, 1, .01): unstable about the middle axis; energy and |h| are constant."""
+    """I = (1, 2, 3), w = (.01, 1, .01): rotation about the middle axis is unstable; energy and |h| are constant."""
 
     def turned(h):  # h' = h x w, so that the junction takes w x h
         return array([[0.0, h[2], -h[1]], [-h[2], 0.0, h[0]], [h[1], -h[0], 0.0]])

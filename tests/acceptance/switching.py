@@ -14,8 +14,8 @@ ENTRIES = Entries()
 
 @ENTRIES.add("bouncing ball")
 def bouncing() -> Found:
-    """h = 1, e = .8: impacts at .451524 and 1.173961 s accumulate at 4.063713 s, which is reported; the contact closes, and the
-    run continues."""
+    """With h = 1 and e = .8, the first impacts are at .451524 and 1.173961 s; impacts accumulate at 4.063713 s, the contact
+    closes, and the run continues."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.8)
     graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), floor)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting")
@@ -32,8 +32,7 @@ def bouncing() -> Found:
 
 @ENTRIES.add("bullet and wood")
 def bullet() -> Found:
-    """m = 1, 1; v = 1, 0; gap .2: a constraint acts when the gap closes: a plastic impact, both speeds .5 at t = .2, loss .25
-    J."""
+    """With m = 1, 1, v = 1, 0 and a gap of .2, a plastic impact at t = .2 gives both masses the speed .5, and .25 J are lost."""
     graph, bullet, wood, gap = Graph("shot"), J1("bullet v"), J1("wood v"), J0("gap")
     graph.connect(bullet, I("bullet", 1.0, initial=1.0)).connect(wood, I("wood", 1.0))
     graph.connect(wood, gap).connect(gap, bullet)
@@ -51,7 +50,7 @@ def bullet() -> Found:
 
 @ENTRIES.add("clutch")
 def clutch() -> Found:
-    """J = 1, 2; w = 10, 0; T = 5 until the speeds are equal: 1.33333 s, 3.33333 rad/s, 33.3333 J."""
+    """With J = 1, 2, w = 10, 0 and T = 5, both speeds are 3.33333 rad/s after 1.33333 s, and 33.3333 J are lost."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(slip, Friction("plates", 5.0, initial="forward"))
@@ -81,7 +80,7 @@ def rigid_clutch() -> Found:
 
 @ENTRIES.add("stick-slip")
 def stick_slip() -> Found:
-    """m = k = 1, belt .2, Fs = 1, Fk = .5: slip lasts pi + 2 atan(.2 / .5) s, stick 2 * .5 / .2 s; the sticking state is
+    """With m = k = 1, a belt at .2, Fs = 1 and Fk = .5, slip lasts pi + 2 atan(.2 / .5) s and stick 2 * .5 / .2 s, whose state is
     exact."""
     graph, v, relative, belt = Graph("belt"), J1("v"), J0("relative"), 0.2
     graph.connect(v, I("m", 1.0, initial=belt)).connect(v, C("k", capacitance=1.0, initial=0.5))
@@ -126,7 +125,7 @@ def boost() -> Found:
 
 
 def landing(alpha1: float) -> Graph:
-    """Return the ball of Bortoff 2020, section 2: contact by a constraint that a three-state machine switches."""
+    """Return the ball of Bortoff 2020, section 2, whose contact is a constraint that a three-state machine switches."""
     ground = Constraint(
         "ground", alpha1=alpha1, alpha0=100.0, alpha2=1e6, initial=1.0, automaton="contact", active=["contact"], closing="smooth"
     )
@@ -153,7 +152,7 @@ def growing() -> Found:
 
 @ENTRIES.add("ball on a constraint, a1 = 10 and 20")
 def settling() -> Found:
-    """The ball bounces four times at a1 = 10, twice at 20, and then rests with the multiplier m g."""
+    """The ball bounces four times at a1 = 10, twice at 20, and then stays at rest with the multiplier m g."""
     found: Found = []
     for alpha1, bounces in ((10.0, 4), (20.0, 2)):
         result = run(landing(alpha1), 8.0)

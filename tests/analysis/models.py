@@ -1,4 +1,4 @@
-"""Small graphs with known answers."""
+"""Small graphs with known solutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Poles, zeros, transfer functions and minimal realisations, against closed forms, python-control, and their construction."""
+"""Poles, zeros, transfer functions and minimal realisations agree with closed forms, python-control, and prescribed zeros and
+orders."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ def test_zeros_against_python_control(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_zeros_that_were_put_in(seed: int) -> None:
-    """Systems have given zeros and poles, in mixed coordinates, alone or beside an unrelated channel."""
+    """Systems have prescribed zeros and poles, in mixed coordinates, alone or beside an unrelated channel."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     zeros, poles = rng.normal(size=int(rng.integers(0, n))), rng.normal(size=n)
@@ -156,7 +157,7 @@ def test_minimal_realisation_has_the_order_that_was_put_in(seed: int) -> None:
 
 
 def test_minimal_realisation_of_twin_circuits() -> None:
-    """Two equal RC circuits are on one source: only the sum of their states is controllable."""
+    """Two equal RC circuits share one source: only the sum of their states is controllable."""
     system = linearise(compile_model(wired(), backend="numpy"), ["supply.value"], ["c1.effort", "c2.effort"])
     assert system.order == 2 and system.minimal().order == 1
     assert system.minimal().states == ("z[0]",)

@@ -1,4 +1,4 @@
-"""Linearisation: derivatives from the tape against finite differences, names of inputs and outputs, and refusals."""
+"""Linearisation: derivatives from the tape agree with finite differences; names of inputs and outputs; refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources and signals as inputs, and opened loops: transfer functions, margins and plots against closed forms."""
+"""With sources and signals as inputs, and with opened loops, transfer functions, margins and plots agree with closed forms."""
 
 from __future__ import annotations
 

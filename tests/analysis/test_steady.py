@@ -210,7 +210,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
-    """A spring deflects by F / k and the mass stays at rest: its momentum is rounding error, in newtons and in other units."""
+    """A spring deflects by F / k and the mass stays at rest: its momentum is only rounding error, in any unit of force."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
     compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))
@@ -234,7 +234,7 @@ def test_sensitivity_of_what_nothing_holds() -> None:
 
 
 def test_newton_on_rectangular_equations() -> None:
-    """Three consistent equations for two unknowns are solved, and one equation for two unknowns with minimum norm."""
+    """Three consistent equations for two unknowns are solved, and one equation for two unknowns is solved with minimum norm."""
 
     def three(z):
         return np.array([z[0] ** 2 - 4, z[1] - z[0], z[0] * z[1] - 4]), np.array([[2 * z[0], 0], [-1, 1], [z[1], z[0]]])

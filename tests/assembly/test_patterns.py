@@ -52,7 +52,7 @@ def mixed(sections: int) -> Graph:
 
 
 def written(system: System) -> list[Any]:
-    """Return the whole content of a system; for operations, their names and printed forms."""
+    """Return the whole content of a system, with the names and printed forms of operations."""
     states = [(s.name, s.rate, s.held, *np.ravel(s.initial), *np.ravel(s.nominal)) for s in system.states]
     numbers = [(name, np.shape(value), *np.ravel(value)) for name, value in system.parameters.items()]
     statements = [(s.outs, s.op.name, s.op.latex, s.args, s.element) for s in system.statements]

@@ -1,4 +1,4 @@
-"""Stages of statements against paths in their graph, and the modes in which an unknown is active."""
+"""Stages of statements agree with paths in their graph; the modes in which an unknown is active are found."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from campaigns.estimates import STUDIES, found, least, main, within
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_truth_lies_where_the_estimate_says(name):
-    """The distance of three estimates from the truth exceeds 4.5 standard deviations once in six thousand times; it equals that
-    of the linear problem except for curvature, which is small where deviations are a few per cent."""
+    """The distance of three estimates from the truth exceeds 4.5 standard deviations once in six thousand cases; the linear
+    problem has the same distance except for curvature, which is small where deviations are a few per cent."""
     answer = found((name, 11))
     assert answer.distance < 4.5 and answer.distance == pytest.approx(answer.linear, abs=0.2)
 

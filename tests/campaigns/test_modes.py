@@ -1,4 +1,5 @@
-"""The campaign of modes: its reference programs against closed forms, its classification of results, and a small sample."""
+"""The campaign of modes: its reference programs agree with closed forms, results are classified, and a small sample is
+correct."""
 
 from __future__ import annotations
 
@@ -86,7 +87,7 @@ def test_order_and_names_of_branches_do_not_matter_to_the_judge() -> None:
 
 
 def test_two_blocks() -> None:
-    """Friction of 2 N carries the second block along up to t = 1 (4 t / 4 < 2 / 2); then the blocks slip. The second is on
+    """Friction of 2 N carries the second block along up to t = 1 (4 t / 4 < 2 / 2); then the blocks slip. The second block is on
     ice."""
     blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (Rub(0, 1, 2.0),))
     known = stepped(blocks, SAMPLES)
@@ -111,7 +112,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
-    """The row has 39 equations of rates and 8 of values: too many modes to solve one by one."""
+    """The row has 39 rate equations and 8 value equations: too many modes to solve one by one."""
     assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -246,7 +247,7 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_a_difference_is_judged_again_with_shorter_steps() -> None:
-    """An event lies less than the shortest step after a time that all step sizes share: halving the steps shows only 7e-6 of an
+    """Steps of every size end at one time, less than the shortest step before an event: halving the steps shows only 7e-6 of an
     error of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))

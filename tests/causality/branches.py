@@ -70,7 +70,7 @@ def ideal(graph: Graph, rng: np.random.Generator, own: str):
 
 @dataclass(frozen=True)
 class BruteForce:
-    """Consequences of all relations of a model and of their first two derivatives in one mode, by singular value decomposition
+    """Implications of a model's relations and their first two derivatives in one mode, found by singular value decomposition
     alone."""
 
     agrees: bool
@@ -83,7 +83,7 @@ class BruteForce:
 
 
 def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str, float]) -> BruteForce:
-    """Return the consequences of a linear graph with constant sources; the zero variable of an ideal element has zero
+    """Return what the equations of a linear graph with constant sources imply; the zero variable of an ideal element has zero
     derivatives."""
     ideal = [path for path, e in compiled.model.elements.items() if isinstance(e.law, (IdealConstraint, IdealSwitch))]
     system = Descriptor(compiled.model, modes, compiled.causality, ideal)

@@ -40,7 +40,7 @@ Kind = Callable[..., object]
 
 
 def at(kind: Callable, domain: str, *parts, more: Graph | None = None, name: str = "node") -> Graph:
-    """Return elements at a junction; a tuple of elements is connected through a junction of the other kind."""
+    """Return elements at a junction; a tuple of elements is connected through a junction of the other type."""
     graph, node = more or Graph("model"), kind(name, domain=domain)
     for k, part in enumerate(parts):
         if isinstance(part, tuple):
@@ -67,7 +67,7 @@ def refused(graph: Graph, code: str, *words: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_effort(domain: str) -> None:
-    """E203 at a 0-junction advises to insert an I or R between the elements, or to replace one of them by an Sf."""
+    """E203 at a 0-junction advises inserting an I or R between the elements, or replacing one of them with an Sf."""
     _, inertia, damper = DOMAINS[domain]
     one, two, load = Se("one", 1.0), Se("two", 2.0), R("load", 1.0)
     refused(at(J0, domain, one, two, load), "E203", f"({inertia} or {damper})", "Sf instead")
@@ -81,7 +81,7 @@ def test_two_that_set_one_effort(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_flow(domain: str) -> None:
-    """E203 at a 1-junction advises to insert a C or R between the elements, or to replace one of them by an Se."""
+    """E203 at a 1-junction advises inserting a C or R between the elements, or replacing one of them with an Se."""
     compliance, _, damper = DOMAINS[domain]
     one, two, load = Sf("one", 1.0), Sf("two", 2.0), R("load", 1.0)
     refused(at(J1, domain, one, two, load), "E203", f"({compliance} or {damper})", "Se instead")
@@ -92,7 +92,7 @@ def test_two_that_set_one_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_nobody_sets_the_flow(domain: str) -> None:
-    """E203 advises to connect an I or R to a junction if all elements set efforts."""
+    """E203 advises connecting an I or R to a junction if all elements set efforts."""
     _, inertia, damper = DOMAINS[domain]
     parts = Friction("f", 1.0), Constraint("k")
     refused(at(J1, domain, *parts), "E203", f"an I or R at this junction ({inertia} or {damper})")
@@ -102,7 +102,7 @@ def test_nobody_sets_the_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_diodes_alone_need_no_advice(domain: str) -> None:
-    """Two diodes at one junction with a source and a resistor run."""
+    """A junction of two diodes, a source and a resistor can be simulated."""
     for kind, source in ((J1, Se("u", 1.0)), (J0, Sf("u", 1.0))):
         assert runs(at(kind, domain, source, R("r", 1.0), Diode("one"), Diode("two")))
 
@@ -124,7 +124,7 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
-    """E205 advises to insert a stiff C, or to replace a constraint by a stiff C; a homogeneous nonlinear law is solved."""
+    """E205 advises inserting a stiff C, or replacing a constraint with a stiff C; a homogeneous nonlinear law is solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}) of high stiffness at a 0-junction")
     assert runs(lossy(domain, True, lambda e: e * e)) and runs(lossy(domain, False, absolute))
@@ -138,7 +138,7 @@ def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_constraints_that_contradict(domain: str) -> None:
-    """E208 advises to leave out one of the elements, or to replace it by a stiff C."""
+    """E208 advises leaving out one of the elements, or replacing it with a stiff C."""
     parts = Sf("drive", 1.0), I("m", 1.0)
     refused(at(J1, domain, *parts, Constraint("stop")), "E208", f"C ({DOMAINS[domain][0]}) of high stiffness")
     assert runs(at(J1, domain, *parts))
@@ -151,7 +151,7 @@ def lever(graph: Graph, *transitions: Transition, states=("off", "on")) -> Graph
 
 @pytest.mark.parametrize("domain", SOME)
 def test_states_of_switches_without_a_solution(domain: str) -> None:
-    """E212 advises to put a resistor in series with a switch that shorts an Se, or in parallel with a switch that disconnects an
+    """E212 advises putting a resistor in series with a switch that shorts an Se, or in parallel with a switch that disconnects an
     Sf."""
     damper = DOMAINS[domain][2]
     flips = Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "off", lambda t: t - 0.4, ("time",))
@@ -164,7 +164,7 @@ def test_states_of_switches_without_a_solution(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_must_exclude_each_other(domain: str) -> None:
-    """E220 and E212 advise to use one automaton for both elements."""
+    """E220 and E212 advise using one automaton for both elements."""
     closes = Transition("off", "on", lambda t: t - 0.2, ("time",))
 
     def half(first: tuple[str, str], second: tuple[str, str]) -> Graph:
@@ -180,7 +180,7 @@ def test_switches_that_must_exclude_each_other(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_cannot_start_so(domain: str) -> None:
-    """E214 advises to start in the other mode, or with consistent start values."""
+    """E214 advises starting in the other mode, or with consistent start values."""
 
     def start(mode: str, charge: float) -> Graph:
         parts = C("c", capacitance=1.0, initial=charge), R("r", 1.0), Switch("s", automaton="lever", closed="on")

@@ -71,7 +71,8 @@ def test_the_switch_that_is_advised_leaves_the_charge_where_it_is() -> None:
 
 
 def two_sides(kind: type, order: bool) -> Graph:
-    """Return two sources with resistors on either side of a switched junction; neither side must set the junction's variable."""
+    """Return two sources with resistors on either side of a switched junction; neither side has to set the junction's
+    variable."""
     meet, side, source = (X0, J1, Se) if kind is X0 else (X1, J0, Sf)
     graph, x = Graph("sides").add_automaton(opening()), meet("x", automaton="gate", active=["on"])
     for name in ("a", "b") if order else ("b", "a"):
@@ -87,7 +88,7 @@ def test_sides_of_a_switched_junction_that_are_alike_are_refused(kind: type, ord
 
 
 def test_what_a_storage_decides_is_not_ambiguous() -> None:
-    """Each inductor sets the flow of its side of the switched junction, whatever resistors there are."""
+    """Each inductor sets the flow of its side of the switched junction, whatever the resistors."""
     graph, x, a, b = Graph("relay").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("a"), J1("b")
     graph.connect(x, a).connect(a, I("l", 1.0)).connect(x, R("r", 1.0)).connect(x, R("r2", 1.0))
     graph.connect(x, b).connect(b, I("m", 1.0, initial=1.0))

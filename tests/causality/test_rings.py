@@ -1,4 +1,4 @@
-"""Rings: parallel capacitors, coils in series, rings with sources, switches and two-ports, against independent equations."""
+"""Rings (parallel capacitors, coils in series, rings with sources, switches and two-ports) agree with independent equations."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ def test_a_coil_without_a_way_back_carries_no_current(order, flipped) -> None:
 
 
 def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float) -> np.ndarray:
-    """Return the potentials (n,) at time t of a network of R and C, driven from rest by a constant flow into node 1, by
-    eigenvalues."""
+    """Return, from eigenvalues, the potentials (n,) at time t of a network of R and C, driven from rest by a constant flow into
+    node 1."""
     n = max(max(part[2:]) for part in parts)
     stored, lost = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     for kind, value, a, b in parts:
@@ -212,7 +212,7 @@ def switch(name: str) -> Switch:
 
 
 def test_a_switch_in_a_ring_of_capacitors() -> None:
-    """When the switch closes the loop, the nodes keep their charges, and the energy loss is that of the voltage jump."""
+    """When the switch closes the loop, the nodes keep their charges, and the energy loss follows from the voltage jump."""
     parts = [(C("C1", capacitance=1.0), 1, 2), (C("C2", capacitance=2.0), 2, 3), (switch("S"), 3, 1), (R("R1", 1.0), 1, 0)]
     parts += [(R("R2", 2.0), 2, 0), (R("R3", 3.0), 3, 0), (Sf("drive", -1.0), 1, 0)]
     graph = network(parts).add_automaton(lever("off", "on"))

@@ -1,4 +1,4 @@
-"""A matrix transformer used against its direction: the message advises to reverse it, and the reversed graph has the same
+"""A matrix transformer used against its direction: the message advises reversing it, and the reversed graph has the same
 motion."""
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def behind(near, far, turn, junctions):
 @pytest.mark.parametrize("junctions", [False, True])
 @pytest.mark.parametrize("kind", ["TF", "MTF"])
 def test_the_advice_turns_it_round(kind, junctions):
-    """N is used against its direction and refused if port 1 is at the source; reversed, the graph with N^-1 runs."""
+    """N is refused if port 1 is at the source; the graph with the reversed transformer, N^-1, runs."""
     values = matrix(3, 1)
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()

@@ -32,7 +32,6 @@ from tests.inner.model import Storage
 
 
 def loop(*parts, **more) -> Graph:
-    """Return a series loop of elements."""
     graph, junction = Graph("model"), J1("loop")
     for part in parts:
         graph.connect(junction, part)
@@ -43,7 +42,7 @@ OWN_RATE = Storage("flow", "p", StateSpec(0.0), Op("f", lambda p: p), Op("E", la
 
 
 def rod(x: float, **more) -> Graph:
-    """Return a mass in a plane on a rod of 1 m; it starts at (x, 0)."""
+    """Return a mass in a plane on a rod of 1 m; the mass starts at (x, 0)."""
     graph, vx, vy = Graph("pendulum"), J1("vx", domain="translation"), J1("vy", domain="translation")
     graph.connect(vx, I("mx", mass=1.0)).connect(vy, I("my", mass=1.0)).connect(Se("weight", -9.81), vy)
     graph.connect(vx, C("px", stiffness=0.0, initial=x)).connect(vy, C("py", stiffness=0.0))
@@ -187,7 +186,6 @@ def compiled():
 
 
 def provoke(make: Callable[[], object]) -> ModelError:
-    """Return the error raised on construction, freezing or compilation."""
     with pytest.raises(ModelError) as caught:
         made = make()
         if isinstance(made, Graph):

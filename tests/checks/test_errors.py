@@ -29,7 +29,7 @@ def test_message(code: str, make: Callable[[], object], words: tuple[str, ...]) 
 
 
 RUN_TIME = {"E121", "E122", "E123", "E124"}
-"""Codes of calls on a compiled model, which have no line in the graph."""
+"""Codes of errors in calls on a compiled model; these errors have no line in the graph."""
 
 
 @pytest.mark.parametrize(("code", "make"), [(code, make) for code, make, _ in CASES if code not in RUN_TIME])

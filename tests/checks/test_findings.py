@@ -1,5 +1,4 @@
-"""Errors in use: all are reported together, each cause once; a refused graph can be corrected; changed numbers are checked
-too."""
+"""All errors are reported together, each cause once; a refused graph can be corrected; changed values are checked too."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ def test_nothing_is_left_behind_by_an_error() -> None:
 
 
 def test_modulated_gyrator_names_are_its_own() -> None:
-    """A parameter may have any name except that of one of the element's own values."""
+    """A parameter may have any name except the name of one of the element's own values."""
     graph = loop(I("m", 1.0, initial=1.0))
     graph.connect(graph.parts["loop"], g := MGY("g", lambda a: a, parameters={"a": 2.0}, signals=[]))
     graph.connect(g, I("n", 1.0))

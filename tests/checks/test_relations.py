@@ -1,4 +1,5 @@
-"""Formulas of one element that must agree: they are refused if they differ anywhere, but never for rounding errors alone."""
+"""Formulas of one element must agree: they are refused if they differ anywhere, but not if they differ only by rounding
+errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formulas that are not functions of their arguments are refused; all others are traced as before."""
+"""Formulas that are not functions of their arguments are refused; all other formulas are traced as before."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _noisy(f):
 
 
 def test_the_advice_runs_a_drawn_noise():
-    """The advice draws random numbers in advance, into a table that the run reads."""
+    """As advised, random numbers are drawn in advance into a table that the run reads."""
     points, values = np.linspace(0.0, 1.0, 101), np.random.default_rng(1).normal(size=101)
     graph = loop(Se("u", lambda y: y, signals=["noise.y"]), I("m", 1.0))
     graph.add(signals.table("noise", "time", points, values))

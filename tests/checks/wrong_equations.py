@@ -1,5 +1,5 @@
-"""Models without equations or solutions, and calls that a compiled model refuses: code, minimal cause and words of the message of
-each."""
+"""Models without equations or solutions, and calls that a compiled model refuses: each with its code, a minimal cause and words
+of its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks and formulas that cannot be computed: code, minimal cause and words of the message of each."""
+"""Blocks and formulas that cannot be computed: each with its code, a minimal cause and words of its message."""
 
 from __future__ import annotations
 

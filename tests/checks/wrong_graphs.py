@@ -1,4 +1,4 @@
-"""Errors in graphs, ends, names and switches: code, minimal cause and words of the message of each."""
+"""Errors in graphs, ends, names and switches: each with its code, a minimal cause and words of its message."""
 
 from __future__ import annotations
 

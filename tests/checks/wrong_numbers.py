@@ -1,4 +1,4 @@
-"""Invalid numbers for an element: code, minimal cause and words of the message of each."""
+"""Invalid numbers for an element: each with its code, a minimal cause and words of its message."""
 
 from __future__ import annotations
 

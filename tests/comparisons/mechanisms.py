@@ -15,7 +15,7 @@ def slider_crank(restitution: float) -> Graph:
     """Return a crank, a rod and a slider with play in its guide, described by their angles; four corners may touch (Flores et al.
     2011).
 
-    Of the corners at one end of the slider, one touches above and the other below, never both: they share an automaton.
+    At each end of the slider, either the upper or the lower corner can touch: the two corners share an automaton.
     """
     l1, l2, a, b, play = 0.153, 0.306, 0.05, 0.025, 0.001
     m1, m2, m3, J1_, J2_, J3_, g = 0.038, 0.038, 0.076, 7.4e-5, 5.9e-4, 2.7e-6, 9.81

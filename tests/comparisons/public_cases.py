@@ -1,4 +1,4 @@
-"""Cases from public issue trackers as small models with exact solutions: the table, and cases of events and steps.
+"""Cases from public issue trackers as small models with exact solutions: the table of cases, and the cases of events and steps.
 
 Each case rebuilds a problem reported for another program, and returns values of a run and their exact counterparts: closed forms,
 elliptic functions, or SciPy with equations written by hand. No code of the reports is used.
@@ -39,8 +39,6 @@ CASES: dict[str, Case] = {}
 
 
 def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[], Answer]]:
-    """Register a function in the table."""
-
     def enter(solve: Callable[[], Answer]) -> Callable[[], Answer]:
         CASES[name] = Case(solve, bound)
         return solve
@@ -133,7 +131,7 @@ def short_pulse() -> Answer:
 
 @case("sundials #881", 1e-13)
 def rare_pulse() -> Answer:
-    """A rate of 10 000 for 0.1 s in a run of 10 000 s."""
+    """A rate is 10 000 for 0.1 s in a run of 10 000 s."""
     pulse = integral(lambda t: where(less(20.0, t), where(less(t, 20.1), 1e4, 0.0), 0.0), {"t": "time"}, 0.0)
     run = with_blocks("rare", pulse).simulate(1e4, samples=5e3)
     return Answer(run, run["x.x"], [0.0, 1000.0, 1000.0], 1000.0)
@@ -141,7 +139,7 @@ def rare_pulse() -> Answer:
 
 @case("diffrax #58", 1e-7)
 def forcing_that_jumps() -> Answer:
-    """A damped oscillator (1 Hz) whose force jumps at 7.5 periods."""
+    """The force on a damped oscillator (1 Hz) jumps after 7.5 periods."""
     w, damping = 2 * np.pi, 0.5
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("force", lambda f: f, signals=["f.y"]), v).connect(v, I("mass", 1.0)).connect(v, R("damper", 2 * damping))
@@ -302,8 +300,8 @@ def thermostat() -> Answer:
 
 
 def bang_bang() -> Answer:
-    """Return 1000 s of a mass of 1 kg that starts at 1 m under a force of -1 N times the sign of its position: parabolas with a
-    period of 4 sqrt(2) s."""
+    """Return a run of 1000 s of a mass of 1 kg that starts at 1 m under a force of -1 N times the sign of its position: parabolas
+    with a period of 4 sqrt(2) s."""
     graph, v = Graph("bang-bang"), J1("v", domain="translation")
     graph.connect(Se("force", lambda x: -sign(x), signals=["place.y"]), v).connect(v, I("mass", 1.0))
     graph.add(signals.integrator("place", "v.flow", initial=1.0))

@@ -77,7 +77,7 @@ def tank(outflow: Callable[..., Any]) -> Graph:
 
 @case("modelica-ibpsa #745", 1e-7)
 def root_law_at_zero_flow() -> Answer:
-    """The levels meet after 2 s, where the slope of the root law is infinite, and stay together."""
+    """The levels meet after 2 s, where the slope of the square-root law is infinite, and stay together."""
     run = tanks(flow=lambda e: where(less(0.0, e), 1.0, -1.0) * sqrt(absolute(e) / 4.0)).simulate(4.0)
     return Answer(run, run["A.q"] - run["B.q"], np.maximum(1.0 - run.t / 2, 0.0) ** 2)
 
@@ -132,7 +132,7 @@ def coils_that_share_a_core() -> Answer:
 
 @case("circuitjs1 #971", 1e-14)
 def switch_on_a_coil() -> Answer:
-    """A switch interrupts the current of a coil: the energy of the coil is booked as lost at the event."""
+    """A switch interrupts the current of a coil: the coil's energy is recorded as lost at the event."""
     graph, i = Graph("switched coil"), J1("i", domain="electrical")
     graph.connect(Se("u", 5.0), i).connect(i, R("r", 2.0)).connect(i, I("L", 0.1)).connect(
         i, Switch("s", automaton="gate", closed="on")
@@ -144,7 +144,8 @@ def switch_on_a_coil() -> Answer:
 
 @case("circuitjs1 #376", 1e-10)
 def coil_without_resistance() -> Answer:
-    """A coil that is connected to 50 Hz at a zero of the voltage keeps the offset of its current, u / (w L) (1 - cos w t)."""
+    """A coil that is connected to a 50 Hz source at a zero of the voltage keeps the offset of its current, u / (w L) (1 - cos w
+    t)."""
     graph, i, w = Graph("coil"), J1("i", domain="electrical"), 100 * np.pi
     graph.connect(Se("u", lambda t: 325.0 * sin(w * t), signals=["time"]), i).connect(i, I("L", 0.1))
     run = graph.simulate(1.0)
@@ -193,6 +194,7 @@ def bridge_of_exponential_diodes() -> Answer:
 
 @case("ModelicaStandardLibrary #1582", 1e-8)
 def tank_that_runs_empty() -> Answer:
-    """A tank with a hole is empty after 1 s and stays empty, since the law takes the root of the pressure's positive part."""
+    """A tank with a hole is empty after 1 s and stays empty, since the law takes the square root of the pressure's positive
+    part."""
     run = tank(lambda e: 2.0 * sqrt(maximum(e, 0.0))).simulate(3.0)
     return Answer(run, run["tank.q"], np.maximum(1.0 - run.t, 0.0) ** 2)

@@ -1,4 +1,5 @@
-"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations by hand."""
+"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations derived by
+hand."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from tests.comparisons.public_cases import GRAVITY, Answer, ball, case, times, t
 
 @case("ModelicaStandardLibrary #1121", 1e-14)
 def two_frictions_on_one_shaft() -> Answer:
-    """Dry friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; the shares do not affect the motion."""
+    """Dry friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; how they share the torque does not
+    affect the motion."""
     graph, shaft = Graph("shaft"), J1("shaft", domain="rotation")
     graph.connect(Se("torque", lambda t: 0.5 * t, signals=["time"]), shaft).connect(shaft, I("rotor", 2.0))
     run = graph.connect(shaft, Friction("bearing", 0.3)).connect(shaft, Friction("brake", 0.7)).simulate(4.0)
@@ -100,7 +102,7 @@ def pendulum_without_loss() -> Answer:
 
 
 def turning(inertia: tuple[float, ...], spin: tuple[float, ...], t_end: float) -> tuple[Any, np.ndarray]:
-    """Return the run of a free body and its angular velocity in its own axes."""
+    """Return the run of a free body, and the body's angular velocity in body axes."""
     run = with_blocks("turning", rigid_body("body", mass=1.0, inertia=inertia, angular_velocity=spin)).simulate(t_end, rtol=1e-10)
     return run, run["body.twist"][:, :3]
 
@@ -217,7 +219,7 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A belt drags a mass on a spring; the mass slips from a spring force of 2 N, and sticks again at the belt's speed."""
+    """A belt drags a mass on a spring; the mass slips when the spring force reaches 2 N, and sticks again at the belt's speed."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")

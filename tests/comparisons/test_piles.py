@@ -27,7 +27,7 @@ STICK = np.array(
 """Time, position along the floor and above it, angle from the vertical, and spin."""
 
 APEXES = np.array([1.20386737, 1.0006651, 0.83011049])
-"""Apexes of a ball's centre, m, for bounces with e = 0.9."""
+"""Apex heights of a ball's centre, m, for bounces with e = 0.9."""
 
 
 def stepped(*bodies, step, end, **contact):
@@ -39,7 +39,7 @@ def stick(step, end=0.2, start=0.0):
     """Return the motion of a stick whose lower end, a ball of negligible radius, hits the floor twice with restitution 1 and
     friction 0.01.
 
-    The stick flies from time 0, in closed form until `start`.
+    Until `start` its flight has a closed form.
     """
     tilt = np.pi / 4 + 0.1 * start
     body = rigid_body(
@@ -61,7 +61,7 @@ def stick(step, end=0.2, start=0.0):
 
 
 def test_an_impacting_stick():
-    """Before the first impact the error is that of the position scheme, g h t / 2; each impact velocity has an error of g h."""
+    """Before the first impact the position scheme has the error g h t / 2; each impact velocity has an error of g h."""
     found = stick(1e-4)
     assert np.allclose(found[:2], STICK[:2, 1:], atol=0.5 * 10.0 * 1e-4 * 0.05 * 1.01)
     assert np.allclose(found[:, :2], STICK[:, 1:3], atol=1e-4)

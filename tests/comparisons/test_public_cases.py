@@ -38,10 +38,10 @@ ENDED = {
         lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
 }  # fmt: skip
-"""Runs that end early with a reason, although the system continues: their end time, the kind of failure, and its approximate
+"""Runs that end early with a reason, although the system continues, with their end time and the failure's kind and approximate
 time.
 
-A case that is fixed fails here; then register it by `case`.
+A case that is fixed fails here; then register it with `case`.
 """
 
 

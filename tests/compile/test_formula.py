@@ -1,4 +1,4 @@
-"""Formulas compiled on their own: results by name, many samples, operation counts, refusals."""
+"""Formulas compiled on their own: results by name, many samples, operation counts, and refusals."""
 
 from __future__ import annotations
 

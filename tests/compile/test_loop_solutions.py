@@ -76,7 +76,7 @@ def test_a_guess_is_saved(tmp_path: Any) -> None:
 
 
 def test_a_run_follows_its_branch_and_ends_where_it_is_lost() -> None:
-    """u^2 - s u + 2000 = 0 has no solution once the source is below sqrt(8000) V."""
+    """u^2 - s u + 2000 = 0 has no solution once the source s is below sqrt(8000) V."""
     run = feeder(lambda t: 100.0 - t, guess={"effort": 72.0})
     with pytest.warns(UserWarning, match="the run ended"):
         result = run.simulate(20.0, samples=np.linspace(0.0, 20.0, 201))

@@ -1,4 +1,4 @@
-"""Ungrounded networks run: their differences do not depend on the junction whose level is set to zero."""
+"""Ungrounded networks can be simulated: differences of efforts do not depend on the junction whose effort is set to zero."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of start values: correct for every change, and called only if an argument has changed."""
+"""Functions of start values are correct for every change, and called only if an argument has changed."""
 
 import numpy as np
 import pytest

@@ -87,7 +87,7 @@ ELEMENTS = {
 
 
 def plain(text: str) -> list[str]:
-    """Return lines without trailing blanks; the page's own line numbers are not fixed."""
+    """Return lines without trailing blanks, and with `LINE` for the page's own line numbers."""
     return [re.sub(r"(\.md):\d+", r"\1:LINE", line.rstrip()) for line in text.strip("\n").splitlines()]
 
 
@@ -132,7 +132,7 @@ def test_every_table_has_a_head(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_paths_of_the_source_lead_somewhere(page: Path) -> None:
-    """`run/clock_schedule.py` is a file of that name in any package, `events/guards` a module, `run/batch` a folder."""
+    """A path such as `run/clock_schedule.py` (file), `events/guards` (module) or `run/batch` (folder) exists in some package."""
     for path in re.findall(r"`(\w+(?:/\w+)+(?:\.py)?)`", page.read_text(encoding="utf-8")):
         assert (ROOT / path).exists() or any(f"/{path}{end}" in SOURCES for end in ("", ".py")), path
 

@@ -1,4 +1,4 @@
-"""Phrases that a native engineer would not write: pages, docstrings, messages and captions contain none."""
+"""Phrases that a native engineer would not write: pages, docstrings, messages and captions contain none of them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ PHRASES = (
     ("goes too far", r"\bgo(?:es)? (?:too far|round in a circle|there and back)\b", "overshoots, forms a cycle, alternates"),
     (" behind the ", r"\bbehind the (?:last|first|parameters|values|title|nodes|stack)\b", "after"),
 )
-"""String that every match contains, pattern, what to write instead."""
+"""String that every match contains, pattern, and replacement."""
 
 ARCHAIC = ("lest", "whence", "thence", "hither", "thither", "nought", "naught", "aright", "amiss", "whilst", "exacter")
 PHRASES += tuple((word, rf"\b{word}\b", "a word of today") for word in ARCHAIC)

@@ -29,7 +29,7 @@ SOUGHT = [
 
 
 def glossary() -> list[list[str]]:
-    """Return the rows of the table: term, meaning, module, synonyms."""
+    """Return the rows of the table: term, meaning, module and synonyms."""
     _, _, text = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8").partition("## Glossary")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
     return rows[1:]

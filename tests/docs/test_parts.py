@@ -23,7 +23,7 @@ NUMBER = r"-?\d+\.\d"
 
 @pytest.mark.parametrize("name", EACH)
 def test_the_pictures_are_those_of_the_records(name) -> None:
-    """Curves of runs may differ by rounding errors, 0.2 px."""
+    """Curves of runs may differ by rounding errors of up to 0.2 px."""
     shown, wanted = (PICTURES / f"{name}.svg").read_text(encoding="utf-8"), picture(EACH[name])
     assert re.sub(NUMBER, "", shown) == re.sub(NUMBER, "", wanted)
     places, those = ([float(each) for each in re.findall(NUMBER, text)] for text in (shown, wanted))

@@ -1,5 +1,4 @@
-"""The site: every public name has one entry in the reference, every example its picture, and every page its entry in the
-contents."""
+"""The site: every public name has one entry in the reference, every example has a picture, and every page is in the contents."""
 
 from __future__ import annotations
 
@@ -157,7 +156,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Targets(HTMLParser):
-    """Link targets in a page, and what the page links to."""
+    """Anchors of a page, and the targets of its links."""
 
     def __init__(self, page: Path):
         super().__init__()

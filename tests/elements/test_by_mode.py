@@ -1,4 +1,4 @@
-"""Parameters that depend on the mode of an automaton: resistors, springs, sources and gears, also in nested graphs."""
+"""Parameters that depend on the mode of an automaton: resistors, springs, sources and gears, in flat and nested graphs."""
 
 from __future__ import annotations
 

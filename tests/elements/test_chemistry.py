@@ -1,4 +1,4 @@
-"""Species and reactions: mass action, stoichiometry, amounts of zero, detailed balance, and free energy."""
+"""Species and reactions: mass action, stoichiometry, zero amounts, detailed balance, and free energy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ RT = 8.314 * 310.0
 
 
 def synthesis(rt: float | None = None, start: tuple[float, float, float] = (1.0, 2.0, 3.0)) -> Graph:
-    """Return the reaction A + B <=> C."""
     graph, reaction, reactants = Graph("synthesis"), Re("r", RT=rt), J1("A + B")
     a, b, c = (Ce(name, initial=amount, RT=rt) for name, amount in zip("ABC", start, strict=True))
     graph.connect(a, reactants).connect(b, reactants).connect(reactants, reaction.port("1"))
@@ -41,7 +40,7 @@ def test_state_equations_of_unit_constants_are_polynomials() -> None:
 
 @pytest.mark.parametrize("rt", [None, RT])
 def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -> None:
-    """In code and in documents, rates contain neither exponentials nor logarithms, unless the energy unit is a Parameter."""
+    """In code and in documents, rates contain neither exponentials nor logarithms, unless RT is a `Parameter`."""
     graph = feeding(rt)
     steps = {step[0] for name in ("rates", "jacobian") for step in straight_lines(graph)[name].steps}
     assert not steps & {"exp", "log", "power"}
@@ -73,7 +72,7 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other models of this size run as loops, whose kernels would contain either exponentials or logarithms, but not both."""
+    """On one tape, exponentials of logarithms become products, so a network runs as loops only above a larger size."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):
@@ -129,7 +128,7 @@ def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -
 
 
 def test_a_species_held_by_a_source_is_a_chemostat() -> None:
-    """A is held at the potential ln 2, that is, at 2 mol, so that C' = 2 - C."""
+    """A is held at the potential ln 2, that is, at 2 mol, so C' = 2 - C."""
     graph, node, reaction = Graph("chemostat"), J0("A node"), Re("r")
     graph.connect(Se("feed", np.log(2.0)), node).connect(node, Ce("A", initial=1.0)).connect(node, reaction.port("1"))
     graph.connect(reaction.port("2"), Ce("C"))

@@ -1,4 +1,4 @@
-"""Scalar elements against closed forms, in both causalities and with arrows both ways."""
+"""Scalar elements agree with closed forms, in both causalities and with arrows both ways."""
 
 from __future__ import annotations
 

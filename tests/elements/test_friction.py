@@ -79,7 +79,7 @@ def test_a_block_on_a_steep_incline_turns_and_slides_on():
 
 
 def test_unlike_masses_pull_the_direction_round():
-    """The motion M u' = L - k u / |u| agrees with another integrator until both speeds are zero."""
+    """The motion M u' = L - k u / |u| agrees with that of another integrator until both speeds are zero."""
     mass, load, start = np.array([1.0, 4.0]), np.array([0.3, -0.2]), np.array([1.0, 0.8])
     run = block(load, mass).simulate(6.0, initial={"m.p": mass * start}, progress=False, rtol=1e-9)
     stop = run.events[-1]
@@ -206,7 +206,7 @@ def geared(drive, load, inertia=1.5, start=0.0, **friction):
 
 
 OWN = {"signals": {"load": "gear.1.effort"}, "parameters": {"mu": 0.5, "nu": 0.25}}
-"""Parameters of a friction of half the load forward and a quarter of it backward."""
+"""Parameters of friction limited to half the load forward and a quarter of the load backward."""
 LOADED = OWN | {"scale": lambda load, mu: mu * absolute(load), "backward": lambda nu, load: nu * absolute(load)}
 
 
@@ -232,7 +232,8 @@ def test_friction_follows_a_load_that_it_changes(drive, load):
 
 @pytest.mark.parametrize(("drive", "load"), [(4.0, -9.0), (9.0, 0.5), (-4.0, 9.0), (1.9, -2.0), (-9.0, -1.0)])
 def test_friction_that_is_bounded_follows_small_loads(drive, load):
-    """The friction has nested kinks: half of the load beyond 0.5, and at most 1; SciPy finds the root of the single equation."""
+    """The friction is half of the load beyond 0.5, and at most 1, and so has nested kinks; SciPy finds the root of the single
+    equation."""
 
     def scale(tau):
         return minimum(maximum(absolute(tau) - 0.5, 0.0) / 2, 1.0)
@@ -248,7 +249,8 @@ def test_friction_that_is_bounded_follows_small_loads(drive, load):
 
 
 def test_friction_that_outgrows_its_load_ends_the_run():
-    """With a friction of twice the load, a (1 - J / 4) = -1 has no valid solution for J >= 4 kg m^2; a compliant model runs."""
+    """With friction of twice the load, the equation a (1 - J / 4) = -1 has no valid solution for J >= 4 kg m^2; a compliant model
+    runs."""
     slows = {"signals": ["gear.1.effort"], "scale": lambda e: 2.0 * absolute(e), "start": 1.0}
     assert geared(-1.0, 0.0, 3.0, **slows).simulate(0.1, progress=False).ok
     with pytest.warns(RunEndedWarning, match=r"E324 friction \"loss\": no solution, or several"):

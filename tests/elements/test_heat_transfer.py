@@ -1,4 +1,4 @@
-"""Heat transfer conserves energy and produces entropy, as in closed forms; the Peltier element."""
+"""Heat transfer and the Peltier element conserve energy and produce entropy, in agreement with closed forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float = 400.0, cold: float = 300.0) -> Graph:
-    """Return two bodies, connected directly to the ports of a heat transfer, and the arrows of both bonds."""
+    """Return two bodies, connected directly to the ports of a heat transfer; `flipped` reverses the arrows of the bonds."""
     graph, bonds = Graph("pair"), ((body("A", C1, hot), wall.port("1")), (wall.port("2"), body("B", C2, cold)))
     for (tail, head), turned in zip(bonds, flipped, strict=True):
         graph.connect(head, tail) if turned else graph.connect(tail, head)
@@ -71,7 +71,7 @@ def test_radiation_to_the_surroundings():
 
 
 def test_a_node_between_heat_flows_needs_no_capacity():
-    """The node's temperature balances the heat flows; an R at pseudo-bonds gives the same."""
+    """The node's temperature balances the heat flows; an R at pseudo-bonds gives the same temperature."""
     graph, loop, node = Graph("wire"), J1("loop", domain="electrical"), J0("node", domain="thermal")
     wire, film = R("wire", 5.0, heat=True), HeatTransfer("film", 0.4)
     graph.connect(Sf("i", 2.0), loop).connect(loop, wire).connect(wire.port("heat"), node).connect(node, film.port("1"))

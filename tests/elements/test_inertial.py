@@ -1,4 +1,4 @@
-"""IC: equations of motion from energies alone, in both forms, against closed forms and an independent derivation."""
+"""IC: equations of motion from energies alone, in both forms, agree with closed forms and an independent derivation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that read signals: sources of time, modulation by states, chains of blocks."""
+"""Elements that read signals: sources of time, modulation by states, and chains of blocks."""
 
 from __future__ import annotations
 

@@ -143,7 +143,6 @@ def test_an_impulse_of_heat_comes_from_the_source():
 
 
 def test_two_capacities_at_one_temperature():
-    """One of the capacities is dependent."""
     graph = bodies(Graph("g"))
     graph.connect(graph["a"], C("lining", capacitance=20.0, initial=8000.0)).connect(graph["a"], R("loss", 2.0))
     result = run(graph)

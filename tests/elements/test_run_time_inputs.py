@@ -1,4 +1,5 @@
-"""Parameters and start values are inputs of the compiled code: given by name, refused if they are inconsistent with the model."""
+"""Parameters and start values are inputs of the compiled code: they are given by name, and refused if inconsistent with the
+model."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def energy_of_flux(i):
 
 
 def circuit(inductor, *others, away=False):
-    """Return the alternating voltage on 1 ohm and inductors in series; the arrow of the first may be reversed."""
+    """Return an alternating source, 1 ohm and inductors in series; `away` reverses the arrow of the first inductor."""
     graph, loop = Graph("saturating"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0))
     graph.connect(inductor, loop) if away else graph.connect(loop, inductor)
@@ -63,7 +63,7 @@ def test_every_method_and_a_start_by_the_flow(method):
 
 
 def test_it_depends_on_another_inductor_in_series():
-    """In derivative causality the law is used as given; two such inductors share one Newton iteration."""
+    """In derivative causality the law is used as given; two saturating inductors in series share one Newton iteration."""
     with_constant = circuit(I("l", flux=flux), I("air", 0.05)).compile()
     run = with_constant.simulate(1.0, samples=0.01)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -247,7 +247,7 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_account_tells_of_a_law_that_oscillates_too_often():
-    """A fixed quadrature rule follows about nine turns of a pendulum; for more turns, the user must give the energy."""
+    """A fixed quadrature rule is accurate for about nine turns of a pendulum; for more turns, the user must give the energy."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)

@@ -157,7 +157,7 @@ def test_guards_are_masked_and_resets_set_their_states_only(backend: str) -> Non
 
 
 def test_one_transition_sets_off_the_next() -> None:
-    """The third bounce raises the counter, and the guard on it fires at the same instant: flying -> down."""
+    """The third bounce raises the counter, and the counter's guard fires at the same instant: flying -> down."""
     compiled = compile_model(bouncing(), backend="numpy")
     program, p = compiled.program, compiled.parameters()
     x, m = compiled.initial({"at.h": -1e-9, "at.n": 2.0, "ball.p": -3.0})

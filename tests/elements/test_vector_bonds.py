@@ -1,4 +1,4 @@
-"""Vector bonds against closed forms: dimensions, matrices, rectangular two-ports, power."""
+"""Vector bonds agree with closed forms: dimensions, matrices, rectangular two-ports, and power."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def integers(c: Numbers) -> None:
 
 
 def conversions(c: Numbers) -> None:
-    """Integers and conditions as floats, conditions as integers."""
+    """Conversions of integers and conditions to floats, and of conditions to integers."""
     for k in range(c.count):
         c.out[k] = float(k) + c.i[k] * 0.5 + float(c.x[k] > c.y[k])
         c.whole[k] = int(c.x[k] > 0.0) + int(bool(c.i[k]))
@@ -93,7 +93,7 @@ def powers(c: Numbers) -> None:
 
 
 def comparisons(c: Numbers) -> None:
-    """Comparisons, also chained, of numbers that may be NaN."""
+    """Comparisons, some of them chained, of numbers that may be NaN."""
     for k in range(c.count):
         a, b = c.x[k], c.y[k]
         first = int(a < b) + 2 * int(a <= b) + 4 * int(a > b) + 8 * int(a >= b)
@@ -258,7 +258,7 @@ EACH = (
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """Branches for runs in lanes, each of which follows its own numbers."""
+    """Branches for runs in lanes, each of which depends on the lane's own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]

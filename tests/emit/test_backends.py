@@ -85,7 +85,7 @@ def test_sign_and_ties(compiled):
 
 
 def chain(links):
-    """Return positions along a chain of rotating links and their derivatives: a long program with much sharing."""
+    """Return positions along a chain of rotating links and their derivatives: a long program with many shared subexpressions."""
     tape = Tape()
     x, p = tape.inputs("x", links), tape.inputs("p", 2)
     R, r, places = np.eye(3), np.zeros(3), []
@@ -125,7 +125,7 @@ def test_very_long_program(place, limit, monkeypatch):
 @pytest.mark.parametrize("links, whole", [(5, llvm.SINGLE_LIMIT), (9, llvm.SINGLE_LIMIT), (5, 100)])
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
-    """In one piece, in parts and by cases, the shorter routine writes only its own outputs."""
+    """Compiled in one piece, in parts or by cases, the shorter routine writes only its own outputs."""
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", whole)
     long = chain(links)
     count = len(long.outputs) - 2

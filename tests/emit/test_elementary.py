@@ -54,7 +54,7 @@ def routine(name: str) -> Routine:
 
 
 def machine(name: str, points: np.ndarray) -> np.ndarray:
-    """Return a function's results (samples,) at points (samples, 2)."""
+    """Return a function's results (samples,) at points (samples, 2), from machine code."""
     return compile_routines([routine(name)]).kernel("rates").many(points)[:, 0]
 
 

@@ -1,4 +1,4 @@
-"""Derivatives by the interpreter, against those that `tape.differentiate` writes out."""
+"""Derivatives by the interpreter agree with the derivatives that `tape.differentiate` writes out."""
 
 import ctypes
 import functools
@@ -31,8 +31,8 @@ from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):
-    """Return two functions for the dense derivatives of formulas of n arguments, interpreted and written out, and the operations
-    used."""
+    """Return two functions for the dense derivatives of formulas of n arguments, by the interpreter and by `jacobian`, and the
+    operations used."""
     tape = Tape()
     before = tape.inputs("before", len(constants)) if constants else []
     x = tape.inputs("x", n)

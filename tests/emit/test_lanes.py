@@ -74,7 +74,7 @@ CHOICES = {
     "needed by a choice alone": lambda x: x[0] * x[1] + s.where(s.less(x[2], x[3]), s.absolute(x[4]) ** 0.3 / x[5], x[0]),
     "parted by one": lambda x: x[4] - x[0] / s.where(s.less(x[2], x[3]), x[1], 1.0) * x[5],
 }
-"""Formulas with a conditional term that changes nothing or is slow, which code for a single number may skip by a branch."""
+"""Formulas with a conditional term, neutral or slow, that code for a single number may skip with a branch."""
 
 
 @pytest.mark.parametrize("lanes", [4, 8])

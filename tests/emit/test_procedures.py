@@ -31,7 +31,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 class Numbers(Table):
-    """Some numbers, and a function to which the largest is reported."""
+    """Numbers, and a function to which the largest number is reported."""
 
     values: Reals
     count: int
@@ -54,7 +54,7 @@ def largest(c: Numbers) -> None:
 
 
 def halves(c: Numbers, least: float) -> int:
-    """Return how often the largest number can be halved until it is below a limit, or -1 if the limit is not positive."""
+    """Return how many times the largest number can be halved until it is below a limit, or -1 if the limit is not positive."""
     if not least > 0.0:
         return -1
     largest(c)

@@ -1,4 +1,4 @@
-"""Derivatives by differences of runs: takes a model, a number to vary and a run; extrapolates by Richardson's method."""
+"""Derivatives of a run with respect to a number, from differences of runs with Richardson extrapolation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.inner.compile import Compiled
 from tests.inner.estimation import free_parameters_of, with_values
 
 HALVINGS, SHORTER = 5, 4.0
-"""Number of steps of one derivative, and the factor that shortens the longest step until both of its ends have the same
+"""Number of step sizes for one derivative, and the factor that shortens the longest step until both of its ends have the same
 events."""
 
 
 def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: float) -> np.ndarray:
-    """Return a derivative by central differences of several steps, each half of the previous one; each entry is the value where
-    its two best extrapolations agree most closely (Ridders 1982)."""
+    """Return a derivative by central differences with several step sizes, each half of the previous one; each entry is the value
+    where its two best extrapolations agree most closely (Ridders 1982)."""
     earlier: list[np.ndarray] = []
     best = scatter = np.zeros(0)
     for level in range(HALVINGS):

@@ -1,5 +1,5 @@
-"""Sensitivities through collisions that form one problem of impulses: friction, simultaneous contacts and restitution, against
-complex steps through closed forms and against differences of runs with several steps."""
+"""Sensitivities through collisions with friction, simultaneous contacts and restitution agree with complex steps through closed
+forms and with differences of runs with several step sizes."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def agree(found, wanted, within=EXACT):
 
 
 def bounced(times, numbers):
-    """Return height, speed along the floor and spin of a bouncing ball with initial spin w at these times, also for complex
-    numbers. At each bounce friction stops the slip, or its impulse is mu times the normal impulse, for both signs of slip."""
+    """Return the height, speed along the floor and spin of a bouncing ball with initial spin w at these times; parameters may be
+    complex. At each bounce friction stops the slip, or its impulse is mu times the normal impulse, for both signs of slip."""
     mu, e, mass, inertia, w, v, h, weight = numbers
     rows, t, p, at = [], 0.0 * mu, 0.0 * mu, list(times)
     while True:
@@ -48,7 +48,7 @@ def bounced(times, numbers):
 
 @pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
 def test_a_ball_with_spin_against_complex_steps(spin):
-    """The ball sticks at the first bounce or at a later one, or keeps sliding."""
+    """The ball sticks at the first bounce or at a later bounce, or keeps sliding."""
     names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
     inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
     start = {"J.p": inertia * spin, "m.p": 0.2}
@@ -177,7 +177,7 @@ def test_contacts_that_another_value_takes_apart_are_refused():
 
 
 def handed_on(count, p, masses, restitutions):
-    """Return the momenta of balls in a row after each has hit the next, also for complex numbers."""
+    """Return the momenta of balls in a row after each has hit the next; parameters may be complex."""
     momenta = [p, *[0.0 * p] * (count - 1)]
     for k, e in enumerate(restitutions):
         approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
@@ -188,7 +188,7 @@ def handed_on(count, p, masses, restitutions):
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
-    """Balls of decreasing mass separate; equal balls touch at rest, so that a change of their masses makes them collide again."""
+    """Balls of decreasing mass separate; equal balls touch at rest, so a change of their masses makes them collide again."""
     masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
     given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
@@ -364,7 +364,8 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
 
 
 def plank(arms, gap=0.1, friction=False, **mass):
-    """Return a plank that falls on supports at these positions; with friction, the last support presses a slide beside it."""
+    """Return a plank that falls on supports at these positions; with `friction`, the last support's force sets the friction limit
+    of a slide."""
     graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
     graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
     graph.connect(Se("weight", -19.62), y)
@@ -385,8 +386,8 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
-    """The support is at the centre of percussion for an impact on the other end: heavier ends pull the plank up there, lighter
-    ends press it down."""
+    """The support is at the centre of percussion for an impact on the other end: heavier ends pull the plank up there, and
+    lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is at the boundary between contact and separation', **rests)
@@ -439,7 +440,8 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
-    """The collision of nonlinear storages is not a linear problem: the run takes them in sequence, each by its own formula."""
+    """The collision of nonlinear storages is not a linear problem: the run solves one impact after another, each by its own
+    formula."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)

@@ -89,7 +89,7 @@ def test_what_the_data_cannot_tell_is_named():
 
 
 def test_fewer_data_than_numbers_tell_none_that_takes_part():
-    """One measured height in free fall determines one combination of start and weight, whatever their weights in it."""
+    """One measured height in free fall determines one combination of start height and weight, whatever its coefficients."""
     ball, t = compile_model(with_restitution()), np.array([0.1])
     numbers = {"floor.h": (0.5, 1.5), "weight.value": (-12.0, -8.0)}
     found = estimate(ball, numbers, {"floor.h": (t, 1.0 - 9.81 * t**2 / 2.0, 1e-3)}, progress=False)
@@ -214,7 +214,7 @@ def test_settings_that_no_run_has_are_refused(setting):
 
 
 def test_uncertainty_against_many_runs():
-    """First-order standard deviations match those of runs with random numbers; an estimate provides its own covariance."""
+    """First-order standard deviations match the scatter of runs with random numbers; an estimate provides its own covariance."""
     deviations = {"winding.resistance": 0.04, "emf.ratio": 1e-4}
     run = run_sensitivities(drive(), list(deviations), 0.05, samples=[0.01, 0.05], progress=False)
     found = uncertainty(run, deviations)

@@ -22,7 +22,7 @@ def spoilt(seed, known=True):
 
 
 def test_losses_are_those_of_scipy():
-    """psi is the derivative of half of SciPy's rho, and psi' that of psi."""
+    """psi is the derivative of half of SciPy's rho, and psi' the derivative of psi."""
     from scipy.optimize import least_squares
 
     r = np.array([-5.0, -1.0, 0.3, 1.2, 4.0])
@@ -69,7 +69,7 @@ def test_noise_that_nobody_knows_is_that_without_outliers():
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
 def test_as_many_data_as_numbers_tell_what_they_do_by_least_squares(loss):
-    """No residual is left to estimate the scatter from: the data are one point with known noise."""
+    """One data point with known noise leaves no residual from which to estimate the scatter."""
     name, at = "rotor.flow", slice(5, 6)
     one = {name: (TIMES[at], measured()[name][at] + 0.3, NOISE[name])}
     asked = {"winding.resistance": RANGES["winding.resistance"]}

@@ -1,4 +1,5 @@
-"""Sensitivities of runs against complex steps through closed forms, or differences of runs where no closed form exists."""
+"""Sensitivities of runs agree with complex steps through closed forms, or with differences of runs where no closed form
+exists."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ MOTOR = ("supply.value", "winding.resistance", "coil.inertia", "emf.ratio", "ine
 
 
 def motor_at(times, numbers):
-    """Return the momenta of coil and rotor of the motor, from rest: x' = A x + b, also for complex numbers."""
+    """Return the momenta of coil and rotor of the motor, from rest: x' = A x + b; parameters may be complex."""
     u, r, coil, k, inertia, friction = numbers
     A = np.array([[-r / coil, -k / inertia, u], [k / coil, -friction / inertia, 0.0], [0.0, 0.0, 0.0]])
     return np.array([(expm(A * t) @ np.array([0.0, 0.0, 1.0]))[:2] for t in times])
@@ -80,7 +81,7 @@ def test_what_rests_has_derivatives_by_its_start(options, unit):
 
 
 def bounces(times, numbers):
-    """Return height and momentum of a bouncing ball of mass 1 at these times, also for complex numbers."""
+    """Return the height and momentum of a bouncing ball of mass 1 at these times; parameters may be complex."""
     g, p, h, e = numbers
     rows, t, at = [], 0.0 * g, list(times)
     while at:
@@ -216,7 +217,7 @@ def stick_slip():
 
 
 def controlled():
-    """Return a sampled controller whose goal has a kink between its ticks."""
+    """Return a sampled controller whose set point has a kink between its ticks."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -271,7 +272,7 @@ def test_torques_of_the_delta_robot_against_differences_of_runs():
 
 
 def test_two_balls_that_touch_at_the_same_time_by_chance():
-    """Each bounce has its own time: a ball alone has the same derivatives."""
+    """Each ball has its own bounces, and the same derivatives as a single ball."""
 
     def balls(count):
         graph = Graph("balls")

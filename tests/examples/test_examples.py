@@ -1,4 +1,4 @@
-"""Every example: short enough to read, and correct in one physical number."""
+"""Every example is short enough to read, and correct in one physical quantity."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_every_example_is_tested():
 
 
 def test_arm_impact(monkeypatch):
-    """The paper's impulse and duration give these parameters, and each graph yields the mass of its formula."""
+    """The paper's impulse and duration give the example's parameters, and each graph yields the mass of its formula."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]
@@ -104,7 +104,7 @@ def test_colliding_eggs():
 
 
 def test_ball_on_turntable():
-    """The ball circles at 2/7 of the table's rate, to 1e-6 [3e-7]."""
+    """The ball circles at 2/7 of the table's rate, to 1e-6 [measured: 3e-7]."""
     run = ball_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
@@ -177,7 +177,7 @@ def test_tipping_box():
 
 
 def test_pushing():
-    """The force is mu m g in the plane, and gives the box's position; in space it is smaller because the box turns away."""
+    """In the plane, the friction force mu m g gives the box's position; in space the box turns away, so the force is smaller."""
     found = pushing.runs()
     plane, space = found["in a plane"], found["in space"]
     assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)
@@ -197,7 +197,7 @@ def test_delta_poles():
 
 @pytest.mark.parametrize("run", [ball_run, colliding_run, rolling_run], ids=["ball", "colliding", "rolling"])
 def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
-    """The residual is below 1e-9 of the energy scale at rtol 1e-9 [1e-11 at most]."""
+    """The residual is below 1e-9 of the energy scale at rtol 1e-9 [measured: at most 1e-11]."""
     compiled = run().compiled
     tight, loose = (
         compiled.simulate(0.2, samples=0.005, rtol=rtol, progress=False).ledger.relative_residual for rtol in (1e-9, 1e-3)
@@ -248,7 +248,8 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns at the steady speed of its own parts, to exp(-t / tau) < 4e-5; their mean is near the nominal speed."""
+    """Every motor turns at the steady speed of its own parts, to within exp(-t / tau) < 4e-5; their mean is near the nominal
+    speed."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

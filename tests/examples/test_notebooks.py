@@ -41,7 +41,7 @@ class Words(HTMLParser):
 
 
 def shown(notebook: Any) -> list[tuple[int, str, str]]:
-    """Return cell number, kind and text of each output; for an image, only its presence."""
+    """Return the cell number, kind and text of each output, but only the presence of an image."""
     found = []
     for k, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):
@@ -157,7 +157,6 @@ def written(name: str, folder: Path) -> Path:
 
 
 def in_page(window: Browser, script: str) -> Any:
-    """Return the value of an expression in the page inside the notebook."""
     return window.run(f"(document => {script})(document.querySelector('iframe').contentDocument)")
 
 

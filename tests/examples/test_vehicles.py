@@ -34,7 +34,7 @@ def test_the_account_of_the_drive_train_closes_in_every_domain():
 
 
 def test_heat_of_the_drive_train_is_its_losses():
-    """The heat c dT plus the integral of G (T - Ta) equals the integral of R i^2 in the winding, and of torque times speed in the
+    """The heat c dT plus the integral of G (T - Ta) equals the integral of R i^2 in the winding plus torque times speed in the
     brake."""
     run = drive()
     thermal = run.ledger.domains["thermal"].received[-1]

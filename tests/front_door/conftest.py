@@ -1,3 +1,3 @@
-"""Files here that tests run are not tests themselves: a search for doctests would run them."""
+"""Scripts that tests run are excluded from the search for doctests, which would run them too."""
 
 collect_ignore = ["scripts", "idioms"]

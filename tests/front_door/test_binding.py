@@ -16,7 +16,7 @@ def mass(*parts, **start):
 
 
 def test_parameters_and_signals_wherever_they_stand():
-    """p' = -c t^k p / m, so that p(1) = p(0) exp(-c / (m (k + 1)))."""
+    """p' = -c t^k p / m, so p(1) = p(0) exp(-c / (m (k + 1)))."""
     given = {"c": 3.0, "k": 2.0}
     for formula, read in (
         (lambda f, time, k, c: c * time**k * f, "time"),

@@ -1,4 +1,4 @@
-"""Linear systems: printed, drawn and sampled through python-control; sampled loops over a period against hand calculations and
+"""Linear systems are printed, drawn and sampled through python-control; sampled loops agree with hand calculations and
 differences."""
 
 import warnings

@@ -1,4 +1,4 @@
-"""Methods of a graph, a compiled model and a result: signatures, tables, start values, plots."""
+"""Methods of a graph, a compiled model and a result: signatures, tables, start values and plots."""
 
 import inspect
 import typing

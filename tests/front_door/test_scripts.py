@@ -39,7 +39,7 @@ def quarter_car(run, **_):
 
 
 def motor_pid(run, compiled, poles, **_):
-    """The plant with held voltage is a matrix exponential, and the control law a few lines."""
+    """With the voltage held, a matrix exponential steps the plant; the control law takes a few lines."""
     h, T, kp, ki, kd = 1e-3, 5e-3, 100.0, 400.0, 4.0
     k, inertia, drag = 0.05, 2e-5 + 0.01 / 400, 0.02 / 400
     A = np.array(
@@ -87,8 +87,8 @@ def cart_pendulum(run, plant, K, **_):
 
 
 def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
-    """For any force at the contact point, L . a is constant, where a points from the centre of mass to the contact point (Jellett
-    1872)."""
+    """For any force at the contact point, L . a is constant, where the vector a leads from the centre of mass to the contact
+    point (Jellett 1872)."""
     assert upright[0] > 0.97 and upright[-1] < -0.97 and run.ok
     w, x, y, z = run["top.pose"][:, :4].T
     axis = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z], axis=1)
@@ -144,7 +144,7 @@ def cylinder(run, **_):
 
 
 def boost(run, **_):
-    """Return the state that one period of two linear circuits maps to itself, by matrix exponentials."""
+    """Return the state that one period of two linear circuits maps to itself, computed with matrix exponentials."""
     L, C, load, wire, h = 1e-4, 2e-4, 10.0, 0.01, 2.5e-5
     on = [[0.0, 0.0, 12.0 / L], [0.0, -1.0 / (load * C), 0.0], [0.0] * 3]
     off = [[-wire / L, -1.0 / L, 12.0 / L], [1.0 / C, -1.0 / (load * C), 0.0], [0.0] * 3]

@@ -1,4 +1,4 @@
-"""The subset of LaTeX that both typesetters of notebooks support: takes a formula, returns its problems in KaTeX or MathJax."""
+"""The subset of LaTeX that KaTeX and MathJax both support, and a function that returns what a formula uses beyond it."""
 
 from __future__ import annotations
 

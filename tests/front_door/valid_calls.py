@@ -54,7 +54,6 @@ Calls = Mapping[str, tuple[Callable[..., Any], Mapping[str, Any]]]
 
 
 def of_elements() -> Calls:
-    """Return the calls of elements and signal blocks."""
     named: dict[Callable[..., Any], dict[str, Any]] = {
         C: {"stiffness": 1.0},
         I: {"inertia": 1.0},
@@ -201,7 +200,6 @@ def on_a_new_graph(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def of_graphs() -> Calls:
-    """Return the calls of methods of a graph under construction."""
     named: dict[Callable[..., Any], dict[str, Any]] = {
         Graph.connect: {"tail": J1("w"), "head": I("m", 1.0)},
         Graph.add: {"first": signals.gain("k", "time", 1.0)},
@@ -270,7 +268,7 @@ def of_runs() -> Calls:
 
 
 def bare_errors(function: Callable[..., Any], arguments: Mapping[str, Any], junk: Sequence[Any] = JUNK) -> Iterator[str]:
-    """Yield each error without a code that calls raise when a wrong value replaces each argument in turn."""
+    """Yield each error that has no code and is raised when a wrong value replaces each argument in turn."""
     function(**arguments)
     for name, parameter in inspect.signature(function).parameters.items():
         if name == "self" or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

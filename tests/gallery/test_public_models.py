@@ -1,4 +1,4 @@
-"""The models of the gallery against the published results of the originals."""
+"""The models of the gallery agree with the published results of the originals."""
 
 from __future__ import annotations
 

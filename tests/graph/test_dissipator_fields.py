@@ -1,4 +1,4 @@
-"""R-fields, dissipators with several ports and one formula: a transistor (Ebers and Moll 1954), a four-edge spool valve."""
+"""R-fields, dissipators with several ports and one formula: a transistor (Ebers and Moll 1954) and a four-edge spool valve."""
 
 import numpy as np
 import pytest

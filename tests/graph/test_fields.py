@@ -42,7 +42,8 @@ def test_gradient_of_floats_symbols_and_the_tape_agree() -> None:
 
 
 def capacitor() -> Graph:
-    """Return a moving-plate capacitor: H = x^2 / 2 (C + y), charged through a resistor, with its plate on a mass and a spring."""
+    """Return a moving-plate capacitor: H = x^2 / (2 (C + y)), charged through a resistor, with its plate on a mass and a
+    spring."""
     field = multiport(
         "C",
         "capacitor",
@@ -101,7 +102,7 @@ CV, R_GAS, GAMMA = 12.47, 8.314, 1.0 + 8.314 / 12.47  # J/(mol K), of a monatomi
 
 
 def gas(name: str, amount: float, T: float, volume: float) -> Graph:
-    """Return an ideal gas as a C-field with the states S - S0 and V0 - V, so that its efforts are temperature and pressure."""
+    """Return an ideal gas as a C-field with the states S - S0 and V0 - V, and hence the efforts temperature and pressure."""
 
     def energy(x, n, T0, V0):
         return n * CV * T0 * (V0 / (V0 - x[1])) ** (R_GAS / CV) * exp(x[0] / (n * CV))
@@ -151,7 +152,7 @@ def test_piston_on_a_gas_swings_adiabatically() -> None:
 
 
 def test_two_gases_exchange_heat_and_make_entropy() -> None:
-    """A wall passes the entropy flows G (T1 - T2) / T1 and G (T1 - T2) / T2: energy is conserved, entropy grows."""
+    """A wall passes the entropy flows G (T1 - T2) / T1 and G (T1 - T2) / T2: energy is conserved, and entropy grows."""
     graph, wall = Graph("wall"), J1("wall", dimension=2)
     graph.connect(wall, R("conduction", flow=_conduction, parameters={"G": 4.0}, dimension=2))
     for k, (amount, T) in enumerate(((2.0, 400.0), (1.0, 250.0))):

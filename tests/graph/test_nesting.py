@@ -288,14 +288,12 @@ def test_what_an_automaton_switches_may_be_nested_with_it(held: dict) -> None:
 
 
 def reader(name: str, signal: str) -> Graph:
-    """Return a part that reads a signal from outside."""
     part, v = Graph(name), J1("v")
     part.connect(Se("push", lambda a: 2.0 * a, signals=signal), v).connect(v, I("mass", 1.0))
     return part
 
 
 def level(value: float) -> Element:
-    """Return a constant signal `level.y`."""
     return Block("level", [("y", lambda a: a, ["a"])], parameters={"a": value})
 
 

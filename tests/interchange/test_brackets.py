@@ -1,4 +1,4 @@
-"""Nesting depth of brackets: the count in a string equals that of its parsed value, and readers stay within the recursion
+"""Nesting depth of brackets: the count in a string equals the count in its parsed value, and readers stay within the recursion
 limit."""
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
 
 
 def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
-    """Return every dataclass that a field of a record may contain, by its annotations."""
+    """Return every dataclass that a field of a record may contain, according to its annotations."""
     if record in found:
         return found
     found[record] = None
@@ -281,7 +281,7 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
 def test_the_systems_of_the_papers_are_read_as_they_were_written(name: str) -> None:
     """A system may contain a named operation where a law takes any function.
 
-    Fixed start values and omitted pictures, which a file notes about itself, are not repeated.
+    The first file's lists of fixed start values and omitted pictures are not compared.
     """
     text = dump_model(SYSTEMS[name]())
     first, second = (json.loads(each) for each in (text, dump_model(parse_model(text))))

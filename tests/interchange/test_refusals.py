@@ -201,7 +201,7 @@ def test_what_was_found_by_the_campaign(name: str, code: str, change: Callable[[
 
 
 def test_a_pose_that_is_none_at_the_start_of_a_joint() -> None:
-    """The constraint matrices contain NaN, so that their eigenvalues must not be computed."""
+    """The constraint matrices contain NaN, so their eigenvalues must not be computed."""
     door = rigid_body("door", mass=20.0, inertia=(7.0, 1.4, 8.4))
     house = attach_joint(Graph("house"), joint_graph("hinges", joints.revolute(axis=(0, 0, 1))), ground("frame"), door)
     content = json.loads(dump_model(house))

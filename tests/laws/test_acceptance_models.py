@@ -30,7 +30,7 @@ class Seen(Exception):
 
 @dataclass(frozen=True)
 class Shown:
-    """A graph of an acceptance case, and the run that the case makes of it, if any."""
+    """A graph of an acceptance case, and the case's run of this graph, if any."""
 
     graph: Graph
     t_end: float = 0.0
@@ -68,7 +68,7 @@ def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
 
 
 def physics(graph: Graph) -> dict[str, Any]:
-    """Return the energies of storages and the powers of all other elements at the start, by path; or the codes of a refusal."""
+    """Return the energies of storages and the powers of all other elements at the start, by path, or the codes of a refusal."""
     try:
         compiled = compile_model(graph, backend="numpy")
     except ModelError as error:
@@ -152,7 +152,7 @@ RUN = (
     "ideal rectifier",
     "two-port storage and moving-plate capacitor",
 )
-"""Cases whose runs are compared: smooth motion, impulses, friction, chemistry, diodes."""
+"""Cases whose runs are compared: smooth motion, impulses, friction, chemistry and diodes."""
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -167,7 +167,7 @@ def test_run(name: str, law: str) -> None:
 
 @cache
 def runs_of(name: str) -> list[tuple[Shown, Result, dict[str, float]]]:
-    """Return all runs of a case, each with its energies at the end; a case without a run gets 2 s."""
+    """Return all runs of a case, each with its energies at the end; a case without a run is simulated for 2 s."""
     runs = [one for one in shown_by(name) if one.t_end] or [Shown(shown_by(name)[0].graph, 2.0)]
     return [(one, *ended(one.graph, one.t_end)) for one in runs]
 

@@ -39,7 +39,6 @@ from bondgraph.units import unknown_unit
 
 
 def codes(*parts: Element | Graph) -> set[str]:
-    """Return the error codes of a loop of the given parts."""
     graph, loop = Graph("g"), J1("j")
     try:
         for part in (*parts, R("leak", 1.0)):
@@ -166,7 +165,7 @@ def test_three_thousand_graphs_inside_one_another() -> None:
 
 
 def test_two_parts_of_one_name_are_told_alone() -> None:
-    """E101 is reported without its consequences: a bond from a part to itself, an occupied port."""
+    """E101 is reported without its consequences: a bond from a part to itself, and an occupied port."""
     node, twin = J0("n"), J0("n")
     graph = Graph("g").connect(node, C("c", capacitance=1.0)).connect(node, twin).connect(twin, R("r", 1.0))
     other = Graph("h").connect(J1("j"), I("m", 1.0)).connect(J1("k"), I("m", 2.0))

@@ -1,4 +1,5 @@
-"""Files and folders: the suffix decides the format, a file is written completely or not at all, and a failure is one line."""
+"""Files and folders: the suffix decides the format, a file is written completely or not at all, and a failure is reported in one
+line."""
 
 import builtins
 import errno

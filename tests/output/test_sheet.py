@@ -1,4 +1,4 @@
-"""Style of pictures: one style sheet sets it, no module changes Matplotlib's settings itself, and everyone can distinguish the
+"""One style sheet sets the style of pictures, no module changes Matplotlib's settings itself, and everyone can distinguish the
 colours."""
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
 
 @pytest.mark.parametrize("size", [1e-9, 0.981, -4e6])
 def test_rounding_is_not_drawn_large(size: float) -> None:
-    """If a value changes only in its last digits, the axis spans a tenth of its size, in any unit; a moving value has its own
-    range."""
+    """If a value changes only in its last digits, the axis spans a tenth of its size, in any unit; a value that changes more is
+    drawn over its own range."""
     figure = pytest.importorskip("matplotlib.figure")
     with styled():
         still, moving, nought = figure.Figure().subplots(3)

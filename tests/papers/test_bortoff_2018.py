@@ -1,4 +1,4 @@
-"""Bortoff 2018 (BO18): the printed equations against the robot as mass points in space, without graph or closed-form terms.
+"""Bortoff 2018 (BO18): the printed equations are compared with mass points in space, without a graph or closed-form terms.
 
 `delta_independent` moves mass points by cross products; all derivatives are finite differences in time and in the angles.
 """
@@ -44,12 +44,11 @@ def bare(q):
 
 
 def psi(q):
-    """Return psi with the offset."""
     return bare(q) + (P.L0 - P.L3) * E[1]
 
 
 def by_time(f, q, v, a, h=1e-4):
-    """Return d/dt of f(q, v) along a motion with these rates, to the fourth order."""
+    """Return d/dt of f(q, v) along a motion with these rates, accurate to fourth order."""
 
     def at(t):
         return np.asarray(f(q + t * v + 0.5 * t * t * a, v + t * a))
@@ -62,7 +61,7 @@ def gradient(f, x, h=1e-5):
 
 
 def mass(q):
-    """Return M (9, 9) of the mass points."""
+    """Return the mass matrix M (9, 9) of the mass points."""
     M = np.zeros((9, 9))
     for a in range(3):
         M[3 * a : 3 * a + 3, 3 * a : 3 * a + 3] = independent.arm_terms(NUMBERS, arms(q)[a], np.zeros(3))[0]
@@ -74,7 +73,7 @@ def kinetic(q, v):
 
 
 def weight(q):
-    """Return G (9,)."""
+    """Return the gravity term G (9,)."""
     return np.concatenate([independent.arm_terms(NUMBERS, part, np.zeros(3))[2] for part in arms(q)])
 
 
@@ -94,7 +93,8 @@ def lengths(q, tool):
 
 
 def test_equation_4_needs_the_offset():
-    """Rods of length L2 between shafts at the radius L0 and corners at L3 meet at psi with L0 - L3, not at psi as printed."""
+    """Rods of length L2 between shafts at the radius L0 and corners at L3 meet at psi with the offset L0 - L3, which the printed
+    psi lacks."""
     q, _ = closed()
     assert np.abs(lengths(q, psi(arms(q)[0])) - P.L2).max() < 1e-14
     assert np.abs(lengths(q, bare(arms(q)[0])) - P.L2).max() > 1e-2
@@ -136,7 +136,7 @@ def test_units_of_table_I():
 
 
 def arm_kinetic(m3):
-    """Return T of (1) of arm 1, with the factor `m3` / 2 instead of the printed m3 / 6."""
+    """Return T of arm 1, equation (1), with the factor `m3` / 2 instead of the printed m3 / 6."""
     q, v = closed()
     q, v = arms(q)[0], arms(v)[0]
     s, c = np.sin(q), np.cos(q)
@@ -156,7 +156,7 @@ def arm_kinetic(m3):
 
 
 def test_equation_1_counts_a_third_of_the_third():
-    """m3 is already one third (table I), so that the square of the speed has the factor m3 / 2, not m3 / 6."""
+    """m3 is already one third (table I), so the square of the speed has the factor m3 / 2, not m3 / 6."""
     q, v = closed()
     right = 0.5 * arms(v)[0] @ appendix.inertia(arms(q)[0], P) @ arms(v)[0]
     alone = sum(
@@ -171,7 +171,7 @@ def test_equation_1_counts_a_third_of_the_third():
 
 
 def test_equation_5_counts_a_third_of_the_third():
-    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; the paper prints M3 / 3."""
+    """The end effector has the mass 3 M3, of which each of three arms carries M3; the paper prints M3 / 3."""
     q, _ = closed()
     phi = arms(q)[0]
 
@@ -188,7 +188,7 @@ def test_equation_5_counts_a_third_of_the_third():
 def test_equation_12_counts_the_constraint_twice():
     """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u without the printed lambda^T H.
 
-    Damping is left out, because (12) has none.
+    Damping is left out, because (12) has no damping.
     """
     free = {**NUMBERS, "DAMPING": 0.0}
     q, v = closed()
@@ -285,7 +285,7 @@ def test_equation_28_converges_to_the_solution_of_27():
 
 
 def test_equations_34_and_35():
-    """The equations give velocity and acceleration of the tool."""
+    """The equations give the velocity and acceleration of the tool."""
     q, v = closed()
     a, _ = independent.acceleration(NUMBERS, q, v, TORQUES)
     tip = independent.arm_points(NUMBERS, q[:3], v[:3])[-1]

@@ -39,8 +39,8 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return the times after the fifth contact, with a1 = 0, at which h and lambda pass zero, by the classical Runge-Kutta method
-    with steps of 1e-5 s."""
+    """Return the times after the fifth contact, with a1 = 0, at which h and lambda pass zero, found by the classical Runge-Kutta
+    method with steps of 1e-5 s."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []
@@ -73,7 +73,7 @@ def test_force_of_the_ball_has_other_signs():
 
 
 def test_captions_of_figures_2_and_3_name_alpha_0_alpha_1():
-    """The first "alpha_1", 100, is alpha_0: with alpha_1 = 0 the ball gains height (fig. 3), with 100 it stays on the floor."""
+    """The first "alpha_1", 100, is alpha_0: with alpha_1 = 0 the ball gains height (fig. 3); with 100 it stays on the floor."""
     assert np.all(np.diff(heights(bouncing(0.0))) > 0.01)
     assert len(contacts(bouncing(100.0))) == 1
     assert bouncing(100.0)["floor.h"][-1] == pytest.approx(0.0, abs=1e-5)
@@ -110,7 +110,8 @@ def test_a_ball_that_is_off_when_it_is_let_go_is_free_at_once():
 
 
 def test_distance_of_figure_13():
-    """ "Within 5 mm" at 2.5 s must be 1.9 mm, with 0.2 mm/s then and contact at 12 s; from 5 mm, contact would be at 27.5 s."""
+    """ "Within 5 mm" at 2.5 s must mean 1.9 mm, at 0.2 mm/s and with contact at 12 s; from 5 mm, contact would occur at 27.5
+    s."""
     plan = TouchPlan()
     assert (plan.arrive, plan.contact, plan.speed) == (2.5, 12.0, 2e-4)
     assert plan.near == pytest.approx(1.9e-3, rel=1e-12)
@@ -141,7 +142,7 @@ def test_equation_9a_is_the_distance_from_the_ring():
 
 
 def slip(i, q, v):
-    """Return the velocity at which the ball slips along the ring, by vector algebra alone."""
+    """Return the velocity at which the ball slips along the ring, from vector algebra alone."""
     centre, out = np.array([q[1], q[2], 0.0]), np.array([q[1], q[2], 0.0]) / np.hypot(q[1], q[2])
     point = centre - MAZE.ball_radius * out
     of_ball = np.array([v[1], v[2], 0.0]) + np.cross([0.0, 0.0, v[3]], point - centre)

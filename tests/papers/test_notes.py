@@ -1,4 +1,5 @@
-"""Notes in the notation of a paper: their formulas, evaluated as printed, against the code, and the letters of all surfaces."""
+"""Notes in the notation of a paper: their formulas, evaluated as printed, agree with the code, and they explain all letters of
+surfaces."""
 
 from __future__ import annotations
 

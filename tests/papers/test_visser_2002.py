@@ -1,8 +1,8 @@
-"""Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations against moving closest points.
+"""Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations are compared with moving closest points.
 
 Two spheroids are in an oblique pose. A search over both surfaces and Newton's method find their closest points, which move with a
-relative twist; frames, angle, gap and all twists follow by differences in time. Only the pose of a twist (`poses.exp`) is taken
-from the package, so that each equation is tested as printed and as corrected.
+relative twist; frames, angle, gap and all twists follow from differences in time. Only the pose of a twist (`poses.exp`) is taken
+from the package; each equation is tested as printed and as corrected.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from screws import poses
 from screws.surfaces import plane, sphere
 
 SHAPES = ((0.03, 0.02), (0.025, 0.045))
-"""Radius across and half length along the axis of both bodies, m: orthogonal charts, both curved, neither a sphere."""
+"""Transverse radius and axial half length of each spheroid, m; neither is a sphere, and their charts are orthogonal."""
 TWIST = np.array([0.7, -1.1, 0.6, 0.03, 0.05, -0.02])
-"""Body twist T_O2_O1_O2, rad/s and m/s, with all components."""
+"""Body twist T_O2_O1_O2, rad/s and m/s, with six nonzero components."""
 STEP = 2e-4
 GAPS = (0.004, -0.003)
 
@@ -39,21 +39,21 @@ def chart(shape, q):
 
 
 def axes(shape, q):
-    """Return columns x, y, z of (5), z outward."""
+    """Return the columns x, y, z of equation (5), with z outward."""
     _, c_u, c_v = chart(shape, q)
     x, y = c_u / norm(c_u), c_v / norm(c_v)
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
 def gauss(shape, q):
-    """Return H of (6)."""
+    """Return H, equation (6)."""
     H = np.eye(4)
     H[:3, :3], H[:3, 3] = axes(shape, q), chart(shape, q)[0]
     return H
 
 
 def forms(shape, q):
-    """Return M, K, T of (7) to (9), from derivatives of the frame by complex steps."""
+    """Return M, K, T, equations (7) to (9), from derivatives of the frame by complex steps."""
     _, c_u, c_v = chart(shape, q)
     lengths = np.array([norm(c_u), norm(c_v)])
     by_u, by_v = (axes(shape, np.asarray(q) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in (0, 1))
@@ -63,7 +63,7 @@ def forms(shape, q):
 
 
 def nearest(H, q):
-    """Return (u1, v1, u2, v2) where the line between both points is normal to both surfaces, by Newton's method from q."""
+    """Return (u1, v1, u2, v2) where the line between both points is normal to both surfaces, found by Newton's method from q."""
 
     def residual(q):
         (c1, *t1), (c2, *t2) = chart(SHAPES[0], q[:2]), chart(SHAPES[1], q[2:])
@@ -103,7 +103,7 @@ def state(H, q):
 
 @cache
 def course(gap):
-    """Return poses and coordinates at times -2 ... 2 steps while body 2 moves with the body twist."""
+    """Return poses and coordinates at times from -2 to 2 steps while body 2 moves with the body twist."""
     H, q = start(gap)
     found = []
     for k in (-2, -1, 0, 1, 2):
@@ -124,7 +124,8 @@ def body_twist(frames):
 
 
 def measured(gap):
-    """Return the state at the middle: q1, q2, alpha, d and their rates, the relative twist in C2, and the frames over time."""
+    """Return the state at the middle of five poses: q1, q2, alpha, d, their rates, the relative twist in C2, and the frames over
+    time."""
     path = course(gap)
     alphas, gaps, _ = zip(*(state(H, q) for H, q in path), strict=True)
     q = [q for _, q in path]
@@ -218,7 +219,7 @@ def test_equations_10_and_11(gap):
 
 
 def terms(m, T):
-    """Return R, A, B, w and v of (18) and (19) for a twist T."""
+    """Return R, A, B, w and v, equations (18) and (19), for a twist T."""
     c, s = np.cos(m["alpha"]), np.sin(m["alpha"])
     R = np.array([[c, -s], [-s, -c]])
     A = R @ m["forms"][0][1] @ R
@@ -241,7 +242,7 @@ def test_equation_18_takes_the_twist_in_C2(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_19_has_a_minus(gap):
-    """The term of (19) is - A v, not + A v as printed."""
+    """The term in (19) is - A v, not + A v as printed."""
     m = measured(gap)
     (M2, K2, _), (_, A, B, w, v) = m["forms"][1], terms(m, m["T"])
     right, printed = (np.linalg.inv(M2) @ np.linalg.solve(B @ K2 + A, B @ w + sign * A @ v) for sign in (-1.0, 1.0))
@@ -282,7 +283,7 @@ def test_equation_4_needs_the_tilde():
 
 
 def test_contact_is_on_below_zero():
-    """The paper prints "greater than zero": the ball would be held, and pulled, from the height from which it falls."""
+    """With "greater than zero", as printed, the contact would act, and pull, at the height from which the ball falls."""
     height, stiffness = 1e-3, 1e4
     floor = ground("floor", surface=plane())
     ball = rigid_body(

@@ -32,7 +32,7 @@ FORCE = np.array([3.0, -1.0, 2.0])
 
 
 def lin(matrix):
-    """Reorder a matrix so that the linear part comes first."""
+    """Reorder a matrix to put the linear part first."""
     swap = np.roll(np.eye(6), 3, axis=0)
     return swap @ np.asarray(matrix, dtype=float) @ swap.T
 
@@ -109,7 +109,8 @@ def test_the_equivalent_inertia_needs_transposes():
 
 
 def at_release(w0):
-    """Return (s, s', energy dissipated in the damper) when the contact (15) opens, in units of k, m and v0, by integration."""
+    """Return (s, s', energy dissipated in the damper) when the contact (15) opens, in units of k, m and v0, found by
+    integration."""
 
     def back(_, x):
         return x[0]
@@ -127,7 +128,8 @@ def at_release(w0):
 
 
 def rebound(w0):
-    """Return the restitution of a ball that meets a floor at the speed w0 k/c under the law (15), by the compiled contact."""
+    """Return the restitution of a ball that meets a floor at the speed w0 k/c under the law (15), computed with the compiled
+    contact."""
     k, c, mass, radius = 8.07e5, 4.60e7, 3.453, 0.1
     speed = w0 * k / c
     graph, floor = Graph("impact"), ground("floor", surface=plane())

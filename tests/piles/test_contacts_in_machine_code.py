@@ -1,4 +1,4 @@
-"""Contact points that machine code finds in piles, against those of `screws.shapes`."""
+"""Contact points that machine code finds in piles agree with the points from `screws.shapes`."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -30,7 +30,7 @@ def columns(pairs, keep=slice(None)):
 
 
 def test_points_are_those_of_the_arrays():
-    """Poses are random, and boxes are parallel up to a small angle, overlapping and apart."""
+    """Poses are random; boxes are nearly parallel, some overlapping and some apart."""
     rng = np.random.default_rng(3)
     compiled = free_body_stepper(cloud(rng)).compiled
     (x, m), p = compiled.initial(), compiled.parameters()

@@ -24,7 +24,7 @@ def floor(height=0.0):
 def test_free_boxes_come_to_rest_as_in_a_pile():
     """Two boxes fall flat on each other and slide a little: quadratic programs and sweeps give the same poses.
 
-    Facets do not overestimate Coulomb's cone along their own edges, and the boxes slide along one.
+    Facets do not overestimate Coulomb's cone along their own edges, and the boxes slide along one of these edges.
     """
     a = 0.1
     inertia = (a * a / 6,) * 3
@@ -53,7 +53,7 @@ def test_free_boxes_come_to_rest_as_in_a_pile():
 
 
 def arm():
-    """Return a bar hinged at its end, above a floor, turned by 90 degrees so that it lies along x."""
+    """Return a bar hinged at its end, above a floor, turned by 90 degrees to lie along x."""
     lying = quaternion(rotations.exp(np.array([0.0, 0.5 * np.pi, 0.0])))
     graph, base = Graph("arm"), ground("base")
     bar = rigid_body(
@@ -68,7 +68,7 @@ def arm():
 
 
 def test_a_hinged_bar_falls_on_the_floor_and_stays():
-    """The bar's end cap, of radius 0.05 m, is then 0.25 m below the hinge, 1 m away."""
+    """The bar's end cap, of radius 0.05 m, comes to rest 0.25 m below the hinge, 1 m away."""
     graph = arm()
     run = stepper(graph, "full").simulate(1.0, step=0.005)
     assert run.failure is None

@@ -1,5 +1,5 @@
-"""Time-stepping of many free bodies: impulses against their conditions and another solver, motion against closed forms, and
-bodies at rest."""
+"""Time-stepping of many free bodies: impulses satisfy their conditions and agree with another solver; motion agrees with closed
+forms."""
 
 import ctypes
 import importlib.util
@@ -75,7 +75,7 @@ def solved(table, guess=0.0):
 
 
 def test_impulses_without_friction_are_those_of_a_least_squares_problem():
-    """The twists are the nearest, in kinetic energy, to those without contact, as SciPy's active-set method finds them."""
+    """The twists are the nearest, in kinetic energy, to the twists without contact, as SciPy's active-set method finds them."""
     rng = np.random.default_rng(1)
     for _ in range(10):
         table, J, inverse = random_contacts(rng, 0.0)
@@ -124,7 +124,7 @@ def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
 
 @pytest.mark.parametrize("angle", [20.0, 35.0])
 def test_a_box_on_an_incline_sticks_or_slides(angle):
-    """Friction with mu = 0.5 holds the box up to 26.57 degrees; beyond, a = g (sin - mu cos)."""
+    """Friction with mu = 0.5 holds the box up to 26.57 degrees; beyond this angle, a = g (sin - mu cos)."""
     a, mu = np.radians(angle), 0.5
     up = np.array([-np.sin(a), 0.0, np.cos(a)])
     q = turned((0, -1, 0), a)
@@ -138,7 +138,7 @@ def test_a_box_on_an_incline_sticks_or_slides(angle):
 
 
 def test_housners_block():
-    """A block that lands flat after rocking about an edge keeps 1 - 1.5 sin^2 of its spin."""
+    """A block that lands flat after rocking about an edge keeps 1 - 1.5 sin(a)^2 of its spin, where tan(a) = width / height."""
     a, b = 0.3, 0.9
     square = (a * a) / (a * a + b * b)
     omega = 0.8
@@ -210,8 +210,7 @@ def test_the_account_is_measured_and_closes():
 
 
 def test_sets_of_collisions_begin_with_their_own_impulses():
-    """A tower at rest has one or two sets of collisions: each contact starts from its previous impulse, so that few sweeps
-    suffice."""
+    """A tower at rest has one or two sets of collisions: each contact starts from its previous impulse, so few sweeps suffice."""
     runs = []
     for several in (False, True):
         bodies = [floor(), *(cuboid(f"box {k}", position=(0.0, 0.0, 0.1 * k + 0.05)) for k in range(4))]
@@ -310,7 +309,7 @@ def test_boxes_that_tumble_keep_apart():
     "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
 )
 def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
-    """Sweeps alone would have to number tens of thousands, because the floor's load passes through every box."""
+    """Sweeps alone would take tens of thousands of iterations, because the floor's load passes through every box."""
     a, masses = 0.1 * scale, [weight] * (count - 1) + [heaviest * weight]
     stack = [
         cuboid(f"box {k}", (a,) * 3, mass, (0.0, 0.0, -G * scale), position=(0.0, 0.0, a * (k + 0.5)))
@@ -476,7 +475,7 @@ def test_another_world_frame_and_another_order():
 
 
 def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
-    """Without contacts the relative velocity of the balls is zero at first, and later only rounding error."""
+    """Without contacts the relative velocity of the balls is zero at first, and later is only rounding error."""
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40

@@ -1,4 +1,4 @@
-"""Rolling and spinning friction of contacts against closed forms: deceleration, rest on slopes, energy."""
+"""Rolling and spinning friction of contacts agree with closed forms: deceleration, rest on slopes, and energy."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_a_ball_on_a_slope_stays_below_the_limit(share):
 
 
 def test_a_ball_spins_to_rest():
-    """The ball's spin about the normal decreases by c m g / I; without resistance it is constant."""
+    """The ball's spin about the normal decreases by c m g / I; without resistance the spin is constant."""
     spin, slow = 10.0, LENGTH * G / (0.4 * RADIUS**2)
     spinning = ball("ball", position=(0, 0, RADIUS), angular_velocity=(0, 0, spin))
     run = run_of(floor(), spinning, spinning_friction=LENGTH)

@@ -46,7 +46,7 @@ def test_what_cannot_sleep():
 
 @pytest.mark.parametrize("is_fixed, step, angle", [(True, 0.005, 0.0), (False, 0.001, 60.0)])
 def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
-    """A bullet 1 cm across at 300 m/s meets a plate of 1 mm."""
+    """A bullet 1 cm across at 300 m/s meets a plate 1 mm thick."""
     way = np.array([np.sin(np.radians(angle)), 0.0, -np.cos(np.radians(angle))])
     bullet = ball("bullet", 0.005, 0.004, (0, 0, 0), position=-0.73 * way, velocity=300.0 * way)
     plate = ground("plate", shape=Box(4, 4, 0.001)) if is_fixed else cuboid("plate", (4, 4, 0.001), 125.0, (0, 0, 0))
@@ -74,7 +74,7 @@ def test_bullets_meet_or_pass(miss):
 
 @pytest.mark.parametrize("spin, step", [(20.0, 0.005), (200.0, 5e-4)])
 def test_a_rod_that_spins_strikes_a_ball(spin, step):
-    """A rod of 1 m, 2 cm thick, turns by a tenth of a radian per step: the ball gets the speed of a plastic impact."""
+    """A rod 1 m long and 2 cm thick turns by a tenth of a radian per step: the ball gets the speed of a plastic impact."""
     still, at, mass = (0.0, 0.0, 0.0), 0.45, 0.05
     rod = cuboid("rod", (1.0, 0.02, 0.02), 1.0, still, angular_velocity=(0, 0, spin))
     struck = ball("ball", 0.02, mass, still, position=(at * np.cos(0.3), at * np.sin(0.3), 0))

@@ -1,4 +1,4 @@
-"""Costs and moves of drawings on the grid: laws on random cells, and CPython against machine code."""
+"""Costs and moves of drawings on the grid obey their laws for random cells, and are equal in CPython and machine code."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def valid_cells(drawn, made, random):
 
 @pytest.fixture(params=MODELS, ids=lambda model: model.name)
 def drawing(request):
-    """Return board, boxes, and some valid drawings."""
+    """Return a board and some valid drawings."""
     drawn = sketch(request.param)
     made, random = Board(prices(drawn), nesting(drawn)), np.random.default_rng(3)
     tried = [valid_cells(drawn, made, random) for _ in range(60)]
@@ -32,7 +32,7 @@ def drawing(request):
 
 
 def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkeypatch):
-    """The cost that decides moves is the node's part of the total cost; moves to free cells keep a drawing valid."""
+    """A move changes the node's cost and the total cost alike; moves to free cells keep a drawing valid."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     made, valid = drawing
     random = np.random.default_rng(5)
@@ -50,7 +50,7 @@ def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkey
 
 
 def test_boxes_do_not_cross(monkeypatch):
-    """Two bars have only their own ends: neither contains a node of the other bar."""
+    """Two bars must not cross, although neither contains an end of the other bar."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     none = np.zeros(0, dtype=int)
     members, apart = (np.array([0, 1]), np.array([2, 3])), np.array([[False, True], [True, False]])

@@ -262,7 +262,7 @@ BODIES = ("body 1", "body 2", "contact")
 
 
 def outer_bonds(model, folded):
-    """Return the bonds that are not inside one folded graph."""
+    """Return the bonds that are not entirely inside one folded graph."""
 
     def home(end):
         return next((path for path in folded if end.element.startswith(f"{path}.")), end.element)
@@ -335,8 +335,8 @@ def nest(name, inner=None):
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
-    """The folded graph contains a junction on the automaton of a drawn switch: a signal is drawn from the switch to the folded
-    graph."""
+    """The automaton of a drawn switch also switches a junction of the folded graph: a signal is drawn from the switch to the
+    folded graph."""
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))

@@ -1,4 +1,4 @@
-"""Options of a diagram: folding, title, legend, values, efforts and flows, colours, format."""
+"""Options of a diagram: folding, title, legend, values, efforts and flows, colours, and format."""
 
 import inspect
 import re
@@ -148,7 +148,6 @@ def test_every_colour_is_of_the_palette():
 
 
 def units():
-    """Return a model whose parameters have all kinds of values."""
     graph, loop, shaft = Graph("units"), J1("loop", domain="electrical"), J1("shaft", domain="rotation")
     motor = GY("motor", 0.25)
     graph.connect(Se("supply", 12.0), loop).connect(loop, R("wire", 2.0)).connect(loop, motor.port("1"))
@@ -204,7 +203,7 @@ def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sid
 
 
 def test_numbers_alone_and_values_of_a_run_at_bonds():
-    """1 V on 2 Ohm and 1 F gives 0.5 A at first, and half of it after 2 s ln 2; magnitudes of a falling body are grouped by
+    """1 V on 2 Ohm and 1 F gives 0.5 A at first, and half of that after (2 s) ln 2; magnitudes of a falling body are grouped by
     unit."""
     line = J1("line")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
@@ -225,7 +224,7 @@ def test_numbers_alone_and_values_of_a_run_at_bonds():
 
 
 def test_values_at_bonds_about_an_event():
-    """A ball falls at g t; its impact reverses its speed and keeps 0.8 of it."""
+    """A ball falls at g t; an impact reverses the velocity and keeps 0.8 of the speed."""
     result = ball().compile().simulate(0.6, samples=0.1, progress=False)
     fall = result.events[0].time
     for at, speed in ((fall - 1e-9, "−4.43"), (fall, "3.54"), (fall + 1e-9, "3.54")):

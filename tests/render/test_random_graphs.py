@@ -10,7 +10,7 @@ from tests.render.graphs import random_graph
 from tests.render.printable import faults
 
 TOLD = re.compile("'.*' lies on the line of ")
-"""Fault allowed where many lines meet: a name on a bond. Names on nodes, strokes or names are not allowed."""
+"""Fault allowed where many lines meet: a name on a bond. Names on nodes, strokes or other names are not allowed."""
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 2), pytest.param(2, 10, marks=pytest.mark.thorough)])

@@ -1,4 +1,4 @@
-"""Contact rates against finite differences of closest points that are found in R^3 from implicit equations.
+"""Contact rates agree with finite differences of closest points that are found in R^3 from implicit equations.
 
 The independent route uses no charts: eight unknowns (both points, the distance along the normal and the ratio of the normals)
 solve phi1 = 0, phi2 = 0, p2 - p1 = s grad phi1, grad phi2 = -m grad phi1.
@@ -82,7 +82,7 @@ PAIRS = [
 
 @cache
 def implicit(name):
-    """Return gradient and Hessian of the body's own implicit equation, and its value."""
+    """Return a function for the value, gradient and Hessian of the body's own implicit equation."""
     phi = BODIES[name][1]
     gradient = [sympy.diff(phi, a) for a in X]
     hessian = [[sympy.diff(g, a) for a in X] for g in gradient]
@@ -91,7 +91,8 @@ def implicit(name):
 
 
 def independent(name1, name2, H, p1, p2):
-    """Return points (object 1, object 2) with opposite normals on one line, by Newton's method in R^3 from nearby points."""
+    """Return points (object 1, object 2) with opposite normals on one line, found by Newton's method in R^3 from nearby
+    points."""
     R, o = H[:3, :3], H[:3, 3]
     one, two = implicit(name1), implicit(name2)
     g1, g2 = one(p1)[1], two(p2)[1]

@@ -1,4 +1,5 @@
-"""Nearest points of balls, capsules, boxes, half-spaces and hulls: against optimisation, coal, and geometric laws."""
+"""Nearest points of balls, capsules, boxes, half-spaces and hulls agree with optimisation, the library Coal and geometric
+laws."""
 
 import importlib.util
 import itertools
@@ -34,7 +35,8 @@ def core_point(solid, u):
 
 
 def judged_distance(a, b, R, p):
-    """Return the distance of two solids, by minimising over both cores; it is positive only if the solids are separate."""
+    """Return the distance between two solids, found by minimising over both cores; it is positive only if the solids are
+    separate."""
     if isinstance(b, HalfSpace):
         n = R[1][:, 2]
         core = [n @ (p[0] + R[0] @ (a.half * u) - p[1]) for u in CUBE]
@@ -73,7 +75,7 @@ def held_by(solid, R, p, points, tolerance):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_least_gap_is_the_distance(names):
-    """The least gap equals the minimum distance of both cores, a convex problem, within the square root of the minimiser's
+    """The least gap equals the minimum distance between the cores, a convex problem, within the square root of the minimiser's
     tolerance."""
     rng = np.random.default_rng(3)
     a, b = (SOLIDS[name] for name in names)
@@ -141,7 +143,7 @@ def test_a_box_flat_on_the_floor_has_four_corners():
 @pytest.mark.parametrize("shift", [(0, 0), (0.5, 0), (0.3, 0.2), (1.0, 0.0)])
 @pytest.mark.parametrize("turn", [0.0, 90.0, 180.0])
 def test_boxes_on_each_other_meet_in_a_rectangle(shift, turn):
-    """Edges that coincide give each corner once; boxes that touch along an edge alone give its two ends."""
+    """Edges that coincide give each corner once; boxes that touch only along an edge give the edge's two ends."""
     R = [np.eye(3), Rotation.from_euler("z", turn, degrees=True).as_matrix()]
     found = search(Box(1, 1, 1), Box(1, 1, 1), R, [(0, 0, 0), (*shift, 1.0)], 0.01)
     assert np.allclose(found.gap, 0.0, atol=1e-12)
@@ -199,7 +201,7 @@ def test_a_capsule_on_a_box_is_held_at_both_ends_of_what_is_above():
 @needs_coal
 @pytest.mark.parametrize("other", ["ball", "capsule", "box"])
 def test_a_hull_of_a_box_is_that_box(other):
-    """coal with patches and closed forms agree; EPA stops at 1e-6."""
+    """The library Coal, with contact patches, agrees with closed forms; its EPA stops at 1e-6."""
     rng = np.random.default_rng(6)
     box = SOLIDS["box"]
     hull = Hull(CUBE * box.half)
@@ -363,8 +365,8 @@ def test_shapes_that_are_none(make, code):
 
 
 def test_a_hull_in_a_plane_is_convex_and_holds_every_point():
-    """The hull's corners turn left, and all points lie left of its edges; points on an edge, repeated points and lines are
-    handled."""
+    """The hull's outline turns left at every corner, and all points lie left of its edges; points on an edge, repeated points and
+    lines are handled."""
     rng = np.random.default_rng(3)
     for points in (rng.normal(size=(60, 2)), rng.integers(0, 4, size=(40, 2)), [(0, 0), (2, 2), (1, 1)], [(3, 4)] * 3):
         points = np.array(points, dtype=float)

@@ -1,4 +1,4 @@
-"""Geometry of surfaces against closed forms; charts and their changes; refusals of bad surfaces."""
+"""The geometry of surfaces agrees with closed forms, also after a change of chart; bad surfaces are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def formula_of_pear(n, a):
 
 
 def tilted(n, k):
-    """Return an ellipsoid sheared by k: closed, and not in the catalogue."""
+    """Return an ellipsoid sheared by k, a closed surface that is not in the catalogue."""
     return (0.03 * n[0] + k * n[2], 0.02 * n[1] - 0.5 * k * n[0], 0.025 * n[2])
 
 

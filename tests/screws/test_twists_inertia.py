@@ -1,4 +1,4 @@
-"""Twists and wrenches are dual; inertia keeps its energy in every frame; impossible bodies are refused."""
+"""Twists and wrenches are dual; the kinetic energy is the same in every frame; impossible bodies are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of signal blocks: compiled, with values that match the plain formulas."""
+"""Chains of signal blocks, compiled; their values match the plain formulas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ def over_time(model: Compiled, name: str, times: np.ndarray) -> np.ndarray:
 
 
 def ramped(**more) -> Element:
-    """Return a signal that equals time."""
     return signals.ramp("t", 1.0, **more)
 
 

@@ -22,7 +22,7 @@ def motor(*controller: Element, voltage: str) -> Graph:
 
 @pytest.mark.parametrize(("kp", "ki"), [(3.0, 2.0), (10.0, 8.0)])
 def test_pi_speed_control_of_a_motor(kp: float, ki: float) -> None:
-    """The closed loop agrees with SciPy's K (kp s + ki) / (s ((L s + R)(J s + b) + K^2) + K (kp s + ki)) times the goal."""
+    """The closed loop agrees with SciPy's K (kp s + ki) / (s ((L s + R)(J s + b) + K^2) + K (kp s + ki)) times the set point."""
     model = compile_model(
         motor(
             signals.step("goal", -1.0, after=15.0),

@@ -1,4 +1,4 @@
-"""Curves and maps through tabulated data: SciPy's interpolants, exact integrals and inverses, laws of elements, refusals."""
+"""Curves and maps through tabulated data: SciPy's interpolants, exact integrals and inverses, laws of elements, and refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ KINDS = ("linear", "monotone", "akima", "spline")
 
 
 def reference(kind: str, x: np.ndarray, y: np.ndarray):
-    """Return SciPy's piecewise polynomial."""
     if kind == "linear":
         return interpolate.make_interp_spline(x, y, k=1)
     return {
@@ -239,7 +238,7 @@ def test_the_advice_on_an_inverse_holds():
 
 
 def test_friction_takes_the_stribeck_curve_of_its_speed():
-    """A belt drags a mass: the limit decreases with the sliding speed along a table."""
+    """A belt drags a mass: the friction limit decreases with the sliding speed, as tabulated."""
     stribeck = signals.curve([0.0, 0.1, 0.5, 2.0], [1.5, 1.0, 0.8, 1.0], "monotone")
     graph, v = Graph("slide"), J1("v")
     graph.connect(v, I("m", 1.0, initial=2.0))

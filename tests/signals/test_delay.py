@@ -1,4 +1,4 @@
-"""Delays against the method of steps, exact solutions of delay differential equations, and the delayed signal itself."""
+"""Delays agree with the method of steps, exact solutions of delay differential equations, and the delayed signal itself."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_two_delays_break_at_all_sums_of_them(method):
 
 
 def test_a_history_longer_than_its_room_goes_on():
-    """The delay covers the last 1000 of about 3000 steps, and in a second run 10^4 steps."""
+    """The delay covers the last 1000 of about 3000 steps; in a second run it covers 10^4 steps."""
     run = decay(-np.pi / 2.0, lambda t: np.sin(np.pi * t / 2.0), 0.0).simulate(3.0, max_step=1e-3)
     assert run["x.y"][-1] == pytest.approx(-1.0, abs=1e-9)
     blocks = [signals.sine("u"), signals.delay("d", "u.y", 2.0), signals.integrator("i", "d.y")]

@@ -1,4 +1,4 @@
-"""Blocks with states against closed forms: filters, transfer functions, controllers."""
+"""Blocks with states (filters, transfer functions, controllers) agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State space and transfer functions, continuous and sampled, against closed forms, recursions and python-control."""
+"""State space and transfer functions, continuous and sampled, agree with closed forms, recursions and python-control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured inputs from arrays, DataFrames and CSV files: units, gaps, order; refusals with line numbers."""
+"""Measured inputs from arrays, DataFrames and CSV files: units, gaps, order, and refusals with line numbers."""
 
 from __future__ import annotations
 

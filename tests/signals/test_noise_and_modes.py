@@ -1,4 +1,4 @@
-"""Chirp, relay with hysteresis, quantiser, pulse-width modulation, rate limiter and noise against closed forms."""
+"""Chirp, relay with hysteresis, quantiser, pulse-width modulation, rate limiter and noise agree with closed forms."""
 
 from __future__ import annotations
 
@@ -118,7 +118,8 @@ def test_a_quantiser_falls_and_jumps_over_levels():
 
 
 def test_a_rate_limiter_ramps_up_and_down_to_its_input():
-    """From 0 the output falls towards -0.2, rises by 0.1 a tick to 1 from tick 3 on, and falls by 0.05 a tick from tick 30 on."""
+    """From 0 the output falls towards -0.2, rises from tick 3 on by 0.1 per tick up to 1, and falls from tick 30 on by 0.05 per
+    tick."""
     limiter = signals.sampled_rate_limiter("l", "u.y", -1.0, 2.0, period=0.05)
     tick = np.arange(70)
     run = run_of(signals.pulse("u", 0.14, 1.35, before=-0.2), limiter, until=3.5, samples=(tick + 0.5) * 0.05)
@@ -218,7 +219,7 @@ def test_a_rate_limiter_follows_steps_and_ramps():
 
 
 def test_a_rate_limiter_turns_back_where_a_step_overtakes_it():
-    """The output has reached 0.5 when the goal falls from 1 to 0, and reverses immediately."""
+    """The output has reached 0.5 when the input falls from 1 to 0, and reverses immediately."""
     run = run_of(signals.pulse("u", 1.0, 1.0), signals.rate_limiter("l", "u.y", -0.25, 0.5), until=5.0, samples=0.01)
     expected = np.where(run.t < 2.0, 0.5 * np.maximum(run.t - 1.0, 0.0), np.maximum(0.5 - 0.25 * (run.t - 2.0), 0.0))
     np.testing.assert_allclose(run["l.y"], expected, atol=1e-12)

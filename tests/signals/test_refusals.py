@@ -1,4 +1,4 @@
-"""Impossible signal blocks: refused with a code, on construction or by the graph."""
+"""Impossible signal blocks are refused with a code, on construction or by the graph."""
 
 from __future__ import annotations
 

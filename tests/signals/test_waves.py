@@ -1,4 +1,4 @@
-"""Signals of time against closed forms."""
+"""Signals of time agree with closed forms."""
 
 from __future__ import annotations
 

@@ -264,7 +264,6 @@ def test_names_that_no_folder_can_have(tmp_path, part):
 
 
 def emptied(part: str) -> Compiled:
-    """Return a capacitor of this name that discharges."""
     graph, v = Graph("m"), J1("v")
     return compile_model(graph.connect(v, C(part, capacitance=1.0, initial=1.0)).connect(v, R("r", 1.0)), progress=False)
 

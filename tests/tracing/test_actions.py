@@ -1,5 +1,5 @@
-"""A transformer whose products have their own formulas equals the transformer with the matrix alone, in every model that has
-one."""
+"""A transformer whose products have their own formulas equals the transformer with the matrix alone, in every model with a
+transformer."""
 
 from __future__ import annotations
 

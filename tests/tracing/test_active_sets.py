@@ -111,7 +111,7 @@ def diode(name: str, tail: str, head: str) -> tuple[str, str, list[Element]]:
 
 
 def coil_in_series() -> Graph:
-    """Return diodes of which the one in series with the coil constrains a state, and the others only quantities without a
+    """Return diodes: the diode in series with the coil constrains a state, and the other diodes only quantities without a
     state."""
     coil = ("a", "", [Diode("D1"), I("L", 0.4)])
     return network(supply(), coil, diode("D2", "", "b"), diode("D3", "b", "a"), diode("D4", "a", ""))
@@ -133,7 +133,7 @@ def coil_and_capacitor() -> Graph:
 def test_vanishing_quantities_and_rates_of_others_are_solved_together(
     make: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rates and efforts equal those of an elimination for each mode, even at states that the mode does not permit."""
+    """Rates and efforts agree with an elimination for each mode, even at states that the mode does not permit."""
     solve, found = modewise.solve_active_sets, list[bool]()
 
     def watched(*given: Any) -> Any:

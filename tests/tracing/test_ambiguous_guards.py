@@ -1,5 +1,5 @@
-"""Transitions from one state with the same guard and different targets are refused, however the guard is written; others
-compile."""
+"""Transitions from one state with the same guard and different targets are refused, however the guard is written; all other
+transitions compile."""
 
 import pytest
 

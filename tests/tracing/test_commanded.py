@@ -1,4 +1,4 @@
-"""A commanded motion against a constraint: a conflict in the graph, resolved by the stiffness of a servo (Hogan 1985)."""
+"""A commanded motion and a constraint conflict in a graph; the stiffness of a servo resolves the conflict (Hogan 1985)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def test_the_steps_of_every_routine_grow_as_the_model_does(build: Callable[[int]
 
 
 def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray, names: str) -> Graph:
-    """Return masses (n,) on levers (n,) that connect them to their parents, written in some order."""
+    """Return masses (n,) on levers (n,) that connect them to their parents, written in the given order."""
     graph, nodes = Graph("levers"), [J1(f"{names}{k}") for k in range(len(numbers))]
     for k in order:
         mass, ratio = numbers[k]
@@ -45,7 +45,8 @@ def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray
 
 
 def check_accelerations(compiled: Compiled, parent: Callable[[int], int], numbers: np.ndarray, names: str) -> None:
-    """Check that the independent mass moves as the sum of all masses times squared ratios, under forces times ratios.
+    """Check that the independent mass moves like the sum of all masses times squared ratios, under the sum of forces times
+    ratios.
 
     The net force is a difference, and therefore no more accurate than the largest force.
     """
@@ -82,7 +83,7 @@ def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, sp
 
 
 def test_units_do_not_decide_how_levers_are_solved() -> None:
-    """The same masses in milligrams need as many steps, with the same motion."""
+    """The same masses in milligrams need equally many steps and have the same motion."""
     rng = np.random.default_rng(2)
     numbers = np.stack([rng.uniform(0.5, 2.0, 24), rng.uniform(0.8, 1.2, 24)], axis=1)
     small = numbers * [1e6, 1.0]

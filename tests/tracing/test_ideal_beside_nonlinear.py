@@ -1,4 +1,4 @@
-"""Ideal elements next to nonlinear relations, with no state between them, against the root of a monotone function."""
+"""Ideal elements next to nonlinear relations, with no state between them, agree with the root of a monotone function."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DROPS: dict[str, tuple[Callable[..., Any], Callable[[float], float]]] = {
     "orifice": (orifice, lambda f: float(brentq(lambda e: 0.1 * e / np.sqrt(abs(e) + 0.01) - f, 0.0, 1e9, xtol=1e-15))),
     "cubic": (cubic, lambda f: 5.0 * f + f**3),
 }
-"""An R and its effort (V) at a nonnegative flow (A)."""
+"""An R and its effort (V) at a non-negative flow (A)."""
 
 
 def rectified(drop: Callable[[float], float], effort: float, load: float = LOAD) -> float:

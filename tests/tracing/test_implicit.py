@@ -49,8 +49,8 @@ def pendulum(**constraint) -> Graph:
 
 
 def test_a_pendulum_by_its_constraint() -> None:
-    """The period from 90 degrees is 2.3678419 s, the tension at the bottom 3 m g; the constraint stays satisfied and does no
-    work."""
+    """The period from 90 degrees is 2.3678419 s, and the tension at the bottom is 3 m g; the constraint stays satisfied and does
+    no work."""
     result = compile_model(pendulum()).simulate(2.3678419, samples=[0.0, 2.3678419 / 4, 2.3678419], progress=False)
     assert result.ok
     np.testing.assert_allclose(result["at.x"][-1], [1.0, 0.0], atol=1e-6)

@@ -1,4 +1,4 @@
-"""Impulses of closing constraints and collisions, against a projection of momenta by hand.
+"""Impulses of closing constraints and collisions agree with a projection of momenta, derived by hand.
 
 Of all motions that satisfy the constraints, the motion after a plastic impact is closest in kinetic energy to the motion before
 it: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
@@ -51,7 +51,7 @@ def gate(name: str = "gate", **impact) -> Automaton:
 
 
 class Masses:
-    """Random masses, some rigidly coupled to others, and switched constraints on sums of their velocities."""
+    """Random masses, some rigidly coupled to other masses, and switched constraints on sums of their velocities."""
 
     def __init__(self, rng: np.random.Generator, **constraint):
         self.n = int(rng.choice([1, 3]))
@@ -186,7 +186,7 @@ def test_switches_share_out_charge(seed: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_flywheels_that_are_joined_and_parted_conserve_momentum(turned: bool) -> None:
-    """For an X1 between two inertias, E154 advises to put the second behind a J0 with a switch that is closed while the inertias
+    """For an X1 between two inertias, E154 advises putting the second behind a J0 with a switch that is closed while the inertias
     are apart."""
     edges = (Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "out", lambda t: t - 0.5, ("time",)))
     graph = Graph("clutch").add_automaton(Automaton("gate", ("off", "on", "out"), "off", edges))
@@ -208,7 +208,7 @@ def _speed(p, mass):
 
 
 def relativistic(name: str, mass: float, p: float) -> I:
-    """Return a relativistic mass with speed of light 1, whose speed saturates, so that Newton's method overshoots."""
+    """Return a relativistic mass with speed of light 1, whose speed saturates; Newton's method overshoots."""
     return I(
         name,
         initial=p,

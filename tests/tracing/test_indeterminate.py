@@ -204,7 +204,7 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
 
 
 def geared(ratio: float) -> Graph:
-    """Return a brake on each side of a gear; one side uses another unit."""
+    """Return a brake on each side of a gear; the two sides use different units."""
     graph, slow, fast = Graph("geared"), J1("slow", domain="rotation"), J1("fast", domain="rotation")
     graph.connect(Se("drive", lambda t: 2.0 * sin(t), signals="time"), slow).connect(slow, I("J", 1.0))
     graph.connect(slow, gear := TF("gear", ratio)).connect(gear, fast)
@@ -335,7 +335,8 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one of a gate's four states brakes; an impulse leads to the same states, with about half as many solutions."""
+    """Only one of a gate's four states brakes; with equal modes solved once, an impulse leads to the same states and takes about
+    half as many solves."""
     counts: list[int] = []
     solve = SolutionCache._solve
 

@@ -1,5 +1,5 @@
-"""Numbers given at compilation do not affect pivots: the model equals a model compiled with ones that gets the numbers
-afterwards."""
+"""Values given at compilation do not affect pivots: a model compiled with every value 1 gives the same run with the actual
+values."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ NAMES = {"C": "capacitance", "R": "resistance"}
 
 
 def agrees(parts, ones, numbers, end=0.3):
-    """Check that a run of the circuit with these numbers equals a run of the circuit of ones with the numbers as parameters."""
+    """Check that a run of the circuit compiled with these values equals a run of `ones`, which gets these values as
+    parameters."""
     named = [name for name, *_ in parts if name[0] in NAMES]
     given = {f"{name}.{NAMES[name[0]]}": float(value) for name, value in zip(named, numbers, strict=True)}
     asked = {"samples": end / 3.0, "progress": False, "parameters": given}

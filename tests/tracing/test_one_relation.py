@@ -1,4 +1,5 @@
-"""Resistors with a single relation, which causality uses in the inverse direction: solved numerically, against closed forms."""
+"""Resistors with a single relation, which causality uses in the inverse direction: numerical solutions agree with closed
+forms."""
 
 from __future__ import annotations
 
@@ -126,8 +127,8 @@ def test_an_inductor_against_a_diode() -> None:
 
 
 def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
-    """e = cbrt(cos t) is infinitely steep at its zero, pi / 2; with one relation a run ends there or continues correctly, with
-    both it continues."""
+    """e = cbrt(cos t) is infinitely steep at its zero, pi / 2; with one relation, a run ends there or continues correctly; with
+    both, the run continues."""
 
     def driven(**relations) -> Graph:
         return series(Sf("drive", lambda t: cos(t), signals=["time"]), R("r", **relations))

@@ -10,7 +10,7 @@ from screws.scalars import array
 
 
 def weight(name: str, v, graph: Graph, start, mass=(1.0, 1.0), momentum=(0.0, 0.0)) -> Graph:
-    """Return a point mass in the plane at the 1-junction of its velocity; C `name` holds its position."""
+    """Return a point mass in the plane at the 1-junction of its velocity; the C `name` stores the mass's position."""
     graph.connect(v, I(f"mass {name}", list(mass), initial=list(momentum)))
     return graph.connect(v, C(name, energy=lambda q: 9.81 * mass[1] * q[1], dimension=2, initial=list(start)))
 

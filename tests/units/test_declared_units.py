@@ -1,4 +1,4 @@
-"""Models whose numbers have units against the same models in SI: runs, changes, sweeps, sensitivities, and printed output."""
+"""Models whose numbers have units agree with the same models in SI: runs, changes, sweeps, sensitivities, and printed output."""
 
 from __future__ import annotations
 

@@ -244,8 +244,8 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
     },
     "sampled_pid.limits": lambda p: signals.sampled_pid("x", "time", 1.0, period=1.0, limits=(p, 1e9), unit="N"),
 }
-"""Number of an element or block -> a function that makes this element or block with a given number, if necessary at a junction of
-a domain."""
+"""Numeric argument of an element or block -> function that makes the element or block with a given value, if necessary at a
+junction."""
 
 
 def arguments_of(function: Callable[..., Any]) -> set[str]:
@@ -267,7 +267,7 @@ def test_every_number_of_an_element_or_block_is_listed() -> None:
 
 @pytest.mark.parametrize("slot", SLOTS)
 def test_every_number_has_an_expected_unit(slot: str) -> None:
-    """Luminous intensity is refused with the expected unit, and a multiple of that unit is accepted."""
+    """A luminous intensity is refused, and the message gives the expected unit; a multiple of that unit is accepted."""
 
     def model(unit: str) -> bondgraph.Model:
         made = SLOTS[slot](Parameter(0.5, unit))
@@ -335,7 +335,7 @@ PLAIN = {
     "face",
     "start",
 }
-"""Arguments of parts that are not numbers or, like a quaternion, a colour or a scale, have no unit."""
+"""Arguments of parts without a unit: those that are not numbers, and numbers such as a quaternion, a colour or a scale."""
 WITHOUT_UNIT = {
     "joint_graph.frame_a": "a pose (4, 4)", "joint_graph.frame_b": "a pose (4, 4)",
     "planar_body.place": "lengths and an angle",

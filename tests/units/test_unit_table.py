@@ -1,4 +1,4 @@
-"""Units as engineers write them, against SI numbers from definitions; units of other dimensions; the table against pint."""
+"""Units as engineers write them agree with SI definitions; units of other dimensions are refused; the table agrees with pint."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_pint_agrees_with_the_table_and_adds_to_it() -> None:
 
 
 def test_symbols_of_pint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Units missing from the table come from a registry, if one is installed, as multiples of SI base units."""
+    """Units missing from the table come from pint's registry, if installed, as multiples of SI base units."""
 
     class Quantity:
         def __init__(self, number: int, name: str):

@@ -1,4 +1,4 @@
-"""An arm of three joints lowers its round finger onto a table and presses on it; with a picture."""
+"""An arm of three joints lowers its round finger onto a table and presses on it; the script draws a picture."""
 
 import numpy as np
 from screwbond.models.pictures import still

@@ -1,4 +1,4 @@
-"""A hydraulic cylinder lifts a mass; a valve joins its chamber to pump or tank, and its spool follows the height."""
+"""A hydraulic cylinder lifts a mass; a valve, whose spool follows the height, connects the chamber to the pump or the tank."""
 
 from screwbond import J0, J1, TF, C, Graph, I, R, Se, signals, simulate
 from screws.scalars import absolute, maximum, sqrt

@@ -1,4 +1,4 @@
-"""User-defined surfaces roll on a plane: a cube with round edges tumbles, a ring rolls in a curve."""
+"""User-defined surfaces roll on a plane: a cube with round edges tumbles, and a ring rolls in a curve."""
 
 import numpy as np
 

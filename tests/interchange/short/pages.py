@@ -29,7 +29,8 @@ def blocks(page: str) -> list[str]:
 
 @functools.cache
 def graphs_of(page: str) -> dict[str, Model | None]:
-    """Return the graphs that a page builds, by name, each as it is at the end of its block; None for a graph with problems.
+    """Return the graphs that a page builds, by name, each in its state at the end of its block, or None for a graph with
+    problems.
 
     A repeated name gets a number, "train #2".
     """

@@ -38,7 +38,7 @@ def text_of(graph) -> str:
 
 @pytest.mark.parametrize("name", [name for name in TWINS if name != "delayed"])
 def test_a_short_file_is_the_model_of_its_page(name) -> None:
-    """Elements and bonds agree in order, and formulas step by step, so that runs are bit-identical."""
+    """Elements and bonds agree in order, and formulas step by step, so runs are bit-identical."""
     text = text_of(parse_graph(TWINS[name], parts=MAKERS))
     assert all(text == text_of(model_of(*source)) for source in sources(TWINS[name]))
 
@@ -332,7 +332,6 @@ def test_graphs_in_graphs_have_problems_with_their_lines() -> None:
 
 def test_parts_of_others_are_kinds() -> None:
     def pair(name: str, stiffness: float = 1.0) -> Graph:
-        """Return a graph with one spring."""
         from bondgraph import J1, C
 
         graph = Graph(name)
