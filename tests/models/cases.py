@@ -46,7 +46,7 @@ def sphere(radius: float) -> dict[str, Any]:
 
 
 def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
-    """Return surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
+    """Return the surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
     if surface["type"] == "egg":
         return {"surface": surface, "mass": mass, "inertia": [i * mass / EGG_MASS for i in EGG_INERTIA]}
     a, b, c = surface.get("semi_axes", [surface.get("radius")] * 3)

@@ -1,11 +1,11 @@
 """An independent simulator of two bodies in contact, to test `models`: NumPy and SciPy, no charts, no graph.
 
 Only poses and velocities of the bodies are integrated, with the deformations of the tangential springs. Every evaluation finds
-the closest points again by Newton iteration on the implicit equations of both surfaces; the points give the gap, and the velocity
-at the contact point gives the gap's rate. The Gauss frame of body 2, in which the contact law is written, is computed from the
-normal and the direction of the polar angle. Springs are stored as components in this frame (transport "gauss"), or as vectors in
-world axes that turn with the normal, and about the normal not at all ("parallel") or with the mean spin of the bodies ("bodies").
-Nothing of `screws`, `bondgraph` or `models` is used except the records of a scenario.
+the closest points again by Newton iteration on the implicit equations of both surfaces; the points give the gap, and the
+velocity at the contact point gives the gap's rate. The Gauss frame of body 2, in which the contact law is written, is computed
+from the normal and the direction of the polar angle. Springs are stored as components in this frame (transport "gauss"), or as
+vectors in world axes that turn with the normal and, about the normal, either not at all ("parallel") or with the mean spin of
+the bodies ("bodies"). Nothing of `screws`, `bondgraph` or `models` is used except the records of a scenario.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Quadric:
 
 
 class Oval:
-    """Cartesian oval |x - A| + 2 |x - B| = S, with the foci A and B a distance f apart on the z axis."""
+    """Cartesian oval |x - A| + 2 |x - B| = S; the foci A and B are a distance f apart on the z axis."""
 
     def __init__(self, f: float, S: float, zB: float):
         self.A, self.B, self.S, self.f = np.array([0.0, 0.0, zB - f]), np.array([0.0, 0.0, zB]), S, f
@@ -139,7 +139,7 @@ def surface_of(kind: str, parameters: Sequence[float]) -> Any:
 
 @dataclass(frozen=True)
 class Closest:
-    """Points of bodies 1 and 2 (3,) with opposite normals on one line, the normal of body 1, all in O1, and the gap d."""
+    """Points (3,) of bodies 1 and 2 with opposite normals on one line, and the normal of body 1, all in O1; the gap d."""
 
     x1: np.ndarray
     normal: np.ndarray
@@ -242,7 +242,7 @@ class Course:
     events: tuple[tuple[float, str], ...]
 
     def body(self, index: int) -> dict[str, np.ndarray]:
-        """Return p (k, 3), q (k, 4), v (k, 3) in world and w (k, 3) in body axes of body 1 or 2."""
+        """Return p (k, 3), q (k, 4) and v (k, 3) of body 1 or 2 in world axes, and w (k, 3) in body axes."""
         y = self.y[:, 13 * (index - 1) : 13 * index]
         return {"p": y[:, :3], "q": y[:, 3:7], "v": y[:, 7:10], "w": y[:, 10:]}
 
@@ -286,7 +286,7 @@ class Simulator:
         return R1.T @ R2, R1.T @ (y[13:16] - y[:3]), R1, R2
 
     def _closest(self, R: np.ndarray, r: np.ndarray) -> Closest:
-        """Find the closest points, starting from the previous closest points if they are near."""
+        """Find the closest points, starting from the previous closest points if these are near."""
         try:
             near = closest(self.one, self.two, R, r, self.near)
         except (RuntimeError, np.linalg.LinAlgError):

@@ -17,12 +17,12 @@ SPIN = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, -2.0, 2.0)}
 SLIP = np.array([1.0 + 2.0 * RADIUS, 0.3 + 3.0 * RADIUS])
 """Velocity of the lowest point."""
 ROLLS = np.array([1.0, 0.3]) - 2.0 / 7.0 * SLIP
-"""Velocity of the ball once it rolls."""
+"""Velocity of the rolling ball."""
 LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
 
 
 def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
-    """The ball rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has consumed its slip."""
+    """The ball rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has reduced the slip to zero."""
     mu, alpha1, alpha0 = 0.2, 20.0, 100.0
     run = rolled(ThreeState(alpha1, alpha0, friction=mu), None, 0.0, **SPIN)
     (stuck,) = times(run, "stick") - LANDED
@@ -100,7 +100,7 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     [(Impact(0.5, friction=0.2), 0.0), (Impact(0.5, friction=0.2), 1e-12), (ThreeState(20.0, 100.0, friction=0.2), 1e-6)],
 )
 def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
-    """The ball rolls after 2 v / (7 mu g), also after bounces that become ever smaller."""
+    """The ball rolls after 2 v / (7 mu g), even if ever smaller bounces come first."""
     graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
     run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -118,7 +118,7 @@ EVERY_KIND = (
 
 
 def test_laws_with_friction_take_each_others_place() -> None:
-    """A falling ball with spin slides, then rolls; under every law its angular momentum about the floor is conserved."""
+    """A falling ball with spin slides and then rolls; under every law its angular momentum about the floor is conserved."""
     graph, floor, radius = Graph("spin"), ground("floor", surface=plane()), 0.1
     inertia, spin = 0.4 * 0.5 * radius**2, (3.0, 20.0, 0.0)
     start = {"position": (0.0, 0.0, radius + 0.02), "angular_velocity": spin, "gravity": (0.0, 0.0, -9.81)}

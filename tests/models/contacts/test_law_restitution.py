@@ -44,8 +44,8 @@ def test_restitution_of_the_viscoelastic_law(w0: float) -> None:
 
 
 def test_the_viscoelastic_law_never_pulls() -> None:
-    """The free motion of the law never reaches the line v = k/c; where an external force separates the bodies faster, the contact
-    force is zero."""
+    """Under the law alone, the motion never reaches the line v = k/c; where an external force separates the bodies faster, the
+    contact force is zero."""
     law = Viscoelastic(1e5, 1e6)
     run = simulate(dropped(law, height=1e-3, gravity=0.0, speed=0.5), 0.05, rtol=1e-12, samples=1e-5, progress=False)
     inside = run["touch.gap"] < 0.0

@@ -51,8 +51,7 @@ def test_gravity_compensation_makes_every_pose_an_equilibrium() -> None:
 
 @pytest.mark.parametrize("output", ["tool", "motors"])
 def test_linearisation_is_exact(output: str) -> None:
-    """The error obeys its linear equation to within rounding error, in fast motion, with damping, from a displaced and moving
-    start."""
+    """The error obeys its linear equation to within rounding error in fast, damped motion from a displaced, moving start."""
     robot = DeltaRobot(FIT)
     rates = np.array([0.4, -0.3, 0.2])
     posture = robot.forward_kinematics(robot.inverse_kinematics(HOME))
@@ -120,7 +119,7 @@ def test_sampled_tracking_within_limits() -> None:
 
 
 def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """The other engines get the same torques from a separate routine."""
+    """The benchmark's other engines get the same torques as the graph, from a separate routine."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_tracking import KD as OTHER_KD
     from benchmarks.delta_tracking import KP as OTHER_KP
@@ -136,7 +135,7 @@ def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
 
 
 def test_sampled_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """Samples of the motor angles give the same torques, each held for a millisecond, to 1e-9 N m [1e-13]."""
+    """Samples of the motor angles give the same torques, each held for a millisecond, to 1e-9 N m [measured: 1e-13]."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_sampled import PERIOD, controller
     from benchmarks.delta_tracking import KD as OTHER_KD

@@ -1,6 +1,6 @@
 """A second dexterous hand, from vectors and scalars only: nothing of the project's geometry is used.
 
-The formulas run on NumPy floats, and for speed on the tape: a run integrates them as one signal block.
+The formulas run on NumPy floats and, for speed, on the tape: a run integrates them as one signal block.
 
 Conventions that the description leaves open and that affect the last digits:
 
@@ -79,12 +79,12 @@ def smooth(t: float, begin: float, end: float) -> float:
 
 
 def main_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and rotation of the reference: x +.012 m, then z .09 -> .15 m."""
+    """Return position and rotation of the reference, which moves in x by .012 m, then in z from .09 to .15 m."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.06 * smooth(t, 2.5, 7.5)]), np.eye(3)
 
 
 def far_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the motion of `main_motion` continued to .18 m until 9.5 s."""
+    """Return the motion of `main_motion`, continued to z = .18 m until 9.5 s."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.09 * smooth(t, 2.5, 9.5)]), np.eye(3)
 
 
@@ -148,7 +148,7 @@ def solved(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FingerState:
-    """Positions and velocities of all tips (fingers, 3), world axes, and the maps of forces to the joints."""
+    """Positions and velocities of all tips (fingers, 3) in world axes, and the maps from forces to joint torques."""
 
     e_r: np.ndarray
     a: np.ndarray
@@ -292,7 +292,7 @@ class Hand:
         }
 
     def poles(self, f: FingerState, virtual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return poles of the tips, virtual points, and the springs' forces on the tips."""
+        """Return the poles of the tips, the virtual points, and the springs' forces on the tips."""
         pole = f.c + self.pole[0] * f.a + self.pole[1] * f.u
         points = virtual[4:7] + ((self.n.ball_radius - self.n.grip) * self.radial) @ turned(virtual[:4]).T
         return pole, points, self.n.finger_stiffness * (points - pole)

@@ -1,4 +1,4 @@
-"""Pictures, studies and files of the hand: their required contents, and a lost object that is visibly lost."""
+"""Pictures, studies and files of the hand have their required contents; a lost object is visibly lost."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
 
 
 def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
-    """The scene ends where the object is lost; links reach from joint to joint; the forces balance, and events are reported."""
+    """The scene ends when the object is lost; links reach from joint to joint, the forces balance, and events are reported."""
     given = lost.hand.parameters
     links = [solid for solid in scene.solids if solid.look is Look.OPAQUE][1:]
     places = skeleton(given, lost.trajectory["joints"])[: len(scene.t)]

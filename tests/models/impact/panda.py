@@ -1,4 +1,4 @@
-"""The Panda arm of the package `example-robot-data`, where installed, read here without the project's own reader."""
+"""The Panda arm of the package `example-robot-data`, where installed, read without this package's reader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FLANGE = np.array([0.0, 0.0, 0.107])
 
 
 def urdf() -> Path | None:
-    """Return the path of the file, or None."""
+    """Return the path of the URDF file, or None."""
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:
