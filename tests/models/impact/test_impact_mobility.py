@@ -1,4 +1,4 @@
-"""Inverse inertia matrices: published values, second derivations, graphs, and the paper's inequalities."""
+"""Inverse inertia matrices: published values, second derivations, graphs, and the paper's order of the effective masses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dry friction in a loop of hinges with redundant constraints: the motion, and the advice where friction is refused."""
+"""Dry friction in a loop of hinges with redundant constraints: the motion, and the advice if friction is refused."""
 
 from __future__ import annotations
 

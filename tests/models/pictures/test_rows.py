@@ -1,4 +1,4 @@
-"""Rows of a run that a page keeps: every peak, both sides of every event, and no instants that never existed."""
+"""Rows of a run that a page keeps: every peak and both sides of every event, without invented instants."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
 
 
 def test_rows_have_both_sides_of_what_happens() -> None:
-    """A ball bounces with e: just before and just after a bounce, v' = -e v, at the times of the bounces."""
+    """A ball bounces with the restitution e: the rows at the time of a bounce have the velocities v before and -e v after
+    it."""
     result = simulate(with_restitution(), 3.0, samples=0.05, progress=False)
     rows = EventRows.of(result, 0.0, 3.0)
     v = rows.values("ball.flow")

@@ -1,4 +1,4 @@
-"""A fourth study, as somebody outside the package writes one: a ball on a spring that swings in a plane.
+"""A fourth study, written as a user of the package would write it: a ball on a spring that swings in a plane.
 
 ```
 weight (Se) --- 1 velocity --- I ball
@@ -31,7 +31,7 @@ MEDIA = {"vacuum": 0.0, "oil": 1.0}
 
 @dataclass(frozen=True)
 class Pendulum:
-    """Ball on a spring, from rest at `start`; the spring is fixed at the origin and acts along its own line."""
+    """Ball on a spring, released from rest at `start`; the spring is fixed at the origin and acts along its own line."""
 
     mass: float = number("kg", "of the ball", above=0.0)
     stiffness: float = number("N/m", "of the spring", above=0.0)
