@@ -28,7 +28,7 @@ POLE_MARGIN = 0.3
 
 
 class Quadric:
-    """Ellipsoid: (x^2 / a^2 + y^2 / b^2 + z^2 / c^2 - 1) L / 2, with L a length so that gradients are of order one."""
+    """Ellipsoid: (x^2 / a^2 + y^2 / b^2 + z^2 / c^2 - 1) L / 2; the length L makes gradients of order one."""
 
     def __init__(self, semi_axes: Sequence[float]):
         self.semi_axes = np.asarray(semi_axes, dtype=float)

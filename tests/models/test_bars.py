@@ -38,7 +38,7 @@ WORK: dict[str, Work] = {
     "effective masses": lambda wanted: study_poses(default_striker().striking_point.chain, count=2, progress=wanted),
     "pictures": pictures,
 }
-"""Name of the bar -> a small task."""
+"""Name of a bar -> small task that shows the bar."""
 
 
 class Terminal(io.StringIO):

@@ -143,8 +143,8 @@ def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
 
 
 def test_bennetts_linkage_moves_by_its_law():
-    """Twenty conditions on 18 coordinates leave one degree of freedom: rates and accelerations are those of tan(t1/2) tan(t2/2) =
-    const, t3 = -t1."""
+    """Twenty conditions on 18 coordinates leave one degree of freedom: rates and accelerations satisfy tan(t1/2) tan(t2/2) =
+    const and t3 = -t1."""
     compiled = compile_model(bennett(), backend="numpy")
     start = compiled.consistent(keep={"hinge 1.rate": 1.0})
     (x, m), p = compiled.initial(start), compiled.parameters()

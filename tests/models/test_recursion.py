@@ -56,7 +56,7 @@ def oblique(count: int) -> Chain:
 
 
 def forked(limbs: int, length: int) -> Tree:
-    """Return limbs of rods on one trunk."""
+    """Return several limbs of rods on one trunk."""
     links = [Link("trunk", joints.revolute((0, 0, 1)), cylinder_inertia(1.0, 0.1, (0, 0, 0), (0, 0, 0.2)))]
     for limb in range(limbs):
         for k, link in enumerate(rods(length).links):
@@ -170,7 +170,7 @@ def test_energy_of_a_long_chain():
 
 
 def matrix_twin(tree: Tree, monkeypatch, **options):
-    """Return the same graph with M(q)."""
+    """Return the same graph with the mass matrix M(q)."""
     monkeypatch.setattr("screwbond.models.chains.graph.articulated_is_shorter", lambda tree: False)
     part = chain_graph(tree, **options)
     monkeypatch.undo()

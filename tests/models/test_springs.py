@@ -318,7 +318,7 @@ def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
 
 
 def test_a_spring_that_is_turned_to_pi_ends_the_run():
-    """A rotation vector jumps at pi, which ends the run; with the trace form the body passes pi."""
+    """A rotation vector jumps at an angle of pi, which ends the run; with the trace form the body passes this angle."""
     ends = {}
     for form in ("trace", "rotation vector"):
         graph = Graph("wound")

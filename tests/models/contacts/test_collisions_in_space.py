@@ -26,7 +26,7 @@ def touching(graph, name, a, b, law):
 
 
 def velocity(run, name):
-    """Return the world velocity (3,) at the end of the run of a ball whose frame is at its centre."""
+    """Return the final velocity (3,), in world axes, of a ball whose frame is at its centre."""
     return run[f"{name}.world twist.flow"][-1][3:] + np.cross(
         run[f"{name}.world twist.flow"][-1][:3], run[f"{name}.pose"][-1][4:]
     )

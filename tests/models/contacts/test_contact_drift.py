@@ -76,8 +76,7 @@ def _pose(random: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gap", [-0.002, 0.01])
 def test_drift_is_what_newton_takes_away(seed, gap):
-    """The drift is zero at closest points; elsewhere its contact rates, as a twist, lead back to these points, to second
-    order."""
+    """The drift is zero at closest points; elsewhere its contact rates lead back to these points, to second order."""
     random = np.random.default_rng(seed)
     other = ellipsoid((0.02, 0.035, 0.022))
     H_0_1, turn = _pose(random), _pose(random)
@@ -176,7 +175,7 @@ def test_a_flight_from_far_away_costs_nothing(distance, radius, unit):
 @pytest.mark.parametrize("pace", [1.0, 1e-3, 1e3])
 @pytest.mark.parametrize(("distance", "turned"), [(2000.3, TILTED), (2e4, TILTED), (2e4, SLANTED)])
 def test_a_flight_from_far_away_costs_nothing_in_axes_of_any_direction(distance, turned, pace):
-    """The run takes 210 to 214 steps, although rounding changes the length of the ball's quaternion."""
+    """The run takes 210 to 214 steps, although rounding errors change the length of the ball's quaternion."""
     run, touch = flight(distance, sphere(R), turned=turned, pace=pace)
     assert run.statistics.steps <= 300
     assert_touch(run, touch, 1e-9 * distance / pace)

@@ -37,8 +37,8 @@ def ball_on_a_plane(
     moved: np.ndarray | None = None,
     **law: float,
 ):
-    """Return a ball that lies on a plane in equilibrium (or drops from a height), pushed along x; the whole scene can be
-    moved."""
+    """Return a ball that lies on a plane in equilibrium, or drops from a height, with a velocity along x; the whole scene can
+    be moved."""
     q = np.array([1.0, 0, 0, 0]) if turned is None else turned
     A, p = np.asarray(rotation(q), dtype=float), np.zeros(3) if moved is None else moved
     graph = Graph("ball on a plane")
@@ -66,7 +66,7 @@ def times(result, kind: str) -> list[float]:
 
 
 def tangential(result) -> np.ndarray:
-    """Return the size of the tangential force, from the wrench on the body."""
+    """Return the magnitude of the tangential force."""
     return np.hypot(*result["contact.wrench"][:, 3:5].T)
 
 
@@ -94,7 +94,8 @@ def test_a_sliding_ball_begins_to_roll(k):
 
 def test_a_ball_with_side_spin_slips_along_a_parabola():
     """The direction of slip is constant, u = u0 - 7/2 mu g t e, until the ball rolls straight with v0 - 2/7 u0 (Coriolis 1835).
-    This is exact if the spring is transported in parallel [6e-12]. The coefficient is a parameter of the compiled model."""
+    This is exact under parallel transport of the spring [measured: 6e-12]. The coefficient is a parameter of the compiled
+    model."""
     errors = _side_spin((1e5, 1e7), "parallel")
     assert np.all(errors < 1e-9)
 
@@ -175,7 +176,7 @@ BOUNCE = {
     "friction": 0.15,
     "torsional_friction": 5e-4,
 }
-"""Ball that drops, slides, sticks and jumps again, turning about all axes."""
+"""Ball that drops, slides, sticks and jumps again while it turns about all axes."""
 
 
 def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
@@ -222,7 +223,7 @@ def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
 
 
 def test_nothing_creeps_below_the_limit():
-    """The ball's own weight exerts a torque: 0.99 mu N for a second deflects the spring but does not move the slider."""
+    """On a slope, a steady tangential force of 0.99 mu N deflects the spring without slip."""
     theta = np.arctan(3.5 * MU * 0.99)
     compiled = ball_on_a_plane(v0=0.0, tilt=theta, friction=MU, c=200.0)
     result = compiled.simulate(1.0, samples=0.01, rtol=1e-10, progress=False)

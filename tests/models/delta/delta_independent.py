@@ -75,8 +75,8 @@ def _about(axis: int, angle: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Point:
-    """Mass point of one arm: mass, position, Jacobian (3, 3) with respect to the arm's angles, acceleration at v' = 0; arm
-    axes."""
+    """Mass point of one arm: mass, position, Jacobian (3, 3) with respect to the arm's angles, and acceleration at v' = 0, in
+    arm axes."""
 
     mass: float
     place: np.ndarray

@@ -19,13 +19,14 @@ OUT, IN_1 = (-1.0, -1.0, -1.0), (1.0, -1.0, -1.0)
 
 
 def on_axis(link: float, side: float, height: float = 0.0) -> np.ndarray:
-    """Return a tool (3,) with rod 1 level in its arm's plane, inwards (side -1) or outwards (+1), shifted along z by `height`."""
+    """Return a tool position (3,), shifted along z by `height`, at which rod 1 is level in its arm's plane, inwards (side -1)
+    or outwards (+1)."""
     return np.array([0.0, FIT.L0 - FIT.L3 + FIT.L1 * np.cos(link) + side * FIT.L2, FIT.L1 * np.sin(link) + height])
 
 
 INWARDS = (on_axis(0.9, -1.0), "out", OUT, np.pi)
 OUTWARDS = (on_axis(2.6, 1.0), ("in", "out", "out"), IN_1, 0.0)
-"""Tool position, working branch in both notations, phi2 of arm 1."""
+"""Tool position, working branch in both notations, and phi2 of arm 1."""
 
 
 def test_angles_there_and_back():

@@ -28,7 +28,7 @@ def robot():
 
 
 def moved(axial, rtol):
-    """Return a run in which the rods' axial inertia is changed, at the same velocities."""
+    """Return a run with another axial inertia of the rods and the same initial velocities."""
     p, compiled = DeltaParameters.fit(), robot()
     start, _ = compiled.initial()
     states = compiled.system.states

@@ -194,8 +194,9 @@ def test_top_on_a_spherical_joint_against_eulers_equations_about_the_fixed_point
 
 
 def test_a_point_on_a_line_or_in_a_plane_slides_down_and_a_rod_is_a_conical_pendulum():
-    """A body held at its centre of mass moves like a point mass, with the component of g along the line or plane, or with w^2 =
-    g / (L cos) on a rod, and turns as if free; the joint carries the remaining weight and no torque."""
+    """A body held at its centre of mass moves like a point mass and turns as if free: it accelerates with the component of g
+    along the line or plane, and circles on a rod at w^2 = g / (L cos a). The joint carries the remaining weight and no
+    torque."""
     slope, graph, floor, spin = np.array([0.6, 0.0, -0.8]), Graph("points"), ground("floor"), np.array([0.0, 0.0, 3.0])
     length, tilt = 0.5, 0.7
     rate = np.sqrt(9.81 / (length * np.cos(tilt)))

@@ -282,8 +282,7 @@ def test_without_a_motor_the_ball_leaves_where_energy_says():
 
 
 def test_a_gate_may_come_from_either_side():
-    """The maze is non-minimum-phase and first turns the wrong way: the ball reaches a gate almost one turn ahead from
-    behind."""
+    """The maze is non-minimum-phase and first turns the wrong way, so a gate almost one turn ahead is reached from behind."""
     back = ended(MazeParameters(radii=(4.0, 3.0), gates=(6.2, 5.8)), t_end=60.0)
     first = back.event_table()[1]
     x, y = first["ball"]
@@ -292,7 +291,7 @@ def test_a_gate_may_come_from_either_side():
 
 
 def test_a_gate_that_has_passed_while_the_ball_fell_comes_again():
-    """In the air the first loop turns the maze fast; at the landing the gate has passed, and the ball is beside it."""
+    """While the ball is in the air, the first loop turns the maze fast; at the landing the gate has passed the ball."""
     fast = ended(MazeParameters(aside=2.9), t_end=2.0)
     (landing,) = fast.event_table()
     x, y = landing["ball"]

@@ -70,7 +70,7 @@ def domain_at(made: Element | Graph, port: str, default: str) -> str:
 
 
 def behind(made: Element | Graph, port: str) -> PortRef:
-    """Return the element connected to a port, and its own port."""
+    """Return the element behind a port, and that element's port."""
     element, name = made, port
     while isinstance(element, Graph):
         element, name = element.ports[name or next(iter(element.ports))]

@@ -15,13 +15,13 @@ e = parts.electrical
 
 
 def fed(voltage: float, resistance: float, part) -> Graph:
-    """Return a source with a resistance, and a part between their node and ground."""
+    """Return a source that feeds a part through a resistance."""
     graph, node = Graph("fed"), J0("node")
     return graph.between(None, node, Se("u", voltage), R("r", resistance)).between(node, None, part)
 
 
 def voltage_of(current, voltage: float, resistance: float, below: float = -60.0, above: float = 60.0) -> float:
-    """Return the voltage at which the part's current equals that through the resistance."""
+    """Return the voltage at which the currents through the part and the resistance are equal."""
     return brentq(lambda v: current(v) - (voltage - v) / resistance, below, above, xtol=1e-14)
 
 
@@ -85,14 +85,14 @@ def test_saturating_inductor() -> None:
 
 
 def through(part, load: float, frequency: float = 50.0) -> complex:
-    """Return the complex amplitude of the current through a load at the second port, with 1 V sin(w t) at the first."""
+    """Return the complex amplitude of the current through a load at the second port, with 1 V sin(w t) at the first port."""
     graph, w = Graph("g"), 2 * np.pi * frequency
     graph.connect(Se("u", lambda t: sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
     return phasor(graph, "load.flow", w)
 
 
 def phasor(graph: Graph, signal: str, w: float) -> complex:
-    """Return the complex amplitude of a signal over the last two periods of two seconds, where 1 means sin(w t)."""
+    """Return the complex amplitude of a signal over the last two periods of a run of 2 s, where 1 means sin(w t)."""
     t = 2.0 - 4 * np.pi / w + np.linspace(0.0, 4 * np.pi / w, 401)
     run = compile_model(graph, progress=False).simulate(2.0, samples=t, rtol=1e-9, progress=False)
     assert run.ok

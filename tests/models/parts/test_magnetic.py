@@ -80,7 +80,8 @@ def hysteresis(t_end: float, **parameters: float) -> Result:
 
 @checks("magnetic.hysteretic_core")
 def test_hysteretic_core() -> None:
-    """SciPy solves the equations of Jiles and Atherton; each cycle dissipates the area of its loop, which is positive."""
+    """The core agrees with SciPy's solution of the equations of Jiles and Atherton; each cycle dissipates the area of its
+    loop."""
 
     def slopes(t, y):
         field, wall = y

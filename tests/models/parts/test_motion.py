@@ -189,7 +189,7 @@ def test_lugre_friction_creeps_and_slides() -> None:
 
 
 def test_lugre_friction_damps_its_bristles() -> None:
-    """Without sliding, z' = v: the spring and both dampers act, with the published pre-sliding value, 316 N s/m."""
+    """Without sliding, z' = v: the spring and both dampers act, with the published pre-sliding damping, 316 N s/m."""
     part = m.lugre_friction("l", Fs=1e9, Fc=1e9)
     assert pulled(part, 1e-3) == pytest.approx(1e5 * 1e-6 + (316 + 0.4) * 1e-3, rel=1e-6)
 
@@ -276,7 +276,7 @@ def test_tyre_relaxes_over_a_length() -> None:
     ],
 )
 def test_linkages(make, place) -> None:
-    """The slide's velocity is the slope of its position, and the power balances."""
+    """The slide's velocity is the derivative of its position, and the power balances."""
     part = make()
     graph = Graph("driven").connect(Sf("drive", 2.0), part.port("crank")).connect(part.port("slide"), R("load", 3.0))
     run = compile_model(graph, progress=False).simulate(4.0, rtol=1e-9, progress=False)

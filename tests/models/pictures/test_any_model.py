@@ -27,7 +27,7 @@ def at(x: float, y: float = 0.0, z: float = 0.0) -> np.ndarray:
 
 
 def arm() -> tuple[Chain, Graph]:
-    """Return three links of 0.4, 0.3 and 0.2 m that turn about y, the last with a ball, above a table."""
+    """Return three links of 0.4, 0.3 and 0.2 m that turn about y above a table; the last link carries a ball."""
     links, x = [], 0.0
     for k, length in enumerate((0.4, 0.3, 0.2)):
         body = cylinder_inertia(1.0, 0.03, (0.0, 0.0, 0.0), (length, 0.0, 0.0))

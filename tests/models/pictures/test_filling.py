@@ -249,7 +249,7 @@ def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
 @pytest.mark.thorough
 @renders
 def test_a_movie_of_bounces(tmp_path) -> None:
-    """Impacts have no duration, so no part is slowed down, and no arrow shows a force that does not exist."""
+    """Impacts have no duration, so the movie has no slow motion and no arrows of forces."""
     graph = dropped(Impact(1.0))
     scene = scene_of(compile_model(graph).simulate(0.5, samples=0.01, progress=False))
     assert scene.contacts[0].intervals == () and scene.force_legend == "" and len(scene.event_marks) >= 2

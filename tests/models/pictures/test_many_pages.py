@@ -309,7 +309,7 @@ def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_a_page_in_a_frame(window: Browser, tmp_path: Path) -> None:
-    """The whole page is an attribute of a frame, as in notebooks."""
+    """As in notebooks, a frame has the whole page as an attribute."""
     path = tmp_path / "notebook.html"
     inside = page_of("eggs")._repr_html_()
     path.write_text(f"<!DOCTYPE html><meta charset='utf-8'><body style='margin: 0'>{inside}</body>", encoding="utf-8")
@@ -390,7 +390,7 @@ def _brightness(window: Browser) -> float:
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """Runs of a nanosecond, of a month, of a second after eleven days and of two samples show power and energy of a charge."""
+    """Runs of a nanosecond, of a month, of a second after eleven days and of two samples show how a capacitor is charged."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

@@ -13,8 +13,8 @@ Sides = tuple[Mapping[str, int], Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Network:
-    """Species with initial concentrations, parameters, and reactions; a reaction has two sides, and its law as MathML and in
-    Python."""
+    """Species with initial concentrations, parameters, and reactions; each reaction has two sides, and a rate law as MathML and
+    in Python."""
 
     species: Mapping[str, float]
     parameters: Mapping[str, float]
