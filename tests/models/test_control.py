@@ -69,8 +69,8 @@ def two_masses(goal, kp, kd, y0, dy0) -> Graph:
 
 
 def test_task_space_pd_decays_in_closed_form() -> None:
-    """In both task axes e'' + kd e' + kp e = 0, critically damped in one and underdamped in the other, despite the spring and
-    the coupling."""
+    """In both task axes e'' + kd e' + kp e = 0, critically damped in the first and underdamped in the second, despite the
+    spring and the coupling."""
     goal = axes(cubic_spline((0.0, 0.3, 0.1), velocity=0.5, acceleration=2.0, jerk=20.0), quintic(0.2, -0.1, 0.3, 1.1))
     kp, kd = np.array([36.0, 25.0]), np.array([12.0, 6.0])
     e0, de0 = np.array([0.02, -0.05]), np.array([0.1, 0.0])

@@ -58,7 +58,7 @@ def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
 
 
 def _poses() -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return two random poses; one is a half turn, whose quaternion begins with zero."""
+    """Return two random poses; the rotation of the second is a half turn, whose quaternion begins with zero."""
     random = np.random.default_rng(20020101)
     quaternions = random.normal(size=(2, 4))
     quaternions[1, 0] = 0.0

@@ -41,8 +41,8 @@ def inertia(rng: np.random.Generator) -> BodyInertia:
 
 
 def torso(seed: int = 4, driven: bool = False) -> Tree:
-    """Return two arms and a head on a trunk, and a tail on the base; joints of one to three freedoms, optionally with two driven
-    joints."""
+    """Return two arms and a head on a trunk, and a tail on the base; joints have one to three freedoms, and two joints are
+    optionally driven."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:

@@ -180,7 +180,7 @@ def test_places_that_no_contact_has(surfaces, options, code, words):
 
 @pytest.mark.parametrize(("height", "count", "code", "advice"), [(0.045, 3, "E439", 1), (0.036, 1, "E428", 0)])
 def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, code, advice):
-    """The error lists both places, and a run with the advised number of places starts."""
+    """The error lists the places, and with the advised value of `places` the run starts."""
     with pytest.raises(ModelError) as caught:
         in_places(TROUGH, BAR, height, count).simulate(0.01, progress=False)
     (problem,) = caught.value.problems
@@ -232,6 +232,6 @@ def test_a_start_in_several_places_is_refused():
 
 
 def test_convex_surfaces():
-    """Two convex surfaces touch at one place, so no search is needed."""
+    """Two convex surfaces touch at one place, so the search for other places is skipped."""
     assert all(map(is_convex, (BAR, sphere(0.1), egg(0.035, 0.084), plane(), cylinder(0.1))))
     assert not is_convex(TROUGH) and not is_convex(torus(0.1, 0.02))

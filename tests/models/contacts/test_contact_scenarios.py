@@ -38,7 +38,7 @@ DOWN = uniform(0.0, 0.0, -9.81)
 
 @dataclass(frozen=True)
 class Case:
-    """Scenario with the least numbers of contact events and chart switches."""
+    """Scenario with its minimum counts of contact events and chart switches."""
 
     build: Callable[[], Scenario]
     events: int = 0

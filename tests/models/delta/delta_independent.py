@@ -5,7 +5,7 @@ each tip. Their velocities and accelerations come from cross products of angular
 motion from d'Alembert's principle: sum of m J^T (a - g) over the points. Neither the Lagrangian of the paper nor any of its
 terms m, c1 ... c6, G is used, and nothing of `screws`, `bondgraph` or `models`.
 
-States are x = (q1, v1, q2, v2, q3, v3) by arms, or (q, v) where a function says so.
+States are x = (q1, v1, q2, v2, q3, v3) by arms, or (q, v) where stated.
 """
 
 from __future__ import annotations
@@ -204,8 +204,8 @@ def holding_torque(p: dict[str, float], q: np.ndarray) -> np.ndarray:
 
 
 def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return A (18, 18) and B (18, 3) of x = (q, v) about rest at motor angles y under constant torques, and also q (9,) and u
-    (3,). Complex steps make the matrices exact to within rounding error."""
+    """Return A (18, 18) and B (18, 3) of x = (q, v) about rest at motor angles y under constant torques, with the angles q (9,)
+    and the torques u (3,). Complex steps make the matrices exact to within rounding error."""
     q = assemble(p, y)
     u = holding_torque(p, q)
     at, size = np.concatenate([q, np.zeros(9), u]), 1e-30
@@ -223,7 +223,7 @@ def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return A (6, 6) and B (6, 3) of the motion that keeps the arms together, in the coordinates (dy, dy').
 
     The tangent space of the constraint is invariant under A, so the reduction is exact; the six poles are free of the scatter
-    of the twelve others at -5.
+    of the eigenvalues at -5.
     """
     A, B, q, _ = linearise(p, y)
     H = constraint(p, q, np.zeros(9))[1]

@@ -216,7 +216,7 @@ def test_another_type_of_arm_takes_the_same_robot():
 
 
 def test_the_motors_take_signals():
-    """Torque signals, either one with three components or one for each motor, are added to the parameters `motor 1.torque` to
+    """One torque signal with three components, or one signal for each motor, is added to the parameters `motor 1.torque` to
     `motor 3.torque`."""
     value = Block("drive", [("u", Op("drive", lambda t: array([0.1 * t, 0.2 * t, 0.3])), ["t"])], inputs={"t": "time"})
     single = [

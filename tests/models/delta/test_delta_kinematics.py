@@ -35,7 +35,7 @@ def tools(name: str, n: int = 20000) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_forward_of_inverse(name):
-    """Points of the workspace are reproduced to 1e-12 m, in one call and singly [measured: 1e-13 and 4e-16]."""
+    """Points of the workspace are reproduced to 1e-12 m, all in one call or point by point [measured: 1e-13 and 4e-16]."""
     w, q, margin = tools(name)
     assert len(w) > 2000
     kinematics = DeltaKinematics(ROBOTS[name])
@@ -60,7 +60,7 @@ def test_against_independent_assembly():
 
 
 def test_newton_step_is_the_papers():
-    """The step computed without a 6x6 system equals -H_x^-1 h with H by differentiation of the tape; H also agrees with its
+    """The step, computed without a 6x6 system, equals -H_x^-1 h; here H is differentiated on the tape, and agrees with its
     closed form."""
     p = ROBOTS["lab"]
     tape = Tape()

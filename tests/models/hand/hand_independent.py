@@ -1,4 +1,4 @@
-"""A second dexterous hand, from vectors and scalars only: nothing of the project's geometry is used.
+"""A second dexterous hand, from vectors and scalars only; the geometry of this package is not used.
 
 The formulas run on NumPy floats and, for speed, on the tape: a run integrates them as one signal block.
 

@@ -76,7 +76,7 @@ def test_a_free_body_strikes_exactly_like_a_mass() -> None:
 
 
 def test_the_wall_may_stand_anywhere() -> None:
-    """The normal is that of the link, whatever its direction in the world; there is no tangential force."""
+    """The wall has the link's normal, whatever its direction in the world, and exerts no tangential force."""
     arm = default_striker()
     striker = replace(arm, normal=(0.6, 0.0, -0.8), point=(0.0, 0.02, 0.0))
     found = simulate_impact(striker, ViscoelasticImpact(1e6, 2e8, 1.0, 0.01))

@@ -1,5 +1,5 @@
-"""Circuits of exponential diodes, whose sources would drive enormous currents if the voltages were frozen: such currents must
-not set the scales of states. References: Radau of SciPy (doubler), ngspice 39 (boost converter)."""
+"""Circuits of exponential diodes. If the voltages were frozen, the sources would drive enormous currents, which must not set
+the scales of states. References: Radau of SciPy (doubler), ngspice 39 (boost converter)."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
 
 
 def test_the_part_above_a_level_ends_at_the_level():
-    """The part of a cone over a square is a disc, whose edge is a circle."""
+    """On a square grid, the part in which a cone exceeds the level is a disc, whose edge is a circle."""
     y, z = np.meshgrid(np.linspace(-1.0, 1.0, 81), np.linspace(-1.0, 1.0, 81), indexing="ij")
     found = coloured_part(np.stack([0.0 * y, y, z], axis=-1), np.maximum(0.0, 1.0 - np.hypot(y, z)), 0.25)
     assert np.linalg.norm(found.points[np.unique(found.lines)], axis=1) == pytest.approx(0.75, abs=2e-3)

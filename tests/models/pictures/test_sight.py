@@ -64,8 +64,8 @@ def test_only_what_is_opaque_hides() -> None:
 
 @renders
 def test_frames_and_paths_that_are_hidden_have_no_names() -> None:
-    """One frame is behind the cube, one shows only its z axis, and one is in front; one path is behind the cube, and one beside
-    it."""
+    """One frame is behind the cube, a second frame shows only its z axis, and a third frame is in front; one path is behind the
+    cube, and another path beside it."""
     places = {"h": (0, 1, 0), "z": (0, 0, 0.4), "f": (0, -1, 0)}
     frames = tuple(Frame(still_at(*at), label=(name, "")) for name, at in places.items())
     way = np.stack([np.zeros(11), np.ones(11), np.linspace(-0.3, 0.3, 11)], axis=1)

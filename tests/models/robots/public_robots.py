@@ -26,7 +26,7 @@ def pinocchio() -> Any:
 
 
 class Judge:
-    """Pinocchio's model of a file, with joints in the project's order."""
+    """Pinocchio's model of a file, with joints in this package's order."""
 
     def __init__(self, text: str, joints: list[str]):
         self.pin = pinocchio()

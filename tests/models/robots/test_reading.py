@@ -1,4 +1,4 @@
-"""Robots from URDF: values compared with matrices by hand, elements that are kept or ignored, and the robot in a graph."""
+"""Robots from URDF: values compared with hand-written matrices, elements that are kept or ignored, and the robot in a graph."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """A robot with fixed frames beside its next joint is still a chain; a gripper's middle finger is such a frame."""
+    """A robot with fixed frames beside its next joint is still a chain; the middle finger of the gripper is a fixed frame."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
