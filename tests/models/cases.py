@@ -90,7 +90,7 @@ def frictionless(k_n: float, c_n: float = 0.0) -> dict[str, Any]:
 
 
 def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: float) -> dict[str, Any]:
-    """Return the paper's rolling contact: omega_x and omega_y free."""
+    """Return the paper's rolling contact, in which omega_x and omega_y are free."""
     return {
         "constrained": ["v_x", "v_y", "v_z", "omega_z"],
         "k_n": k_n,
@@ -108,8 +108,8 @@ def unit(quaternion: Any) -> list[float]:
 
 
 def rolling_start(given: Scenario, load: float) -> Scenario:
-    """Return body 2 moved along the contact normal until the spring carries `load` (N), at a velocity for which the contact does
-    not slip."""
+    """Return the scenario with body 2 moved along the contact normal until the spring carries `load` (N), at a velocity without
+    slip."""
     simulator = Simulator(given)
     now = simulator.contact(simulator.start())
     normal, two = -now.frame[:, 2], given.body2

@@ -1,4 +1,4 @@
-"""Long tasks of the models show a bar with the remaining time on a terminal, and none elsewhere or when switched off."""
+"""Long tasks of the models show a bar with the remaining time on a terminal, and no bar elsewhere or when switched off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies, closed forms and
+"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies, closed forms and finite
 differences."""
 
 from __future__ import annotations

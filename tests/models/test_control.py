@@ -135,7 +135,7 @@ def test_sampled_pd_is_the_exact_recursion() -> None:
 
 @pytest.mark.parametrize("count, axes_of_task", [(3, 2), (4, 1), (3, 3)])
 def test_torques_give_the_task_its_acceleration(count: int, axes_of_task: int) -> None:
-    """J M^-1 (torque - h) + J' v = u for any mechanism, redundant or not."""
+    """J M^-1 (torque - h) + J' v = u for any mechanism, whether redundant or not."""
     rng = np.random.default_rng(count)
     root, jacobian = rng.normal(size=(count, count)), rng.normal(size=(axes_of_task, count))
     mass, bias = root @ root.T + np.eye(count), rng.normal(size=count)

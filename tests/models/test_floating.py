@@ -99,7 +99,6 @@ def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def test_motors_inside_leave_the_momentum():
-    """The tree keeps its initial momentum while motors move arm and tool."""
     tree = floating()
     start = np.array([0.3, -0.2, 0.5, 0.1, 0.0, 0.2, 0.4, -0.3])
     part = chain_graph(tree, velocity=start, joint_ports=["arm", "tool"])

@@ -56,7 +56,8 @@ def turning(t, n=3, start=0.6):
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_three_parallel_cranks_move_as_one(unit):
-    """Of six conditions on six coordinates with one degree of freedom, one is redundant everywhere, in any unit of length."""
+    """Six conditions act on six coordinates with one degree of freedom, so one condition is redundant everywhere, in any unit
+    of length."""
     compiled = compile_model(cranks(unit=unit))
     t = np.linspace(0.0, 0.25, 26) * np.sqrt(unit)
     run = compiled.simulate(float(t[-1]), samples=t, rtol=1e-9, progress=False)

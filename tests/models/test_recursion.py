@@ -71,7 +71,7 @@ def forked(limbs: int, length: int) -> Tree:
     ids=["all joints", "others", "finger", "torso", "driven", "oblique", "rods", "forked"],
 )
 def test_accelerations_solve_the_equations(tree):
-    """M v' + h + dV/dq = e to 1e-12 of the largest term."""
+    """M v' + h + dV/dq = e is satisfied to 1e-12 of the largest term."""
     rng = np.random.default_rng(7)
     q, v, effort = rng.normal(size=(3, tree.freedoms))
     found = forward_dynamics(tree, q, v, effort, G).astype(float)
@@ -247,7 +247,7 @@ def test_stops_of_a_long_chain(monkeypatch):
 
 
 def test_a_long_chain_that_is_moved():
-    """If the velocities of a chain are imposed, its efforts are M v' + h + dV/dq."""
+    """If the velocities of a chain are imposed, the efforts are M v' + h + dV/dq."""
     tree, phase = rods(14), np.arange(14.0)
     assert articulated_is_shorter(tree)
     q, v, rate = 0.3 * np.cos(phase), np.sin(phase), np.cos(phase)

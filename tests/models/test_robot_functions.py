@@ -168,7 +168,7 @@ def test_a_half_turn_is_the_full_angle_away() -> None:
 
 
 def rodrigues(vector: np.ndarray) -> np.ndarray:
-    """Return the rotation by a rotation vector (Rodrigues)."""
+    """Return the rotation matrix of a rotation vector (Rodrigues)."""
     angle = np.linalg.norm(vector)
     x, y, z = vector / angle
     K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])

@@ -47,7 +47,7 @@ def gliding(unit: float = 1.0) -> Any:
 @pytest.mark.parametrize("method", ["dop853", "rodas5p"])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_glide_of_100_m(method, unit):
-    """The gap is the ball's height above the floor, set by its weight, in m and in mm."""
+    """In m and in mm, the gap equals the ball's height above the floor, which its weight determines."""
     result = gliding(unit).simulate(10.0, samples=0.1, rtol=1e-9, method=method, progress=False)
     height = unit * ((result["ball.pose"][:, 4:] @ rotation(TILTED))[:, 2] - R / unit)
     assert np.abs(unit * result["contact.gap"] - height).max() < 1e-12
@@ -144,7 +144,7 @@ def flight(
 
 
 def flying_ball(distance: float, across: float, velocity: Any, unit: float, turned: Any, pace: float, spin: Any) -> Any:
-    """Return a ball that passes x = 0 at y = `across` halfway through its flight, or lands there."""
+    """Return a ball that passes x = 0 at y = `across` halfway through its flight, or lands at this point."""
     middle = np.array([-distance, across, distance + R if velocity[2] else 0.0])
     inertia = (0.4 * M * (R / unit) ** 2,) * 3
     start = {"position": middle / unit, "velocity": velocity / unit * pace, "quaternion": turned}

@@ -138,8 +138,8 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [15.0, 40.0, 60.0])
 def test_ball_on_an_incline(angle):
-    """The ball rolls at 5/7 g sin a where 2/7 tan a < mu; otherwise it slips at g (sin a - mu cos a) and spins up at 5/2 mu g cos
-    a / r."""
+    """The ball rolls with the acceleration 5/7 g sin a where 2/7 tan a < mu; otherwise it slips with g (sin a - mu cos a) and
+    spins up with 5/2 mu g cos a / r."""
     theta = np.radians(angle)
     rolls = 2.0 / 7.0 * np.tan(theta) < MU
     result = ball_on_a_plane(v0=0.0, tilt=theta).simulate(0.4, samples=0.01, rtol=1e-10, progress=False)

@@ -232,6 +232,5 @@ def test_a_start_in_several_places_is_refused():
 
 
 def test_convex_surfaces():
-    """Two convex surfaces touch at one place, so the search for other places is skipped."""
     assert all(map(is_convex, (BAR, sphere(0.1), egg(0.035, 0.084), plane(), cylinder(0.1))))
     assert not is_convex(TROUGH) and not is_convex(torus(0.1, 0.02))

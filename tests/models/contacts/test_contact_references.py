@@ -1,4 +1,4 @@
-"""Two scenarios compared with reduced copies of an independent high-accuracy trajectory (integrated at rtol 1e-12)."""
+"""Two scenarios compared with reduced copies of independent trajectories, integrated at rtol 1e-12."""
 
 from __future__ import annotations
 

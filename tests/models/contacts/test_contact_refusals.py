@@ -164,8 +164,8 @@ def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
 
 
 def test_stiff_damped_bounces_come_to_rest():
-    """A ball on a hard floor makes ever smaller bounces and comes to rest at the depth due to its weight, without a special
-    state."""
+    """A ball on a hard floor makes ever smaller bounces and comes to rest at the depth due to its weight, without a separate
+    state of rest."""
     k, damping = 1e8, 0.1 * 2.0 * np.sqrt(1e8 * 0.1)
     rest = run(
         ground("g", surface=plane()), ball((0, 0, 0.03), gravity=(0, 0, -9.81)), 1.0, normal_stiffness=k, normal_damping=damping

@@ -62,8 +62,8 @@ RUBBING = (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3))
 
 @pytest.mark.parametrize(("law", "tilt"), [*zip(RUBBING, (0.3, 1.0), strict=True)], ids=["Impact", "ThreeState"])
 def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
-    """At the slope angle a the ball rolls at 5/7 g sin a where mu > 2/7 tan a; otherwise it slips at g (sin a - mu cos a), in any
-    chart."""
+    """At the slope angle a the ball rolls with the acceleration 5/7 g sin a where mu > 2/7 tan a; otherwise it slips with g
+    (sin a - mu cos a). The charts do not matter."""
     slips = 2.0 / 7.0 * np.tan(tilt) > 0.3
     run = rolled(law, None, tilt)
     late = run.t > 1.5

@@ -50,7 +50,7 @@ def check_impact(run: Result) -> None:
 
 
 def check_viscoelastic(run: Result) -> None:
-    """Compare with another integrator, under gravity: m h'' = k s + c s s' - m g, s = -h."""
+    """Compare with another integrator of m h'' = k s + c s s' - m g, where s = -h."""
     k, c = VISCOELASTIC.k, VISCOELASTIC.c
 
     def rate(_: float, y: np.ndarray) -> list[float]:

@@ -246,7 +246,7 @@ def poles(p: dict[str, float], y: Any) -> np.ndarray:
 def simulate(
     p: dict[str, float], x0: np.ndarray, t: np.ndarray, torque: Any = None, rtol: float = 1e-12, **alphas: float
 ) -> np.ndarray:
-    """Return states (n, 18) by arms at times t (n,), at torques u(t), computed by DOP853."""
+    """Return states (n, 18) by arms at times t (n,) under torques u(t), integrated by DOP853."""
     drive = torque if torque is not None else lambda time: np.zeros(3)
     run = solve_ivp(lambda time, x: rates(p, x, drive(time), **alphas), (t[0], t[-1]), x0, "DOP853", t, rtol=rtol, atol=rtol)
     assert run.success, run.message
@@ -259,7 +259,7 @@ SAMPLES = np.linspace(0.0, 2.0, 9)
 
 
 def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a motion without symmetry from rest: initial q (9,), and the offset (3,) and amplitude (3,) of the torques in N m.
+    """Return an asymmetric motion from rest as initial q (9,), offset (3,) and amplitude (3,) of the torques in N m.
 
     u_j(t) = offset_j + amplitude_j sin(3 pi t + j), j = 0, 1, 2.
     """

@@ -54,7 +54,7 @@ def test_six_poles_and_twelve_cancellations(name, at):
 
 
 def test_the_poles_of_the_paper():
-    """The poles agree with Bortoff 2018, fig. 5, within 0.35 + 0.55j at pi/4 and 0.25 + 0.05j at 0."""
+    """The poles agree with Bortoff 2018, fig. 5, to within 0.35 + 0.55j at pi/4 and 0.25 + 0.05j at 0."""
     swings = linearise_reduced(ROBOTS["fit"], (0.25 * np.pi,) * 3).poles()
     assert np.all(np.abs(swings.real + 0.5) < 0.35) and np.all(np.abs(np.abs(swings.imag) - 5.5) < 0.55)
     poles = linearise_reduced(ROBOTS["fit"], (0.0,) * 3).poles()

@@ -1,4 +1,4 @@
-"""Formulas of one arm compared with mass points and cross products; parameters, their files and refusals."""
+"""Formulas of one arm compared with mass points and cross products; parameters, parameter files and refusals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The delta robot as a graph of arms, in both forms, compared with independent equations: energy, stabilisation, other types of
-arm."""
+"""The delta robot as a graph of arms, in both forms, compared with independent equations: energy, stabilisation and other types
+of arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's view of the delta robot: kinematics, statics, starts, torques, singular configurations, the command line."""
+"""The user's view of the delta robot: kinematics, statics, starts, torques, singular configurations and the command line."""
 
 from __future__ import annotations
 

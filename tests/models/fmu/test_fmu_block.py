@@ -124,7 +124,7 @@ def test_each_thread_has_an_instance_of_its_own(compiled):
 
 
 def test_runs_in_threads_do_not_wait_for_each_other(compiled, paths):
-    """Each step waits, in the library, for a step of the other run, which must therefore run simultaneously."""
+    """In the library, each step waits for a step of the other run, so both must run simultaneously."""
     model = compile_model(plant(block(paths[3], parameters={"meet": 1.0})))
     with ThreadPoolExecutor(2) as pool:
         assert all(run.ok for run in pool.map(lambda _: model.simulate(0.01, progress=False), range(2)))

@@ -133,7 +133,7 @@ def test_poses_along_axes() -> None:
 
 @pytest.mark.thorough
 def test_page(scene: Scene, tmp_path) -> None:
-    """The page shows all contacts of the hand, with their paths and forces, and named frames; nothing is missing."""
+    """The page shows named frames and all contacts of the hand with their paths and forces."""
     page(scene, tmp_path / "page.html", seconds=9.0)
     assert 4e5 < (tmp_path / "page.html").stat().st_size < 4e6
     shown = contents(scene, 9.0, None)

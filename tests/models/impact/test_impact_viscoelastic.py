@@ -35,7 +35,7 @@ def test_restitution_is_exact_over_fourteen_decades(w0: float) -> None:
 
 
 def test_restitution_of_one_and_five() -> None:
-    """Twenty digits agree with bisection at 60 digits."""
+    """The restitution agrees to twenty digits with bisection at 60 digits."""
     assert mpmath.nstr(released(1.0), 18) == "0.593624260040040092"
     assert mpmath.nstr(released(5.0), 18) == "0.196980245280518885"
     assert abs(restitution(1.0, 1.0, 1.0) - 0.593624260040040092) < 1e-12

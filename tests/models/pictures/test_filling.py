@@ -108,7 +108,7 @@ def test_two_eggs(eggs) -> None:
 
 
 def test_a_bar_in_a_trough_has_two_contacts(trough) -> None:
-    """In a nested graph, bodies and contacts have their full paths, and both contacts refer to the same two solids."""
+    """In a nested graph, bodies and contacts are named by their full paths, and both contacts refer to the same two solids."""
     result = trough[1]
     scene = scene_of(result)
     assert [solid.name for solid in scene.solids] == ["cell.floor", "cell.bar", "floor"]

@@ -150,7 +150,7 @@ def test_a_poster_without_contacts_is_as_high_as_it_needs_to_be(tmp_path: Path) 
 
 @renders
 def test_a_curve_that_is_constant_has_a_quiet_axis() -> None:
-    """Rounding differences are drawn in the middle, and the axis shows no offset."""
+    """Differences within rounding error are drawn in the middle, and the axis shows no offset."""
     t = np.linspace(0.0, 1.0, 50)
     noisy = Panel("energy", "J", (Curve("sum", 846.0 + 1e-10 * np.sin(40.0 * t), "#000000"),), key=True)
     pixels, _, rows = strip(Scene("falling", t, panels=(noisy,)), (600, 200), noisy)

@@ -67,7 +67,7 @@ def poses_by_hand(q: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def masses_by_hand(q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """Return (mass, centre in the world, rotational inertia in the world) of each link that has a mass."""
+    """Return (mass, centre, rotational inertia), in world axes, of each link that has a mass."""
     H = poses_by_hand(q)
     upper = H["upper"] @ placed((0.01, 0.02, 0.25), (0.1, 0.2, 0.3))
     fore, tool = H["fore"] @ placed((0, 0, 0.15)), H["tool"] @ placed((0.02, 0, 0))
@@ -164,7 +164,7 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """A robot with fixed frames beside its next joint is still a chain; the middle finger of the gripper is a fixed frame."""
+    """A robot with fixed frames beside its next joint is still a chain; the gripper's camera is such a frame."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]

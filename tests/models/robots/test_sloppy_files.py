@@ -131,7 +131,7 @@ def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> Non
 
 
 def test_what_is_drawn_has_no_errors_but_points(tmp_path: Path) -> None:
-    """A point is invisible; a picture without a visible shape would mislead."""
+    """A point is invisible, and a picture without any visible shape would mislead."""
     for kind in ("visual", "collision"):
         point = read(tmp_path, ARM.replace(*shape(kind, '<sphere radius="0"/>')), meshes=kind)
         assert point.visuals == ()

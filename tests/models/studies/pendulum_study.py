@@ -26,7 +26,7 @@ from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from screws.scalars import sqrt
 
 MEDIA = {"vacuum": 0.0, "oil": 1.0}
-"""Medium in which the ball swings -> factor of its damping."""
+"""Medium in which the ball swings -> factor of the damping."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def exact_hand() -> Hand:
 
 
 def polar(n: np.ndarray, chart: int) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Return (u, v) of a unit vector and the tangents e_u, e_v, with the polar axis z (chart 0) or x (chart 1)."""
+    """Return (u, v) of a unit vector, and the tangents e_u, e_v; the polar axis is z (chart 0) or x (chart 1)."""
     a = n if chart == 0 else np.roll(n, -1)
     u, v = np.arctan2(np.hypot(a[0], a[1]), a[2]), np.arctan2(a[1], a[0])
     e = np.array([np.cos(u) * np.cos(v), np.cos(u) * np.sin(v), -np.sin(u)])
