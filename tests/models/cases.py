@@ -108,7 +108,7 @@ def unit(quaternion: Any) -> list[float]:
 
 
 def rolling_start(given: Scenario, load: float) -> Scenario:
-    """Return the scenario with body 2 moved along the contact normal until the spring carries `load` (N), at a velocity without
+    """Return the scenario with body 2 moved along the contact normal until the spring carries `load` (N), and moving without
     slip."""
     simulator = Simulator(given)
     now = simulator.contact(simulator.start())

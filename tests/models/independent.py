@@ -148,7 +148,7 @@ class Closest:
 
 
 def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) -> Closest:
-    """Solve F1(x1) = 0, F2(x2) = 0, grad F2 + mu n1 = 0 with x2 = x1 + d n1; R, r are the pose of O2 in O1."""
+    """Solve F1(x1) = 0, F2(x2) = 0 and grad F2 + mu n1 = 0 with x2 = x1 + d n1; R and r are the pose of O2 in O1."""
     x1, d, mu = start.x1, start.d, start.multiplier
     J, residual = np.zeros((5, 5)), np.empty(5)
     limit = 0.3 * min(one.size, two.size)
@@ -231,7 +231,7 @@ class Contact:
 @dataclass(frozen=True)
 class Course:
     """Run: sample times, states (k, 32) of `Simulator`, gap (k,), deformation and wrench on body 2 in C2 (k, 6), C2 (k, 3, 3),
-    events."""
+    and events."""
 
     t: np.ndarray
     y: np.ndarray
@@ -248,8 +248,8 @@ class Course:
 
 
 class Simulator:
-    """Two bodies and a contact from a scenario; the state is p, q, v (world), w (body) of both, then six deformations: components
-    in C2, or two vectors in world axes."""
+    """Two bodies and a contact from a scenario. The state is p, q, v (world axes) and w (body axes) of both bodies, then six
+    deformations: components in C2, or two vectors in world axes."""
 
     def __init__(self, scenario: Any):
         self.scenario = scenario
@@ -358,8 +358,9 @@ class Simulator:
         return dy
 
     def _turn(self, y: np.ndarray, now: Contact) -> np.ndarray:
-        """Return the angular velocity (3,) in the world of the frame that carries the springs: it follows the normal, whose rate
-        comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about it as the transport prescribes."""
+        """Return the angular velocity (3,), in world axes, of the frame that carries the springs: this frame follows the
+        normal, whose rate comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about the normal as the transport
+        prescribes."""
         R, r, R1, R2 = self._relative(y)
         n, d = R1 @ now.near.normal, now.near.d
         x2 = R.T @ (now.near.x1 + d * now.near.normal - r)
@@ -372,7 +373,7 @@ class Simulator:
         return _cross(n, rate) + spin * n
 
     def run(self, times: np.ndarray, rtol: float = 1e-10, max_step: float = 5e-3) -> Course:
-        """Integrate over the sample times, with events located on the integrator's own steps."""
+        """Integrate over the sample times, and locate events on the integrator's own steps."""
         y, t = self.start(), float(times[0])
         if self.touching:
             pressed = np.array([0.0, 0.0, -self.near.d * self.on[5]])

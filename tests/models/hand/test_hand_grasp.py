@@ -1,4 +1,4 @@
-"""Grasp analysis compared with closed forms, and the start posture: known angles, equilibrium, refusals."""
+"""Grasp analysis compared with closed forms; the start posture: known angles, equilibrium and refusals."""
 
 from __future__ import annotations
 

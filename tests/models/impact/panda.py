@@ -15,7 +15,7 @@ from screws.joints import revolute
 
 Q = np.array([0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4])
 FLANGE = np.array([0.0, 0.0, 0.107])
-"""Position of the contact point in the frame of the last link, m; the normal is its z axis."""
+"""Position of the contact point in the frame of the last link, m; the normal is the frame's z axis."""
 
 
 def urdf() -> Path | None:

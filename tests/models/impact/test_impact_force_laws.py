@@ -1,4 +1,4 @@
-"""Three force laws with equal impulse and duration: their energies, and integration as a second derivation."""
+"""Three force laws with equal impulse and duration: their energies, compared with integration."""
 
 from __future__ import annotations
 

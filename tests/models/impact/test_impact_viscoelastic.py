@@ -16,8 +16,8 @@ KEPT = {"k": 1.0, "c": 1.0, "m": 1.0, "v0": 1.0}
 
 
 def released(w0: float) -> mpmath.mpf:
-    """Return e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, y = e w0, with 60 digits and without Lambert's function. y = 1 -
-    exp(-z) keeps the digits of values near 1."""
+    """Return e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, where y = e w0, with 60 digits and without Lambert's function.
+    The substitution y = 1 - exp(-z) keeps the digits of values near 1."""
     with mpmath.workdps(60):
         w = mpmath.mpf(w0)
         level = w - mpmath.log1p(w)

@@ -107,7 +107,7 @@ def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_work
 
 
 def test_the_nearest_velocities_are_those_of_an_impulse():
-    """Two discs locked to each other share their spin, in any unit of inertia."""
+    """Two discs that are locked to each other share their spin, in any unit of inertia."""
     for unit in (1.0, 1e-9, 1e9):
         graph, slip = Graph("discs"), J0("slip")
         for name, inertia, spin in (("a", 2.0, 6.0), ("b", 1.0, 0.0)):
@@ -142,7 +142,7 @@ def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
 
 
 def test_crank_slider_drives_its_slider_as_the_closed_form():
-    """The crank turns at a given rate: x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
+    """The crank turns at a given rate, so x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
     r, length, w = 0.1, 0.35, 4.0
     graph, floor = Graph("crank-slider"), ground("floor")
     crank = prescribed_body("crank", twist=(0, -w, 0, 0, 0, 0))

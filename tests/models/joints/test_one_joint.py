@@ -1,4 +1,4 @@
-"""Joints between two bodies: derivatives of closures, decay of errors, motions in closed form."""
+"""Joints between two bodies: derivatives of closures, decay of errors, and motions in closed form."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
-    """Return H (2, 4), and a function of q' for H' q' (2,)."""
+    """Return H (2, 4), and H' q' (2,) as a function of q'."""
     r = RADII[leg.ring]
     a, d = r + BALL, q[1] ** 2 + q[2] ** 2
     H = np.array([[0.0, 2.0 * q[1], 2.0 * q[2], 0.0], [r, a * q[2] / d, -a * q[1] / d, BALL]])
@@ -116,7 +116,7 @@ def courses(rtol: float = 1e-12) -> list[Course]:
 
 
 def _until_the_guard(start: float, y: np.ndarray, leg: Leg, rtol: float) -> Course:
-    """Integrate in pieces of at most 2 s that do not cross the step of the goal."""
+    """Integrate in pieces of at most 2 s that do not cross the step in the reference."""
     pieces: list[Any] = []
     t = start
     while True:

@@ -99,7 +99,8 @@ def test_a_chemostat_by_its_potential() -> None:
 
 
 def test_the_account_of_chemostats_with_fast_reactions() -> None:
-    """With rates of 1e7/s near equilibrium, a chemostat's flow is a small difference, but its energy follows from the amount."""
+    """With rates of 1e7/s near equilibrium, a chemostat's flow is a small difference, but the chemostat's energy follows from
+    the amount."""
     text = "X <-> A : 1e7 1e7\nA <-> B : 1 1\nB <-> Y : 1e7 1e7"
     run = run_of(c.network("n", text, {"A": 1.0, "B": 1.0}, chemostats={"X": 2.0, "Y": 1.0}), 10.0)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -243,8 +244,8 @@ def test_the_flux_through_a_membrane(z) -> None:
 
 @checks("chemical.electrode")
 def test_an_electrode() -> None:
-    """The electrode's resistance at rest is R T / (n F i0), and currents at large overpotentials change by a decade per Tafel
-    slope."""
+    """The electrode's resistance at rest is R T / (n F i0), and at large overpotentials the current changes by a decade per
+    Tafel slope."""
     graph = Graph("g").connect(Se("u", lambda t: t, signals="time"), c.electrode("e", i0=2.0, alpha=0.3, n=2.0))
     run = run_of(graph, 0.5, samples=[1e-7, 0.2, 0.2 + VT * np.log(10) / 0.6, 0.5])
     small, one, ten = run["e.flow"][1:4]
@@ -255,7 +256,7 @@ def test_an_electrode() -> None:
 
 @checks("chemical.ion_channel")
 def test_an_ion_channel_under_a_voltage_clamp() -> None:
-    """The squid's potassium gate (Hodgkin and Huxley 1952, (12) and (13)) approaches its value at 0 V exponentially."""
+    """The squid's potassium gate (Hodgkin and Huxley 1952, (12) and (13)) exponentially approaches its value at 0 V."""
     run = run_of(Graph("g").connect(Se("clamp", 0.0), c.ion_channel("K").port("1")), 5e-3, rtol=1e-10)
     opens, closes = 1e4 * 0.055 / (1 - np.exp(-5.5)), 125 * np.exp(-0.065 / 0.08)
     n = 0.317676914 + (opens / (opens + closes) - 0.317676914) * (1 - np.exp(-(opens + closes) * run.t))

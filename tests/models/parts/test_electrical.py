@@ -1,4 +1,4 @@
-"""Electrical parts compared with closed forms and equivalent circuits; bounds of their parameters."""
+"""Electrical parts compared with closed forms and equivalent circuits; bounds on their parameters."""
 
 from __future__ import annotations
 
@@ -248,7 +248,8 @@ def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Grap
 
 
 def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: float = 1e-2) -> tuple[float, float]:
-    """Return the current at the start and end of a pulse, in the steady state between two final values."""
+    """Return the currents at the start and end of a pulse in the periodic steady state; the current tends alternately to two
+    final values."""
     rise, fall = np.exp(-duty * period / tau), np.exp(-(1 - duty) * period / tau)
     first = (low * (1 - fall) + high * (1 - rise) * fall) / (1 - rise * fall)
     return first, high + (first - high) * rise

@@ -111,7 +111,7 @@ def test_vessels() -> None:
 
 @checks("hydraulic.pump")
 def test_pump() -> None:
-    """Against a pressure the pump delivers D w minus its leakage; the torque on its shaft is D p plus friction."""
+    """Against a pressure p the pump delivers D w minus leakage; the torque on the shaft is D p plus friction."""
     graph, pump = Graph("g"), h.pump("p", leak=1e-12, b=0.01)
     graph.connect(Sf("drive", 100.0), pump.port("shaft")).connect(Se("reservoir", 0.0), pump.port("inlet"))
     torque, delivered = final(graph.connect(pump.port("outlet"), Se("load", 1e7)), "drive.effort", "load.flow")

@@ -31,7 +31,7 @@ def test_series_motor() -> None:
 
 @checks("machines.excited_motor")
 def test_shunt_motor() -> None:
-    """With both windings at 100 V, i_f = v / R_f, the torque is L_af i_f i_a, and v = R_a i_a + L_af i_f w."""
+    """With both windings at 100 V, i_f = v / R_f, v = R_a i_a + L_af i_f w, and the torque is L_af i_f i_a."""
     graph, motor, node = Graph("g"), machines.excited_motor("m", b=0.0), J0("node")
     graph.connect(Se("u", 100.0), node).connect(node, motor.port("armature")).connect(node, motor.port("field"))
     graph.connect(motor.port("shaft"), Se("load", 20.0))

@@ -14,7 +14,7 @@ m = parts.motion
 
 
 def pulled(part, velocity: float, domain: str = "translation") -> float:
-    """Return the effort of a part whose end moves away from its start at a velocity."""
+    """Return the effort of a part whose ends separate at a velocity."""
     graph, v = Graph("pulled"), J1("v", domain=domain)
     return final(graph.connect(Sf("drive", velocity), v).between(None, v, part), "drive.effort", t_end=1e-3)[0]
 
@@ -132,7 +132,8 @@ def test_torque_limiter_slips_above_its_torque_and_engages_again() -> None:
 
 @checks("motion.planetary_gear")
 def test_planetary_gear() -> None:
-    """With the ring held, the carrier turns at 1 / (1 + k) of the sun's speed; if both turn together, so does the carrier."""
+    """With the ring held, the carrier turns at 1 / (1 + k) of the sun's speed; if sun and ring turn together, so does the
+    carrier."""
     for ring, carrier in ((0.0, 2.0), (8.0, 8.0), (-4.0, -1.0)):
         graph, part = Graph("g"), m.planetary_gear("p", 3.0)
         graph.connect(Sf("sun", 8.0), part.port("sun")).connect(Sf("ring", ring), part.port("ring"))
@@ -218,7 +219,7 @@ def test_strut() -> None:
 
 
 def bounce(stiffness: float, damping: float) -> float:
-    """Return the speed of 1 kg at 1 m/s after an elastic contact whose damping force never exceeds its spring force."""
+    """Return the rebound speed of 1 kg that arrives at 1 m/s on a stop, whose damping force never exceeds its spring force."""
 
     def rate(t, y):
         spring = max(-stiffness * y[0], 0.0)

@@ -1,4 +1,5 @@
-"""Laws of all parts, tested over their records: completeness, power, passivity, invariance under units, names and arrows."""
+"""Laws that all recorded parts must obey: completeness, power, passivity, and invariance under changes of units, names and
+arrows."""
 
 from __future__ import annotations
 
