@@ -22,7 +22,7 @@ def shaft(command: Any, velocity: Any, **limits: Any) -> Graph:
 
 
 def test_a_motor_runs_up_along_its_speed_torque_line() -> None:
-    """Up to half the speed of 10 rad/s v' = 4, then v' = 8 - 0.8 v."""
+    """v' is 4 up to half the maximum speed of 10 rad/s, and 8 - 0.8 v at higher speeds."""
     run = compile_model(shaft(5.0, 0.0, effort=[2.0], speed=10.0, fade=0.5), backend="numpy").simulate(
         3.0, samples=[0.0, 1.0, 3.0]
     )

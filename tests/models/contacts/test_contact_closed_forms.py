@@ -1,4 +1,4 @@
-"""Contacts with closed-form motion: head-on impacts, an incline, a ball that leaves another ball."""
+"""Contacts with closed-form motion: head-on impacts, an incline, and a ball that leaves another ball."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def test_sphere_on_an_incline(rolls):
 
 @pytest.mark.parametrize(("rolls", "share"), [(False, 2.0 / 3.0), (True, 10.0 / 17.0)])
 def test_sphere_leaves_a_fixed_sphere(rolls, share):
-    """The sphere starts at rest at theta0 and leaves where cos(theta) = share cos(theta0), in the limit of a stiff contact."""
+    """The sphere starts at rest at theta0 and leaves where cos(theta) = `share` cos(theta0), in the limit of a stiff
+    contact."""
     R, r, m, k = 0.1, 0.02, 0.1, 1e6
     theta0 = np.radians(15.0)
     depth = m * G * np.cos(theta0) / k

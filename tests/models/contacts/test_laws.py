@@ -35,7 +35,7 @@ def check_compliant(run: Result) -> None:
 
 
 def check_impact(run: Result) -> None:
-    """Check that bounces are at FALL (1 + 2 e + 2 e^2 + ...), to within rounding error, and that rest follows at the limit of
+    """Check that bounces occur at FALL (1 + 2 e + 2 e^2 + ...), to within rounding error, and that rest follows at the limit of
     these times."""
     e = IMPACT.restitution
     found = times(run, "impact")

@@ -40,7 +40,7 @@ def still_at(*place: float, count: int = 11) -> np.ndarray:
 
 
 def walled(**fields: object) -> Scene:
-    """Return an opaque cube of 1 m about the origin, and a glass cube beside it, for 1 s."""
+    """Return a scene of 1 s with an opaque cube of 1 m about the origin, and a glass cube beside it."""
     cube = cuboid((1.0, 1.0, 1.0))
     solids = (
         Solid("wall", still_at(0.0, 0.0, 0.0), cube, look=Look.OPAQUE),

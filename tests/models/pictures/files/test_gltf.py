@@ -187,7 +187,7 @@ def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None
 
 
 def test_a_carried_frame_does_not_turn_about_its_axis() -> None:
-    """Around a circle of latitude, parallel transport turns by the solid angle above the circle: 2 pi (1 - cos a)."""
+    """Around a circle of latitude, parallel transport turns the frame by the solid angle above the circle, 2 pi (1 - cos a)."""
     turn, a = np.linspace(0.0, 2.0 * np.pi, 2001), 0.4
     z = np.stack([np.sin(a) * np.cos(turn), np.sin(a) * np.sin(turn), np.full_like(turn, np.cos(a))], axis=1)
     H = carried_poses(3.0 * z, 2.0 * z)
