@@ -1,4 +1,4 @@
-"""Scenarios for tests: records of `screwbond.models.two_bodies.scenario`, made by its own reader."""
+"""Scenarios for tests: records of `screwbond.models.two_bodies.scenario`, made by the reader of scenario files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chemical parts compared with closed forms and published values; refused networks."""
+"""Chemical parts compared with closed forms and published values; bad networks are refused."""
 
 from __future__ import annotations
 

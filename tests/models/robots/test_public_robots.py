@@ -27,8 +27,7 @@ from tests.models.robots.public_robots import Judge, pinocchio, public_urdf
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")
-"""Chains with seven joints, with frames turned by pi to nine decimals, with a gripper, with oblique axes or with continuous
-joints."""
+"""Chains, in turn with seven joints, frames turned by pi to nine decimals, a gripper, oblique axes, and continuous joints."""
 
 BRANCHED = ("panda_description/urdf/panda.urdf", "allegro_left_hand.urdf", "solo12.urdf", "baxter.urdf", "/talos_full_v2.urdf")
 """Trees: a hand with two fingers, one of which mimics the other; a hand with four fingers; four legs; two arms with mimic
