@@ -1,4 +1,4 @@
-"""Invalid or malicious FMUs: each is refused with a code, writes nothing elsewhere, and leaves no temporary folder."""
+"""Invalid or malicious FMUs: each is refused with a code, writes no files, and leaves no temporary folder."""
 
 from __future__ import annotations
 

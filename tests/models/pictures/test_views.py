@@ -1,4 +1,4 @@
-"""Views: a result is shown in three dimensions and moves with time; a message reports where it cannot be shown."""
+"""Views: a result is shown in three dimensions and moves with time; a message reports if no view can be shown."""
 
 from __future__ import annotations
 
