@@ -196,7 +196,6 @@ def test_finger_pushes_a_ball():
 
 
 def test_start_follows_the_joints():
-    """Start values of a contact are computed from the joints with which a run starts."""
     part = chain_graph(finger(), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")

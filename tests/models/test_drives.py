@@ -30,8 +30,6 @@ def test_a_motor_runs_up_along_its_speed_torque_line() -> None:
 
 
 def test_each_joint_has_its_own_limits_and_brakes_at_any_speed() -> None:
-    """The cases are: within the limits, above the effort limit, above the speed limit, braking above the speed limit, and
-    without limits."""
     command, velocity = np.array([1.0, 5.0, 5.0, -5.0, 50.0]), np.array([0.0, 0.0, 12.0, 12.0, 99.0])
     effort, speed = [2.0, 2.0, 2.0, 2.0, np.inf], [10.0, 10.0, 10.0, 10.0, np.inf]
     compiled = compile_model(shaft(command, velocity, effort=effort, speed=speed), backend="numpy")

@@ -60,7 +60,6 @@ def test_a_thrust_turns_with_its_body_and_its_work_is_in_the_account() -> None:
 
 
 def test_a_function_reads_signals_of_the_graph_around_it_by_order_or_by_name() -> None:
-    """The function reads a block of the outer graph even if a part inside has the same name."""
     for read, law in (
         (["place.y", "time"], lambda y, t: (y + t, 0.0, 0.0)),
         ({"t": "time", "y": "place.y"}, lambda y, t: (y + t, 0.0, 0.0)),

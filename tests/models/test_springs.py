@@ -110,7 +110,6 @@ def test_exchanging_the_bodies_changes_nothing():
 
 
 def test_centre_of_stiffness():
-    """The centre of stiffness is recovered after a shift; the coupling about the centre is symmetric."""
     K = np.block([[symmetric(), np.zeros((3, 3))], [np.zeros((3, 3)), symmetric()]])
     coupling = 0.1 * symmetric()
     K[:3, 3:], K[3:, :3] = coupling, coupling

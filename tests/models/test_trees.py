@@ -155,7 +155,6 @@ def test_mass_matrix_velocity_forces_and_weight(case):
 
 
 def test_branches_do_not_know_each_other():
-    """Joints of different branches share no entry in M, and have no column in each other's Jacobians."""
     tree = torso()
     q = np.linspace(-1.0, 1.0, tree.freedoms)
     M, names = mass_matrix(tree, q), list(tree.coordinates)

@@ -180,7 +180,6 @@ def test_places_that_no_contact_has(surfaces, options, code, words):
 
 @pytest.mark.parametrize(("height", "count", "code", "advice"), [(0.045, 3, "E439", 1), (0.036, 1, "E428", 0)])
 def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, code, advice):
-    """The error lists the places, and with the advised value of `places` the run starts."""
     with pytest.raises(ModelError) as caught:
         in_places(TROUGH, BAR, height, count).simulate(0.01, progress=False)
     (problem,) = caught.value.problems

@@ -119,7 +119,6 @@ def test_sampled_tracking_within_limits() -> None:
 
 
 def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """The benchmark's other engines get the same torques as the graph, from a separate routine."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_tracking import KD as OTHER_KD
     from benchmarks.delta_tracking import KP as OTHER_KP

@@ -59,7 +59,6 @@ def test_torques(form):
 
 
 def test_a_start_with_rates():
-    """In both forms, the motors start at the given rates, and the tool velocity is J y'."""
     rates = np.array([1.0, -1.0, 0.5])
     for form in ("lagrangian", "hamiltonian"):
         run = DeltaRobot(SETS["fit"], form=form).simulate(0.01, y=Y, rates=rates, samples=0.001)

@@ -250,7 +250,6 @@ def test_arguments_that_do_not_fit() -> None:
 
 
 def test_directions_in_which_the_arm_cannot_move_are_named() -> None:
-    """The tip of an arm stretched upwards cannot move along the arm; the refusal names this direction."""
     straight = [0.0] * 7
     refused("E542", "along the normal (0, 0, 1)", q=straight, kind="momentum")
     refused("E542", "all six directions", "omega_x, v_y, v_z", q=straight, kind="projection")

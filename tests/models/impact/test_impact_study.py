@@ -64,7 +64,6 @@ def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: 
 
 
 def test_a_free_body_strikes_exactly_like_a_mass() -> None:
-    """A free body has no joints, so the restitution e is exact to the tolerance of the run."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     striker = Striker(body, np.zeros(6), normal=(0.0, 0.0, 1.0))
     law = ViscoelasticImpact(1e5, 1e6, 2.0, 0.1)

@@ -268,7 +268,6 @@ def crossing(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def test_sections_of_a_ladder_are_drawn_alike() -> None:
-    """The sections are drawn in rows and look alike; the drawing is wider than it is high."""
     drawn = diagram(ladder(15))
     at = {name: np.array(place) for name, place in drawn.positions.items()}
     assert 1.0 < drawn.width / drawn.height < 3.0

@@ -309,7 +309,6 @@ def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_a_page_in_a_frame(window: Browser, tmp_path: Path) -> None:
-    """As in notebooks, a frame has the whole page as an attribute."""
     path = tmp_path / "notebook.html"
     inside = page_of("eggs")._repr_html_()
     path.write_text(f"<!DOCTYPE html><meta charset='utf-8'><body style='margin: 0'>{inside}</body>", encoding="utf-8")
