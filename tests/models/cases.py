@@ -1,4 +1,4 @@
-"""Scenarios for tests: records of `screwbond.models.two_bodies.scenario`, made by its own reader."""
+"""Scenarios for tests: records of `screwbond.models.two_bodies.scenario`, made by the reader of scenario files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sphere(radius: float) -> dict[str, Any]:
 
 
 def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
-    """Return surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
+    """Return the surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
     if surface["type"] == "egg":
         return {"surface": surface, "mass": mass, "inertia": [i * mass / EGG_MASS for i in EGG_INERTIA]}
     a, b, c = surface.get("semi_axes", [surface.get("radius")] * 3)
@@ -90,7 +90,7 @@ def frictionless(k_n: float, c_n: float = 0.0) -> dict[str, Any]:
 
 
 def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: float) -> dict[str, Any]:
-    """Return the paper's rolling contact: omega_x and omega_y free."""
+    """Return the paper's rolling contact, in which omega_x and omega_y are free."""
     return {
         "constrained": ["v_x", "v_y", "v_z", "omega_z"],
         "k_n": k_n,
@@ -108,8 +108,8 @@ def unit(quaternion: Any) -> list[float]:
 
 
 def rolling_start(given: Scenario, load: float) -> Scenario:
-    """Return body 2 moved along the contact normal until the spring carries `load` (N), at a velocity for which the contact does
-    not slip."""
+    """Return the scenario with body 2 moved along the contact normal until the spring carries `load` (N), and moving without
+    slip."""
     simulator = Simulator(given)
     now = simulator.contact(simulator.start())
     normal, two = -now.frame[:, 2], given.body2

@@ -1,11 +1,11 @@
 """An independent simulator of two bodies in contact, to test `models`: NumPy and SciPy, no charts, no graph.
 
 Only poses and velocities of the bodies are integrated, with the deformations of the tangential springs. Every evaluation finds
-the closest points again by Newton iteration on the implicit equations of both surfaces; the points give the gap, and the velocity
-at the contact point gives the gap's rate. The Gauss frame of body 2, in which the contact law is written, is computed from the
-normal and the direction of the polar angle. Springs are stored as components in this frame (transport "gauss"), or as vectors in
-world axes that turn with the normal, and about the normal not at all ("parallel") or with the mean spin of the bodies ("bodies").
-Nothing of `screws`, `bondgraph` or `models` is used except the records of a scenario.
+the closest points again by Newton iteration on the implicit equations of both surfaces; the points give the gap, and the
+velocity at the contact point gives the gap's rate. The Gauss frame of body 2, in which the contact law is written, is computed
+from the normal and the direction of the polar angle. Springs are stored as components in this frame (transport "gauss"), or as
+vectors in world axes that turn with the normal and, about the normal, either not at all ("parallel") or with the mean spin of
+the bodies ("bodies"). Nothing of `screws`, `bondgraph` or `models` is used except the records of a scenario.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POLE_MARGIN = 0.3
 
 
 class Quadric:
-    """Ellipsoid: (x^2 / a^2 + y^2 / b^2 + z^2 / c^2 - 1) L / 2, with L a length so that gradients are of order one."""
+    """Ellipsoid: (x^2 / a^2 + y^2 / b^2 + z^2 / c^2 - 1) L / 2; the length L makes gradients of order one."""
 
     def __init__(self, semi_axes: Sequence[float]):
         self.semi_axes = np.asarray(semi_axes, dtype=float)
@@ -50,7 +50,7 @@ class Quadric:
 
 
 class Oval:
-    """Cartesian oval |x - A| + 2 |x - B| = S, with the foci A and B a distance f apart on the z axis."""
+    """Cartesian oval |x - A| + 2 |x - B| = S; the foci A and B are a distance f apart on the z axis."""
 
     def __init__(self, f: float, S: float, zB: float):
         self.A, self.B, self.S, self.f = np.array([0.0, 0.0, zB - f]), np.array([0.0, 0.0, zB]), S, f
@@ -139,7 +139,7 @@ def surface_of(kind: str, parameters: Sequence[float]) -> Any:
 
 @dataclass(frozen=True)
 class Closest:
-    """Points of bodies 1 and 2 (3,) with opposite normals on one line, the normal of body 1, all in O1, and the gap d."""
+    """Points (3,) of bodies 1 and 2 with opposite normals on one line, and the normal of body 1, all in O1; the gap d."""
 
     x1: np.ndarray
     normal: np.ndarray
@@ -148,7 +148,7 @@ class Closest:
 
 
 def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) -> Closest:
-    """Solve F1(x1) = 0, F2(x2) = 0, grad F2 + mu n1 = 0 with x2 = x1 + d n1; R, r are the pose of O2 in O1."""
+    """Solve F1(x1) = 0, F2(x2) = 0 and grad F2 + mu n1 = 0 with x2 = x1 + d n1; R and r are the pose of O2 in O1."""
     x1, d, mu = start.x1, start.d, start.multiplier
     J, residual = np.zeros((5, 5)), np.empty(5)
     limit = 0.3 * min(one.size, two.size)
@@ -231,7 +231,7 @@ class Contact:
 @dataclass(frozen=True)
 class Course:
     """Run: sample times, states (k, 32) of `Simulator`, gap (k,), deformation and wrench on body 2 in C2 (k, 6), C2 (k, 3, 3),
-    events."""
+    and events."""
 
     t: np.ndarray
     y: np.ndarray
@@ -242,14 +242,14 @@ class Course:
     events: tuple[tuple[float, str], ...]
 
     def body(self, index: int) -> dict[str, np.ndarray]:
-        """Return p (k, 3), q (k, 4), v (k, 3) in world and w (k, 3) in body axes of body 1 or 2."""
+        """Return p (k, 3), q (k, 4) and v (k, 3) of body 1 or 2 in world axes, and w (k, 3) in body axes."""
         y = self.y[:, 13 * (index - 1) : 13 * index]
         return {"p": y[:, :3], "q": y[:, 3:7], "v": y[:, 7:10], "w": y[:, 10:]}
 
 
 class Simulator:
-    """Two bodies and a contact from a scenario; the state is p, q, v (world), w (body) of both, then six deformations: components
-    in C2, or two vectors in world axes."""
+    """Two bodies and a contact from a scenario. The state is p, q, v (world axes) and w (body axes) of both bodies, then six
+    deformations: components in C2, or two vectors in world axes."""
 
     def __init__(self, scenario: Any):
         self.scenario = scenario
@@ -286,7 +286,7 @@ class Simulator:
         return R1.T @ R2, R1.T @ (y[13:16] - y[:3]), R1, R2
 
     def _closest(self, R: np.ndarray, r: np.ndarray) -> Closest:
-        """Find the closest points, starting from the previous closest points if they are near."""
+        """Find the closest points, starting from the previous closest points if these are near."""
         try:
             near = closest(self.one, self.two, R, r, self.near)
         except (RuntimeError, np.linalg.LinAlgError):
@@ -358,8 +358,9 @@ class Simulator:
         return dy
 
     def _turn(self, y: np.ndarray, now: Contact) -> np.ndarray:
-        """Return the angular velocity (3,) in the world of the frame that carries the springs: it follows the normal, whose rate
-        comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about it as the transport prescribes."""
+        """Return the angular velocity (3,), in world axes, of the frame that carries the springs: this frame follows the
+        normal, whose rate comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about the normal as the transport
+        prescribes."""
         R, r, R1, R2 = self._relative(y)
         n, d = R1 @ now.near.normal, now.near.d
         x2 = R.T @ (now.near.x1 + d * now.near.normal - r)
@@ -372,7 +373,7 @@ class Simulator:
         return _cross(n, rate) + spin * n
 
     def run(self, times: np.ndarray, rtol: float = 1e-10, max_step: float = 5e-3) -> Course:
-        """Integrate over the sample times, with events located on the integrator's own steps."""
+        """Integrate over the sample times, and locate events on the integrator's own steps."""
         y, t = self.start(), float(times[0])
         if self.touching:
             pressed = np.array([0.0, 0.0, -self.near.d * self.on[5]])

@@ -1,6 +1,6 @@
-"""A reader of printed formulas: it evaluates LaTeX of sums of products for given values of the letters.
+"""A reader of printed formulas, which evaluates LaTeX of sums of products for given values of the letters.
 
-It supports what the models print: brackets, fractions of digits, the transpose, tilde, tr, as, G(K), cross and dot products.
+It supports what the models print: brackets, fractions of integers, the transpose, tilde, tr, as, G(K), cross and dot products.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ TOKEN = re.compile(
     r"\\tfrac(\d)(\d)|\\operatorname\{(tr|as)\}|\\(times|cdot)|\\tilde ?\{?(#\d|\w)\}?|(\^\{?-?T\}?)"
     r"|(#\d|J\^\{-T\}|\\theta|[A-Za-z])|(\d+)"
 )
-"""Token: fraction, function, sign of a product, letter under a tilde, transpose, letter or number."""
+"""Token: fraction, function, sign of a product, letter under a tilde, transpose, letter, or number."""
 
 
 def _product(text: str, given: dict[str, object]) -> object:
-    """Evaluate a product from left to right; the sign between two vectors, or ^T on a row, gives the kind of product."""
+    """Evaluate a product from left to right; the sign between two vectors, or ^T on a row, determines the kind of product."""
     factors: list[object] = []
     binary, at, k = "", 0, 0
     text = text.replace(r"\left", "").replace(r"\right", "").replace(r"\,", " ").replace(r"\;", " ").strip()

@@ -26,7 +26,7 @@ GRAVITY = (0.3, -0.5, -9.81)
 
 
 def arm(**last: object) -> Chain:
-    """Return four joints, some with oblique axes and one sliding, each with a body."""
+    """Return a chain of four joints, each with a body; some axes are oblique, and one joint slides."""
     joints = (revolute((0, 0, 1)), revolute((1, 2, 0), (0.1, 0, 0.2)), prismatic((0, 1, 1)), revolute((1, 0, 3), (0, 0.3, 0.5)))
     body = BodyInertia(1.3, np.array([0.02, 0.03, 0.04]), np.array([0.1, 0.2, 0.3]))
     links = [Link(f"link {k}", joint, body) for k, joint in enumerate(joints)]
@@ -62,7 +62,7 @@ def test_armature_and_springs_of_a_driven_joint_belong_to_its_driver() -> None:
 
 
 def test_an_oscillator_with_armature_and_spring() -> None:
-    """J + a = 0.5 and k = 8 give 4 rad/s about the rest position."""
+    """With J + a = 0.5 and k = 8, the joint oscillates at 4 rad/s about the rest position."""
     link = Link("wheel", revolute((0, 0, 1)), BodyInertia(1.0, np.full(3, 0.3)), armature=0.2, stiffness=8.0, rest=0.25)
     result = compile_model(chain_graph(Chain("rig", [link]), position=[0.75])).simulate(1.0, rtol=1e-9, samples=0.1)
     assert np.allclose(result["mechanism.q"], 0.25 + 0.5 * np.cos(4.0 * result.t), rtol=0, atol=1e-7)

@@ -1,4 +1,4 @@
-"""Centre of mass, centroidal momentum and support polygon."""
+"""Centre of mass, centroidal momentum and support polygon of robots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single bodies and central gravity compared with closed forms, and impossible bodies."""
+"""Single bodies and central gravity compared with closed forms; impossible bodies."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def rotations(result, name):
 
 
 def test_euler_top_against_jacobi():
-    """Body rates are elliptic functions (Landau and Lifshitz, Mechanics, section 37) to 1e-9; the angular momentum in the world,
-    the energy and the unit length of the quaternion are constant."""
+    """Body rates agree with elliptic functions to 1e-9 (Landau and Lifshitz, Mechanics, section 37); the angular momentum in
+    world axes, the energy and the unit length of the quaternion are constant."""
     J = np.array(INERTIA)
     # Start in the plane of the axes 1 and 3, with L^2 > 2 E J2: the motion circles axis 3.
     w = np.array([2.0, 0.0, 6.0])
@@ -85,7 +85,7 @@ def test_free_flight_is_a_parabola():
 
 
 def test_object_frame_is_a_matter_of_description():
-    """A stone described in turned and shifted object axes has the same motion to 1e-9."""
+    """A stone that is described in turned and shifted object axes has the same motion to 1e-9."""
     turn, shift = np.array([0.8, 0.1, -0.5, 0.3]), np.array([0.03, 0.01, -0.02])
     turn /= np.linalg.norm(turn)
     R = plain_rotation(turn)
@@ -114,7 +114,7 @@ A_TURN = plain_rotation(np.array([0.8, 0.3, 0.4, 0.33]) / np.linalg.norm([0.8, 0
 
 @pytest.mark.parametrize("inertia", [(1.6e-5,) * 3, (1e-5, 1.6e-5, 2e-5), A_TURN @ np.diag([1e-5, 1.6e-5, 2e-5]) @ A_TURN.T])
 def test_a_body_that_does_not_turn_never_turns(inertia):
-    """Momentum along the velocity gives no torque, not even by rounding: after 20 km the spin is exactly zero."""
+    """Momentum along the velocity gives no torque, not even a rounding error: after 20 km the spin is exactly zero."""
     start = {"velocity": (6.0, -7.0, 3.9), "quaternion": (0.5, -0.5, 0.1, 0.7)}
     graph = Graph("flight")
     graph.add(rigid_body("stone", mass=0.1, inertia=inertia, **start))
@@ -126,7 +126,8 @@ def test_a_body_that_does_not_turn_never_turns(inertia):
 @pytest.mark.parametrize("spin", [1e-6, 1e-3])
 @pytest.mark.parametrize("offset", [0.0, 1e-6, 1e-2])
 def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
-    """While p x v was the difference of two products, its rounding error cost 103 to 6,669 steps in these flights of 20 km."""
+    """If p x v were a difference of two products, its rounding error would cost 103 to 6,669 steps in these flights of 20
+    km."""
     centre, turn = offset * np.array([1.0, -0.5, 0.3]), spin * np.array([0.7, 0.5, -0.6])
     start = {"velocity": (6.0, -7.0, 3.9), "angular_velocity": turn, "centre_of_mass": centre}
     graph = Graph("flight")
@@ -136,7 +137,8 @@ def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
 
 
 def test_momentum_stays_whatever_the_inertia():
-    """In an ideal fluid a body has different masses along its axes (Kirchhoff); its momentum in the world is still constant."""
+    """In an ideal fluid a body has different masses along its axes (Kirchhoff), but its momentum in world axes is still
+    constant."""
     random = np.random.default_rng(5)
     root = random.normal(size=(6, 6))
     graph = Graph("swimmer")
@@ -184,7 +186,7 @@ def test_ground_stays():
 
 
 def test_central_gravity_circles_of_two_free_bodies():
-    """A force F of constant size keeps two bodies on circles about their centre of mass: F = m2 w^2 r2 = m1 w^2 r1."""
+    """A force F of constant magnitude keeps two bodies on circles about their centre of mass: F = m2 w^2 r2 = m1 w^2 r1."""
     m1, m2, distance, force = 0.5, 0.2, 0.7, 1.4
     r1, r2 = distance * m2 / (m1 + m2), distance * m1 / (m1 + m2)
     rate = np.sqrt(force / (m2 * r2))
@@ -268,7 +270,7 @@ def test_quaternion_near_unit_is_normalised():
 
 
 def test_pose_of_any_quaternion_length_is_a_rotation():
-    """Between corrections, rounding moves the state off the unit sphere; the pose is unaffected."""
+    """Between corrections, rounding errors move the quaternion off the unit sphere; the pose is unaffected."""
     state = np.array([0.6, 0.1, -0.3, 0.2, 1, 2, 3])
     long = state.copy()
     long[:4] *= 1.001

@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies, closed forms and
+"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies, closed forms and finite
 differences."""
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tests.inner.model import Mechanics
 from tests.inner.models_chains import recursion_is_shorter
 
 HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
-"""Joint angles of a finger that holds the ball."""
+"""Joint angles of a finger that touches the ball."""
 
 
 def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None, name: str = "finger") -> Chain:
-    """Return a chain of four joints with slender cylinders and a ball fixed to the last link; Visser 2002, section 5, with
-    practical dimensions."""
+    """Return a chain of four joints with slender cylinders and a ball fixed to the last link, as in Visser 2002, section 5,
+    with practical dimensions."""
     heights, masses = (0.0, 0.015, 0.065, 0.105, 0.135), (0.02, 0.03, 0.02, 0.012)
     R = np.asarray(exp([0.0, 0.0, azimuth, 0.0, 0.0, 0.0]))[:3, :3]
     links = []
@@ -119,7 +119,8 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """Poses are products of exponentials to 1e-13; Jacobians are their derivatives; the two Jacobians differ by Ad."""
+    """Poses are products of exponentials to 1e-13, and Jacobians are derivatives of the poses; the two Jacobians differ by
+    Ad."""
     chain, q, v = case
     twists = body_twists(chain, q, v)
     for k in range(len(chain.links)):
@@ -135,7 +136,8 @@ def test_poses_and_jacobians(case):
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):
-    """M is the sum over the bodies, h has its Christoffel forces, and gravity forces are the gradient of the sum of m g z."""
+    """M is the sum over the bodies, h consists of the Christoffel forces of M, and gravity forces are the gradient of the sum
+    of m g z."""
     chain, q, v = case
     M = mass_matrix(chain, q)
     assert np.abs(M - sum_over_bodies(chain, q)).max() < 1e-11 * np.abs(M).max()
@@ -180,7 +182,7 @@ def test_double_pendulum_closed_form():
 
 
 def test_base_frame_is_a_matter_of_description():
-    """With screws and home poses in another base frame, the mechanism has the same M, h, V and poses to 1e-12."""
+    """With screws and home poses in another base frame, M, h, V and the poses are the same to 1e-12."""
     chain = anything()
     X = np.asarray(exp([0.3, -1.2, 0.7, 0.2, 0.5, -0.4]), dtype=float)
     moved = Chain(
@@ -208,7 +210,7 @@ def test_finger_of_the_facts():
 
 
 def test_constants_of_a_finger_are_sparse():
-    """The frames of all sections have the same axes, and each has at most one nonzero length, at any azimuth."""
+    """At any azimuth, the frames of all sections have the same axes, and each section has at most one nonzero length."""
     for section in finger(2.0).sections.freedoms:
         assert np.array_equal(section.R, np.eye(3)) and np.count_nonzero(section.p) <= 1
 
@@ -269,7 +271,7 @@ def test_refused_inertia():
 
 
 def test_axes_that_are_almost_parallel_are_not_taken_for_parallel():
-    """A URDF writes pi / 2 with nine digits; the error of such an angle is not neglected."""
+    """A URDF file gives pi / 2 to nine digits; the error in the angle is not neglected."""
     for tilt in (1e-12, 1e-9, 1e-7, 1e-5):
         axis = np.array([0.0, np.sin(tilt), np.cos(tilt)])
         links = [

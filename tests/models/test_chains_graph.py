@@ -1,4 +1,4 @@
-"""Chains as multiport fields: energy, power at their ports, limits, and links that touch other bodies."""
+"""Chains as multiport fields: energy, power at the ports, limits, and links that touch other bodies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ SEEN = ("arm.mechanism.effort", "arm.v", "load.power", "arm.body 5.twist", "arm.
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_ports_of_a_chain_of_many_joints(form):
-    """The wrench on a link, efforts on joints and damping enter M v' + h + dV/dq = e; the power at the ports is joint power."""
+    """The wrench on a link, efforts on joints and damping enter M v' + h + dV/dq = e; the power at the ports equals the power
+    of the joints."""
     chain = anything()
     chain = Chain("arm", chain.links[:6], chain.base)
     n, wrench = chain.freedoms, np.array([0.3, -0.2, 0.5, 1.0, 2.0, -1.5])
@@ -96,8 +97,8 @@ def test_ports_of_a_chain_of_many_joints(form):
 
 
 def test_masses_are_parameters():
-    """A sweep over a mass compiles nothing: a pendulum twice as heavy has the same motion, a pendulum with a heavier bob does
-    not."""
+    """A sweep over a mass compiles nothing: a pendulum twice as heavy has the same motion, but a pendulum with a heavier bob
+    does not."""
     rod = Link("rod", joints.revolute([0, 1, 0]), ball_inertia(1.0, 0.1), pose(np.eye(3), [0, 0, -0.5]))
     compiled = compile_model(alone(chain_graph(Chain("pendulum", (rod,)), position=[0.5], gravity=G)))
     ends = []
@@ -115,8 +116,7 @@ def pendulum(**settings):
 
 
 def test_joint_limits():
-    """Joint limits are reported as events at the exact angle, end the run with a reason, or act as stops that only dissipate
-    energy."""
+    """Joint limits give events at the exact angle, end the run with a reason, or act as stops that only dissipate energy."""
     result = run(pendulum(), 1.0, samples=0.01)
     kinds = [event.kind for event in result.events]
     assert kinds == ["lower limit of rod reached", "lower limit of rod left"]
@@ -157,7 +157,7 @@ def slider(name, mass, x, speed, tip):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_link_in_contact_is_a_body_in_contact(order):
-    """A ball on a slider hits a free ball as a free ball would, as body 1 and as body 2."""
+    """A ball on a slider hits a free ball as a free ball would, whether it is body 1 or body 2."""
     ends = []
     for as_link in (True, False):
         graph = Graph("collision")
@@ -196,7 +196,6 @@ def test_finger_pushes_a_ball():
 
 
 def test_start_follows_the_joints():
-    """Start values of a contact are computed from the joints with which a run starts."""
     part = chain_graph(finger(), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")
@@ -241,7 +240,7 @@ def test_closed_loop(form):
 
 
 def test_chain_is_rigid_bodies_with_joints():
-    """The same arm, made of free bodies with ideal constraints, has the same motion to 1e-8."""
+    """The same arm, built from free bodies with ideal constraints, has the same motion to 1e-8."""
     chain = Chain(
         "arm",
         tuple(

@@ -1,4 +1,4 @@
-"""The command line: every file that it writes, exit statuses, and no half-written files."""
+"""The command line: every written file, exit statuses, and no half-written files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controllers compared with closed forms: decay of errors, sampled recursions, static errors, forces of a soft touch."""
+"""Controllers compared with closed forms: decay of errors, sampled recursions, static errors, and forces of a soft touch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def mass_on_a_line(name: str, mass: float, force: str, index: int | None = None,
 
 
 def two_masses(goal, kp, kd, y0, dy0) -> Graph:
-    """Return two masses joined by a spring; the task is the position of the first mass and the second mass's distance from it."""
+    """Return two masses joined by a spring; the task coordinates are the position of the first mass and its distance from the
+    second."""
     x0, v0 = np.linalg.solve(J, y0), np.linalg.solve(J, dy0)
     graph = Graph("masses")
     slides = [J1(f"slide{k}", domain="translation") for k in (1, 2)]
@@ -68,7 +69,8 @@ def two_masses(goal, kp, kd, y0, dy0) -> Graph:
 
 
 def test_task_space_pd_decays_in_closed_form() -> None:
-    """e'' + kd e' + kp e = 0 in both task axes, one critically damped and one underdamped, despite the spring and coupling."""
+    """In both task axes e'' + kd e' + kp e = 0, critically damped in the first and underdamped in the second, despite the
+    spring and the coupling."""
     goal = axes(cubic_spline((0.0, 0.3, 0.1), velocity=0.5, acceleration=2.0, jerk=20.0), quintic(0.2, -0.1, 0.3, 1.1))
     kp, kd = np.array([36.0, 25.0]), np.array([12.0, 6.0])
     e0, de0 = np.array([0.02, -0.05]), np.array([0.1, 0.0])
@@ -81,7 +83,7 @@ def test_task_space_pd_decays_in_closed_form() -> None:
 
 
 def test_fading_gain_leaves_velocity_control() -> None:
-    """Once the gain is zero, e' decays with kd, and e stays at the value reached."""
+    """Once the gain is zero, e' decays at the rate kd, and e remains where the decay leaves it."""
     kd = 8.0
     gain = fading_gain((16.0, 16.0), 0.5, 1.5, axis=0)
     still = axes(quintic(0.0, 0.0, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0))
@@ -96,7 +98,7 @@ def test_fading_gain_leaves_velocity_control() -> None:
 
 
 def test_sampled_pd_is_the_exact_recursion() -> None:
-    """Between ticks a mass on a line has a closed-form motion, since the controller holds the acceleration; y' is a filtered
+    """Between ticks the controller holds the acceleration, so a mass on a line has a closed-form motion; y' is a filtered
     difference."""
     period, filter_time, kp, kd, mass = 1e-2, 4e-3, 25.0, 10.0, 3.0
     goal = quintic(0.0, 0.1, 0.1, 0.7)
@@ -133,7 +135,7 @@ def test_sampled_pd_is_the_exact_recursion() -> None:
 
 @pytest.mark.parametrize("count, axes_of_task", [(3, 2), (4, 1), (3, 3)])
 def test_torques_give_the_task_its_acceleration(count: int, axes_of_task: int) -> None:
-    """J M^-1 (torque - h) + J' v = u for any mechanism, redundant or not."""
+    """J M^-1 (torque - h) + J' v = u for any mechanism, whether redundant or not."""
     rng = np.random.default_rng(count)
     root, jacobian = rng.normal(size=(count, count)), rng.normal(size=(axes_of_task, count))
     mass, bias = root @ root.T + np.eye(count), rng.normal(size=count)
@@ -218,7 +220,7 @@ def test_filtered_derivative_instead_of_a_velocity() -> None:
 
 
 def test_soft_touch_forces() -> None:
-    """An axis in velocity control is blocked: the multiplier jumps to the peak and falls to the holding force."""
+    """An axis in velocity control is blocked: the multiplier jumps to the peak force and falls to the holding force."""
     Lambda, speed = 0.0400 / (236.0 * 2e-4), 2e-4
     gains = soft_touch_gains(Lambda, speed, 0.040, 0.090)
     assert (gains.kd, gains.alpha1) == (pytest.approx(236.0), pytest.approx(531.0))

@@ -1,4 +1,4 @@
-"""Drives within limits of effort and speed."""
+"""Drives with limits of effort and speed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shaft(command: Any, velocity: Any, **limits: Any) -> Graph:
 
 
 def test_a_motor_runs_up_along_its_speed_torque_line() -> None:
-    """v' = 4 up to half the speed of 10 rad/s, then v' = 8 - 0.8 v."""
+    """v' is 4 up to half the maximum speed of 10 rad/s, and 8 - 0.8 v at higher speeds."""
     run = compile_model(shaft(5.0, 0.0, effort=[2.0], speed=10.0, fade=0.5), backend="numpy").simulate(
         3.0, samples=[0.0, 1.0, 3.0]
     )
@@ -30,7 +30,6 @@ def test_a_motor_runs_up_along_its_speed_torque_line() -> None:
 
 
 def test_each_joint_has_its_own_limits_and_brakes_at_any_speed() -> None:
-    """The cases are within the limits, above effort, above speed, braking above speed, and without limits."""
     command, velocity = np.array([1.0, 5.0, 5.0, -5.0, 50.0]), np.array([0.0, 0.0, 12.0, 12.0, 99.0])
     effort, speed = [2.0, 2.0, 2.0, 2.0, np.inf], [10.0, 10.0, 10.0, 10.0, np.inf]
     compiled = compile_model(shaft(command, velocity, effort=effort, speed=speed), backend="numpy")

@@ -1,4 +1,4 @@
-"""Trees that float: a free root compared with a rigid body, momentum without forces, and falls under gravity."""
+"""Floating trees: a free root compared with a rigid body, momentum without forces, and falls under gravity."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_tree_starts_upright_on_a_base_that_is_turned():
 
 
 def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the momentum of all bodies about the world's origin (6,)."""
+    """Return the momentum (6,) of all bodies about the world's origin."""
     total = np.zeros(6)
     for k, link in enumerate(tree.links):
         H = link_pose(tree, k, q).astype(float)
@@ -99,7 +99,6 @@ def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def test_motors_inside_leave_the_momentum():
-    """The tree keeps its initial momentum while motors move arm and tool."""
     tree = floating()
     start = np.array([0.3, -0.2, 0.5, 0.1, 0.0, 0.2, 0.4, -0.3])
     part = chain_graph(tree, velocity=start, joint_ports=["arm", "tool"])
@@ -113,7 +112,7 @@ def test_motors_inside_leave_the_momentum():
 
 
 def test_all_falls_alike():
-    """Gravity alone does not move the joints: v' of the arm is zero, and the hull falls with g."""
+    """Gravity alone does not move the joints: the arm's v' is zero, and the hull falls with g."""
     tree = floating()
     part = chain_graph(tree, gravity=(0, 0, -9.81), position=[0, 0, 0, 1.0, 2.0, 3.0, 0.4, 0.2])
     run = compile_model(Graph("top").connect(Se("idle", dimension=8), part.port("joints"))).simulate(0.5, **SETTINGS)
@@ -123,7 +122,7 @@ def test_all_falls_alike():
 
 
 def test_a_floating_tree_can_be_tied_to_a_body():
-    """The tree's tool is on a hinge of the ground: the loop closes through the tree, and energy is constant."""
+    """The tree's tool is hinged to the ground: the loop closes through the tree, and energy is constant."""
     tree = floating()
     part = chain_graph(tree, ports=["tool"], gravity=(0, 0, -9.81))
     graph, hinge = Graph("top"), joint_graph("hinge", joints.revolute((0, 1, 0)))

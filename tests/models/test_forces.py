@@ -1,4 +1,4 @@
-"""Applied forces, torques and wrenches: momenta by hand, work in the energy account, signals, arrows, refusals."""
+"""Applied forces, torques and wrenches: momenta in closed form, work in the energy account, signals, arrows and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def body(name: str = "body", **options: Any) -> Any:
 
 
 def momentum_rate(graph: Graph, t: float = 0.0) -> Any:
-    """Return the rate (6,) of the body's momentum in its own axes, at the start."""
+    """Return the initial rate (6,) of the body's momentum in body axes."""
     compiled = compile_model(graph, backend="numpy")
     x, m = compiled.initial()
     return compiled.program.rates(t, x, compiled.parameters(), m)[compiled.program.layout["body.inertia.p"].start :][:6]
@@ -46,7 +46,7 @@ def test_the_momentum_of_a_body_at_rest_grows_with_the_wrench_in_its_axes(kind: 
 
 
 def test_a_thrust_turns_with_its_body_and_its_work_is_in_the_account() -> None:
-    """A force F acts along x of a body that turns about z at w: v = F / (m w) (sin wt, 1 - cos wt)."""
+    """A force F acts along the x axis of a body that turns about z at w: v = F / (m w) (sin wt, 1 - cos wt)."""
     w, graph = 2.0, Graph("rocket")
     rocket = rigid_body("rocket", mass=2.0, inertia=(0.1, 0.2, 0.3), angular_velocity=(0, 0, w))
     attach_force(graph, force("thrust", (3.0, 0.0, 0.0), axes="body"), rocket)
@@ -60,7 +60,6 @@ def test_a_thrust_turns_with_its_body_and_its_work_is_in_the_account() -> None:
 
 
 def test_a_function_reads_signals_of_the_graph_around_it_by_order_or_by_name() -> None:
-    """The function still reads an outer block that has the same name as a part inside."""
     for read, law in (
         (["place.y", "time"], lambda y, t: (y + t, 0.0, 0.0)),
         ({"t": "time", "y": "place.y"}, lambda y, t: (y + t, 0.0, 0.0)),

@@ -1,4 +1,4 @@
-"""A scenario moved as a whole by a pose has the same motion, seen from another frame."""
+"""A scenario that is moved as a whole by a pose has the same motion, seen from another frame."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
 
 
 def _poses() -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return two random poses, one a half turn whose quaternion begins with zero."""
+    """Return two random poses; the rotation of the second is a half turn, whose quaternion begins with zero."""
     random = np.random.default_rng(20020101)
     quaternions = random.normal(size=(2, 4))
     quaternions[1, 0] = 0.0
@@ -78,7 +78,7 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_moving_everything_changes_nothing_but_the_frame(name):
-    """Over random poses, results agree to 1e-9 of each quantity's size [1e-10], and events to 1e-10 s."""
+    """For random poses, results agree to 1e-9 of each quantity's size [measured: 1e-10], and events to 1e-10 s."""
     given = read_scenario(DATA / "S1a.json") if name == "S1a" else CASES[name].build()
     plain = run_scenario(given, progress=False) if name == "S1a" else run_of(name)
     for q, shift in _poses()[:: 1 if name == "both free" else 2]:
@@ -117,7 +117,7 @@ def _compare(plain: ContactRun, other: ContactRun, drift: np.ndarray) -> None:
 
 
 def test_uniform_motion_changes_nothing():
-    """Both bodies move 30 m/s faster (Galilei), with tangential springs and dampers."""
+    """Both bodies move 30 m/s faster (Galilean invariance), with tangential springs and dampers."""
     given, boost = CASES["both free"].build(), np.array([20.0, -20.0, 10.0])
     faster = [dataclasses.replace(b, v0_com_world=tuple(b.v0_com_world + boost)) for b in (given.body1, given.body2)]
     other = dataclasses.replace(given, body1=faster[0], body2=faster[1])
@@ -133,7 +133,8 @@ def test_free_fall_changes_nothing():
 
 
 def test_object_frame_of_a_body_in_contact():
-    """An egg described from its focus, with its centre of mass off the origin, rolls like an egg described from its centre."""
+    """An egg with the object frame at its focus, away from the centre of mass, rolls like an egg with the frame at its
+    centre."""
     height, q = 0.010425531914893621, np.array([0.75, 0.6, 0.2, 0.1]) / np.linalg.norm([0.75, 0.6, 0.2, 0.1])
     runs = []
     for shift in (0.0, height):

@@ -1,4 +1,4 @@
-"""Closed loops: redundant constraints are found, contradictory constraints refused, singular positions reported."""
+"""Closed loops: redundant constraints are found, contradictory constraints are refused, and singular positions are reported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def turning(t, n=3, start=0.6):
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_three_parallel_cranks_move_as_one(unit):
-    """Of six conditions on six coordinates with one degree of freedom, one is redundant everywhere, in any unit of length."""
+    """Six conditions act on six coordinates with one degree of freedom, so one condition is redundant everywhere, in any unit
+    of length."""
     compiled = compile_model(cranks(unit=unit))
     t = np.linspace(0.0, 0.25, 26) * np.sqrt(unit)
     run = compiled.simulate(float(t[-1]), samples=t, rtol=1e-9, progress=False)
@@ -67,7 +68,7 @@ def test_three_parallel_cranks_move_as_one(unit):
 
 
 def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
-    """Upright cranks can start to move together, but the longer crank's top then sinks less than the other tops."""
+    """Upright cranks can start to move together, but then the top of the longer crank sinks less than the other tops."""
     lengths = np.array([1.0, 1.0, 2.0])
     graph, v = Graph("unlike"), J1("v", dimension=4)
 
@@ -85,7 +86,7 @@ def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
 
 
 def test_constraints_that_part_later_end_the_run():
-    """The constraints x = 0 and x = y^3 agree to second order where y = 0: the start passes, and the run ends where they
+    """The constraints x = 0 and x = y^3 agree to second order where y = 0: the start is accepted, and the run ends where they
     separate."""
     graph, v = Graph("cusp"), J1("v", dimension=2)
     graph.connect(v, IC("mass", kinetic=lambda q, v: (v @ v) / 2, position=[0.0, 0.0], velocity=[0.0, 1.0]))
@@ -98,8 +99,8 @@ def test_constraints_that_part_later_end_the_run():
 
 
 def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
-    """Return a Bennett linkage: four hinges in space, links with lengths a, b, a, b and twists alpha, beta, alpha, beta,
-    sin(alpha) / a = sin(beta) / b. It moves, although closing a chain of four joints imposes six conditions."""
+    """Return a Bennett linkage: four hinges in space, links with lengths a, b, a, b and twists alpha, beta, alpha, beta, where
+    sin(alpha) / a = sin(beta) / b. The linkage moves, although closing a chain of four joints imposes six conditions."""
     wide = np.arcsin(np.sin(twist) * long / short)
     links = [(short, twist), (long, wide), (short, twist), (long, wide)]
     # tan(t1/2) tan(t2/2) = sin((beta + alpha)/2) / sin((beta - alpha)/2); t3 = 2 pi - t1, t4 = 2 pi - t2.
@@ -143,8 +144,8 @@ def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
 
 
 def test_bennetts_linkage_moves_by_its_law():
-    """Twenty conditions on 18 coordinates leave one degree of freedom: rates and accelerations are those of tan(t1/2) tan(t2/2) =
-    const, t3 = -t1."""
+    """Twenty conditions on 18 coordinates leave one degree of freedom: rates and accelerations satisfy tan(t1/2) tan(t2/2) =
+    const and t3 = -t1."""
     compiled = compile_model(bennett(), backend="numpy")
     start = compiled.consistent(keep={"hinge 1.rate": 1.0})
     (x, m), p = compiled.initial(start), compiled.parameters()
@@ -168,7 +169,7 @@ def test_bennetts_linkage_moves_by_its_law():
 
 
 def test_a_singular_position_is_named_with_its_time_whatever_the_steps_are():
-    """Two uprights with a coupler fold flat at pi: the time is exact, for loose and tight tolerances and few samples."""
+    """Two uprights with a coupler fold flat at pi; the reported time agrees, for loose and tight tolerances and few samples."""
     start = {"parts.q": [2.4, 2.4, np.cos(2.4), np.sin(2.4), 0.0]}
     compiled = compile_model(cranks((1.0, 1.0), start=2.4))
     rates = lambda _, y: [y[1], -2.0 * G * np.cos(y[0]) / (5.0 / 3.0)]  # noqa: E731

@@ -37,7 +37,7 @@ def walk(seed: int, count: int = 6) -> np.ndarray:
 
 
 def independent(motion: Motion, t: float, order: int) -> np.ndarray:
-    """Return a derivative from NumPy's polynomials, extended linearly outside their range."""
+    """Return a derivative of NumPy's polynomials, extended linearly outside their range."""
     k = int(np.clip(np.searchsorted(motion.breaks, t, side="right") - 1, 0, len(motion.breaks) - 2))
     at = float(np.clip(t, motion.start, motion.end))
     out = []
@@ -120,7 +120,8 @@ def test_searched_shares_save_time(seed: int) -> None:
 
 @pytest.mark.thorough
 def test_the_shortest_time_is_a_property_of_the_way() -> None:
-    """The result is independent of rounding (a shift), direction, order of axes, and units of length and time."""
+    """The shortest time is independent of a shift of the path, its direction, the order of axes, and the units of length and
+    time."""
     points, limits = walk(2), {what: np.asarray(limit) for what, limit in LIMITS.items()}
     least = cubic_spline(points, **limits, shortest=True).duration
     turned = {what: limit if limit.ndim == 0 else limit[::-1] for what, limit in limits.items()}
@@ -163,7 +164,7 @@ def test_straight_motion_of_two_waypoints_is_the_shortest_one_for_its_jerk() -> 
     ],
 )
 def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
-    """The durations are those of the four kinds of double S; axes with shorter paths move in step."""
+    """The durations agree with the four kinds of double S; axes with shorter paths move in synchrony."""
     d, j = 1.3, 10.0
     motion = s_curve((0.0, 1.0), (d, 1.0 - d / 2), velocity=v, acceleration=a, jerk=j, at=0.3)
     assert motion.duration == pytest.approx(shortest(d, v, a, j), rel=1e-12)
@@ -178,7 +179,7 @@ def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
 
 
 def test_approach_goes_on_with_its_end_velocity() -> None:
-    """The reference of a soft touch moves from 45 mm to 1.9 mm, then at 0.2 mm/s."""
+    """The reference of a soft touch moves from 45 mm to 1.9 mm, and then continues at 0.2 mm/s."""
     limits = {"velocity": 0.05, "acceleration": 0.1, "jerk": 0.5}
     motion = MOTIONS["moving end"]
     assert motion.position(motion.end) == pytest.approx(0.0019, abs=1e-15)

@@ -1,4 +1,4 @@
-"""User-defined kinds: a joint and an endless surface that the project lacks, each as the user's own record."""
+"""User-defined kinds: a joint and an unbounded surface that this package lacks, each as a record of the user."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def slotted() -> Any:
 
 
 def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
-    """Without force along the slot the centre of mass stays above one point, and the pin moves back and forth."""
+    """Without a force along the slot the centre of mass stays above one point, and the pin moves back and forth."""
     length, angle = 0.3, 0.8
     bob = rigid_body(
         "bob",
@@ -66,7 +66,7 @@ def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
 
 @dataclass(frozen=True)
 class Waves:
-    """Surface c = (u, v, h sin(k u)), with material below, without an end."""
+    """Unbounded surface c = (u, v, h sin(k u)), with material below."""
 
     name: str = "plane"
     closed: bool = False

@@ -1,4 +1,4 @@
-"""The LaTeX of potentials, wrenches and joints agrees with the computation when it is evaluated as printed."""
+"""The LaTeX of potentials, wrenches and joints agrees with the computation when the LaTeX is evaluated as printed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def symmetric(size: float) -> np.ndarray:
 
 
 def test_the_reader_of_formulas() -> None:
-    """The reader detects a half instead of a quarter, and a missing transpose."""
+    """The reader detects a factor of 1/2 instead of 1/4, and a missing transpose."""
     given = {"a": np.array([1.0, 2.0, 3.0]), "K": np.diag([1.0, 2.0, 3.0]), "tr": np.trace}
     assert value(r"\tfrac12 a^T K\,a - \operatorname{tr}(K)", given) == pytest.approx(0.5 * 36.0 - 6.0)
     assert np.allclose(value(r"2 (K\,a) \times a", given), 2 * np.cross(given["K"] @ given["a"], given["a"]))
@@ -80,7 +80,8 @@ def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_potential_and_wrench_of_a_spring(form: str, coupled: bool) -> None:
-    """The printed energy and wrench are correct, and the wrench is the gradient of the energy by small body twists."""
+    """The printed energy and wrench are correct, and the wrench is the gradient of the energy with respect to small body
+    twists."""
     K = [symmetric(1.0) + 4.0 * I, symmetric(10.0) + 300.0 * I, *([symmetric(2.0)] if coupled else [])]
     wrench_op, energy_op = _laws(form, coupled)
     theta = np.array([0.5, -0.7, 0.4])
@@ -111,7 +112,7 @@ def test_a_spring_is_printed_whole() -> None:
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical", "spherical", "planar", "fixed"])
 def test_wrenches_of_a_joint_are_columns(kind: str) -> None:
-    """W^T (6 - n, 6): W^T S = 0 at the joint, W spans `constrained`, and dh/dt = W^T T exactly, also off the joint."""
+    """For W^T (6 - n, 6), W^T S = 0 at the joint, W spans `constrained`, and dh/dt = W^T T exactly, even off the joint."""
     made = {
         "revolute": joints.revolute((0, 0, 1)),
         "prismatic": joints.prismatic((0, 0, 1)),

@@ -1,4 +1,5 @@
-"""Articulated bodies compared with mass matrices, Pinocchio and operation counts; long mechanisms with ports, loops and stops."""
+"""Articulated bodies compared with mass matrices and Pinocchio; operation counts; long mechanisms with ports, loops and
+stops."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def rods(count: int, axes=((0, 1, 0), (1, 0, 0)), name: str = "rods", **more) ->
 
 
 def oblique(count: int) -> Chain:
-    """Return general bodies on axes in any direction."""
+    """Return general bodies on axes in random directions."""
     rng = np.random.default_rng(0)
     return Chain(
         "oblique", tuple(Link(f"body {k}", joints.revolute(*rng.normal(size=(2, 3))), inertia(rng)) for k in range(count))
@@ -55,7 +56,7 @@ def oblique(count: int) -> Chain:
 
 
 def forked(limbs: int, length: int) -> Tree:
-    """Return limbs of rods on one trunk."""
+    """Return several limbs of rods on one trunk."""
     links = [Link("trunk", joints.revolute((0, 0, 1)), cylinder_inertia(1.0, 0.1, (0, 0, 0), (0, 0, 0.2)))]
     for limb in range(limbs):
         for k, link in enumerate(rods(length).links):
@@ -70,7 +71,7 @@ def forked(limbs: int, length: int) -> Tree:
     ids=["all joints", "others", "finger", "torso", "driven", "oblique", "rods", "forked"],
 )
 def test_accelerations_solve_the_equations(tree):
-    """M v' + h + dV/dq = e to 1e-12 of the largest term."""
+    """M v' + h + dV/dq = e is satisfied to 1e-12 of the largest term."""
     rng = np.random.default_rng(7)
     q, v, effort = rng.normal(size=(3, tree.freedoms))
     found = forward_dynamics(tree, q, v, effort, G).astype(float)
@@ -96,7 +97,7 @@ def test_accelerations_against_pinocchio(make):
 
 
 def counted(tree: Tree) -> tuple[int, int]:
-    """Return the number of operations for v' from the mass matrix, velocity forces and potential gradient, and from articulated
+    """Return the numbers of operations for v' by mass matrix, velocity forces and potential gradient, and by articulated
     bodies."""
     n = tree.freedoms
     sizes = {"q": (n,), "v": (n,), "e": (n,), "p": (len(inertia_numbers(tree)),)}
@@ -112,8 +113,8 @@ def counted(tree: Tree) -> tuple[int, int]:
 
 
 def test_operations_grow_with_the_number_of_joints():
-    """Each further joint costs no more operations than the previous joint, and at most 724, the cost of an oblique joint with a
-    general body."""
+    """Each further joint costs no more operations than the previous joint, and at most 724, which an oblique joint with a
+    general body costs."""
     for make, each in ((oblique, 724), (rods, 320), (lambda n: rods(n, axes=((0, 1, 0),)), 110)):
         counts = [counted(make(n))[1] for n in (6, 8, 10, 12)]
         assert np.diff(counts)[0] <= 2 * each and np.diff(counts, 2).max() <= 0
@@ -132,8 +133,8 @@ def test_operations_grow_with_the_number_of_joints():
     ids=lambda tree: f"{tree.name} {tree.freedoms}",
 )
 def test_estimated_operations(tree):
-    """Estimates are upper bounds, and close for long mechanisms: joints through one point and ends of branches cost less. Where
-    the methods differ clearly, the estimates and the traces select the same method."""
+    """Estimates are upper bounds that are close for long mechanisms: joints through one point and ends of branches cost less.
+    Where the methods differ clearly, estimated and traced operations select the same method."""
     traced, estimated = counted(tree), operations(tree)
     for count, estimate in zip(traced, estimated, strict=True):
         assert 0.98 * count <= estimate <= 1.1 * count + 1500
@@ -145,8 +146,8 @@ def test_estimated_operations(tree):
 
 
 def test_way_to_the_accelerations():
-    """The choice is derivatives of M for few joints, M and recursion for more, articulated bodies for many, but never with driven
-    joints."""
+    """The choice is derivatives of M for few joints, M and recursion for more joints, and articulated bodies for many joints,
+    unless joints are driven."""
     assert not recursion_is_shorter(finger()) and recursion_is_shorter(rods(5))
     assert not articulated_is_shorter(rods(7)) and articulated_is_shorter(rods(50))
     driven = torso(driven=True)
@@ -169,7 +170,7 @@ def test_energy_of_a_long_chain():
 
 
 def matrix_twin(tree: Tree, monkeypatch, **options):
-    """Return the same graph with M(q)."""
+    """Return the same graph with the mass matrix M(q)."""
     monkeypatch.setattr("screwbond.models.chains.graph.articulated_is_shorter", lambda tree: False)
     part = chain_graph(tree, **options)
     monkeypatch.undo()
@@ -207,7 +208,7 @@ def pinned(part):
 
 @pytest.mark.parametrize("make", [hung, pytest.param(pinned, marks=pytest.mark.thorough)])
 def test_ports_and_loops_are_those_of_the_mass_matrix(make, monkeypatch):
-    """For wrenches on links, torques on joints, and constraints between links and ground, both methods give the same rates."""
+    """With wrenches on links, torques on joints, and constraints between links and ground, both methods give the same rates."""
     tree = rods(14)
     q = 0.4 * np.sin(1.0 + np.arange(14))
     options = {"gravity": G, "ports": ["rod 13"], "joint_ports": ["rod 1"] if make is hung else (), "position": q}
@@ -228,7 +229,7 @@ def test_a_pinned_chain_stays_pinned():
 
 
 def test_stops_of_a_long_chain(monkeypatch):
-    """Springs at the limits push in both directions, also beyond a limit."""
+    """Both methods agree while joints are beyond either limit."""
     tree = rods(14, limits=(-0.2, 0.3))
     options = {"gravity": G, "limits": "stop", "stop_stiffness": 20.0, "position": np.full(14, 0.1)}
 
@@ -246,7 +247,7 @@ def test_stops_of_a_long_chain(monkeypatch):
 
 
 def test_a_long_chain_that_is_moved():
-    """If the velocities of a chain are imposed, its efforts are M v' + h + dV/dq."""
+    """If the velocities of a chain are imposed, the efforts are M v' + h + dV/dq."""
     tree, phase = rods(14), np.arange(14.0)
     assert articulated_is_shorter(tree)
     q, v, rate = 0.3 * np.cos(phase), np.sin(phase), np.cos(phase)

@@ -1,4 +1,4 @@
-"""Springs and dampers between bodies: gradients, frames, small motions, oscillations, energy, and refusals."""
+"""Springs and dampers between bodies: gradients, frames, small motions, oscillations, energy and refusals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STIFFNESSES = {
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("which", STIFFNESSES)
 def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
-    """The gradient is found by central differences along the six twists of B on SE(3) [1e-9 of the wrench]."""
+    """The gradient is found by central differences along the six twists of B on SE(3) [measured: 1e-9 of the wrench]."""
     K = STIFFNESSES[which]
     H, h = random_pose(angle), 1e-5
     found = np.asarray(spring_wrench(state(H, -1.0), *K, form=form), dtype=float)
@@ -61,7 +61,7 @@ def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
 
 @pytest.mark.parametrize("angle", [0.0, 1e-8, 1e-3, 0.3, 2.0, 3.14])
 def test_rotation_vector_form(angle):
-    """The energy is 1/2 k |log R|^2, the torque k log R in either frame, with `log` of `screws`."""
+    """The energy is 1/2 k |log R|^2, and the torque is k log R in either frame, with `log` of `screws`."""
     H, k = random_pose(angle), 2.5
     theta = np.asarray(log(H[:3, :3]), dtype=float)
     for sign in (1.0, -1.0):
@@ -72,7 +72,8 @@ def test_rotation_vector_form(angle):
 
 
 def test_trace_form_of_an_isotropic_spring():
-    """The energy is k (1 - cos angle), the moment k sin(angle) along the axis; with co-stiffness the energy is tr(G (I - R))."""
+    """The energy is k (1 - cos angle), and the moment is k sin(angle) along the axis; with co-stiffness the energy is tr(G (I -
+    R))."""
     H, k = random_pose(2.2), 1.7
     assert float(spring_energy(state(H), k, 0.0)) == pytest.approx(k * (1.0 - np.cos(2.2)), rel=1e-14)
     torque = np.asarray(spring_wrench(state(H), k, 0.0), dtype=float)[:3]
@@ -84,7 +85,7 @@ def test_trace_form_of_an_isotropic_spring():
 
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_small_motions_feel_the_stiffness_matrix(form):
-    """Wrench / twist at the centre equals K = [[K_r, K_c], [K_c^T, K_t]] column by column."""
+    """For small twists at the centre, the wrench is K = [[K_r, K_c], [K_c^T, K_t]] times the twist, column by column."""
     K_r, K_t, K_c = STIFFNESSES["full"]
     K, h = np.block([[K_r, K_c], [K_c, K_t]]), 1e-6
     columns = []
@@ -95,7 +96,7 @@ def test_small_motions_feel_the_stiffness_matrix(form):
 
 
 def test_exchanging_the_bodies_changes_nothing():
-    """V(H) = V(H^-1), and the wrenches on the bodies are opposite in one frame."""
+    """V(H) = V(H^-1), and in one frame the wrenches on the bodies are opposite."""
     for form in ("trace", "rotation vector"):
         H = random_pose(1.3)
         back = np.linalg.inv(H)
@@ -109,7 +110,6 @@ def test_exchanging_the_bodies_changes_nothing():
 
 
 def test_centre_of_stiffness():
-    """The centre of stiffness is found again after a shift; the coupling about it is symmetric."""
     K = np.block([[symmetric(), np.zeros((3, 3))], [np.zeros((3, 3)), symmetric()]])
     coupling = 0.1 * symmetric()
     K[:3, 3:], K[3:, :3] = coupling, coupling
@@ -178,7 +178,8 @@ def test_energy_and_momentum(form, damped):
 
 
 def test_the_spring_in_the_graph_is_the_formula():
-    """Energy, wrench and energy rate follow from the poses of the run; the wrench in the world is that in B, transformed."""
+    """Energy, wrench and energy rate follow from the poses of the run; the wrench in world axes is the transformed wrench in
+    B."""
     graph = two_on_a_spring()
     compiled = compile_model(graph)
     result = compiled.simulate(0.5, samples=0.1, rtol=1e-9, progress=False)
@@ -216,7 +217,8 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """The frequency is sqrt(k / m): after ten and a quarter periods a small displacement is zero and the speed is largest."""
+    """The angular frequency is sqrt(k / m): after ten and a quarter periods a small displacement is zero and the speed is
+    largest."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")
@@ -260,7 +262,7 @@ def test_a_moving_reference_gives_its_work():
 
 
 def test_point_spring():
-    """|force| = k (|r| - L) along the line; a mass on the line oscillates at sqrt(k / m) about L."""
+    """The force along the line is k (|r| - L); a mass on the line oscillates at sqrt(k / m) about L."""
     graph = Graph("line")
     wall, body = ground("wall"), block("body", position=(0.5, 0.0, 0.0))
     attach_between(graph, point_spring("spring", 40.0, rest_length=0.3), wall, body)
@@ -273,7 +275,7 @@ def test_point_spring():
 
 
 def test_point_spring_with_damping_along_its_line():
-    """A mass oscillates as m x'' + c x' + k x = 0 along the line; its motion across the line is undamped."""
+    """Along the line a mass oscillates as m x'' + c x' + k x = 0; its motion across the line is undamped."""
     c, k, mass = 2.0, 40.0, 0.4
     decay, omega = c / (2 * mass), np.sqrt(k / mass - (c / (2 * mass)) ** 2)
     for across in (0.0, 1.0):
@@ -315,7 +317,7 @@ def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
 
 
 def test_a_spring_that_is_turned_to_pi_ends_the_run():
-    """A rotation vector jumps at pi, which ends the run; with the trace form the body passes pi."""
+    """A rotation vector jumps at an angle of pi, which ends the run; with the trace form the body passes this angle."""
     ends = {}
     for form in ("trace", "rotation vector"):
         graph = Graph("wound")
@@ -330,7 +332,7 @@ def test_a_spring_that_is_turned_to_pi_ends_the_run():
 
 
 def test_springs_add_no_degrees_of_freedom():
-    """A body between springs has 13 states; its equilibrium and modes are those of the total stiffness."""
+    """A body between springs has 13 states; its equilibrium and modes follow from the total stiffness."""
     graph = Graph("held")
     wall = ground("wall")
     body = rigid_body("body", mass=0.4, inertia=(1e-3, 2e-3, 2.5e-3), position=(0.01, 0.0, 0.0), gravity=(0, 0, -9.81))
@@ -383,7 +385,8 @@ def test_refusals(make, code):
 
 
 def test_the_norm_of_a_quaternion_leaves_a_body_at_rest_regular():
-    """The quaternion's length returns to one by itself: analyses see neither a pole at zero nor an undetermined direction."""
+    """The quaternion's length returns to one by itself, so analyses find neither a pole at zero nor an undetermined
+    direction."""
     frame, box = ground("frame"), rigid_body("box", mass=2.0, inertia=(0.1, 0.2, 0.3), quaternion=(0.6, 0.0, 0.8, 0.0))
     graph, H = Graph("mount"), np.eye(4)
     H[:3, :3] = pose_from_state(np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0, 0.0]))[:3, :3]

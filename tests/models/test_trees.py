@@ -1,4 +1,4 @@
-"""Trees compared with products of exponentials, sums over bodies and Pinocchio; driven joints; refusals of other graphs."""
+"""Trees compared with products of exponentials, sums over bodies and Pinocchio; driven joints; refusals."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def inertia(rng: np.random.Generator) -> BodyInertia:
 
 
 def torso(seed: int = 4, driven: bool = False) -> Tree:
-    """Return two arms and a head on a trunk, and a tail on the base; joints of one to three freedoms, optionally with two driven
-    joints."""
+    """Return two arms and a head on a trunk, and a tail on the base; joints have one to three freedoms, and two joints are
+    optionally driven."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -112,7 +112,7 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """Poses are products of exponentials along the branch to 1e-13; Jacobians are their derivatives."""
+    """Poses are products of exponentials along the branch to 1e-13; Jacobians are derivatives of the poses."""
     tree, q, v = case
     twists = body_twists(tree, q, v)
     for k in range(len(tree.links)):
@@ -128,8 +128,8 @@ def test_poses_and_jacobians(case):
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):
-    """M is the sum of J^T I J over the bodies, h has its Christoffel forces, and the gravity forces are the gradient of the
-    potential."""
+    """M is the sum of J^T I J over the bodies, h consists of the Christoffel forces of M, and the gravity forces are the
+    gradient of the potential."""
     tree, q, v = case
     M = mass_matrix(tree, q)
     total = np.zeros_like(M, dtype=float)
@@ -155,7 +155,6 @@ def test_mass_matrix_velocity_forces_and_weight(case):
 
 
 def test_branches_do_not_know_each_other():
-    """Joints of different branches share no entry in M, and have no column in each other's Jacobians."""
     tree = torso()
     q = np.linspace(-1.0, 1.0, tree.freedoms)
     M, names = mass_matrix(tree, q), list(tree.coordinates)
@@ -234,7 +233,7 @@ def test_against_pinocchio():
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize("driven", [False, True])
 def test_energy_of_free_motion(form, driven):
-    """T + V is constant; a link of one branch has the pose that the product of exponentials gives."""
+    """T + V is constant; a link of one branch has the pose of the product of exponentials."""
     tree = torso(driven=driven)
     n = tree.freedoms
     part = chain_graph(tree, form=form, gravity=G, ports=["head", "right finger"], velocity=np.linspace(-1.0, 1.0, n))
@@ -264,7 +263,7 @@ def gripper(mimic: Mimic | None, **options) -> Tree:
 
 
 def test_a_driven_joint_is_a_constraint_that_is_solved():
-    """q_right = 0.1 - q_left by elimination, and by a Constraint between free jaws, gives one motion with two states fewer."""
+    """Elimination of q_right = 0.1 - q_left gives the same motion as a Constraint between free jaws, with two fewer states."""
     start = np.array([0.4, 0.03])
     pushed = {"gravity": G, "limits": "ignore"}
     one = chain_graph(gripper(Mimic("left", -1.0, 0.1)), position=start, velocity=[1.0, 0.2], **pushed)
@@ -281,7 +280,7 @@ def test_a_driven_joint_is_a_constraint_that_is_solved():
 
 
 def test_jaws_of_one_mass_that_part_are_a_mass():
-    """The mass is twice that of one jaw, since the jaws' effects on each other's momentum cancel."""
+    """The mass is twice the mass of one jaw, since the jaws' effects on each other's momentum cancel."""
     body = ball_inertia(0.3, 0.02)
     jaws = (Link("left", joints.prismatic([1, 0, 0]), body), Link("right", joints.prismatic([1, 0, 0]), body, parent=None))
     pair = Tree("pair", (jaws[0], replace(jaws[1], mimic=Mimic("left", -1.0))))

@@ -1,5 +1,5 @@
-"""Every command and task with the required packages alone: all files that need no extras are written, and one line names the
-other files."""
+"""With only the required packages, every command and task writes all files that need no extras, and one line names the other
+files."""
 
 import json
 import subprocess

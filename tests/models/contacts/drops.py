@@ -1,4 +1,4 @@
-"""A ball above a floor, dropped or rolled under a contact law; the tested laws, and the times of events."""
+"""A ball dropped or rolled on a floor under a contact law; the tested laws, and the times of events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPEED = G * FALL
 
 
 def ball(**motion: Any) -> Body:
-    """Return a homogeneous ball; `motion` has the position, velocities and gravity, as arguments of `rigid_body`."""
+    """Return a homogeneous ball; `motion` consists of further arguments of `rigid_body`: position, velocities and gravity."""
     inertia = (0.4 * MASS * RADIUS**2,) * 3
     return rigid_body("ball", mass=MASS, inertia=inertia, surface=sphere(RADIUS), **motion)
 
@@ -52,7 +52,7 @@ IMPACT, THREE_STATE = Impact(0.8), ThreeState(10.0, 100.0, 1e6)
 
 
 def rolled(law: ContactLaw, constrained: Any, tilt: float, exchanged: bool = False, **motion: Any) -> Result:
-    """Return a ball that falls on a slope of this angle, whose x axis points downhill."""
+    """Return a ball that falls on a slope of this angle; the slope's x axis points downhill."""
     graph, floor = Graph("roll"), ground("floor", surface=plane())
     gravity = (G * np.sin(tilt), 0.0, -G * np.cos(tilt))
     rolling = ball(position=(0.0, 0.0, RADIUS + 0.05), gravity=gravity, **motion)
@@ -64,7 +64,7 @@ def rolled(law: ContactLaw, constrained: Any, tilt: float, exchanged: bool = Fal
 
 
 def in_world(run: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Return the angular velocity and the velocity of the ball at the end, in world axes."""
+    """Return the ball's final angular velocity and velocity in world axes."""
     H = np.asarray(pose_from_state(run["ball.pose"][-1]), dtype=float)
     twist = run["ball.twist"][-1]
     return H[:3, :3] @ twist[:3], H[:3, :3] @ twist[3:]

@@ -26,7 +26,7 @@ def touching(graph, name, a, b, law):
 
 
 def velocity(run, name):
-    """Return the world velocity (3,) at the end of the run of a ball whose frame is at its centre."""
+    """Return the final velocity (3,), in world axes, of a ball whose frame is at its centre."""
     return run[f"{name}.world twist.flow"][-1][3:] + np.cross(
         run[f"{name}.world twist.flow"][-1][:3], run[f"{name}.pose"][-1][4:]
     )
@@ -34,7 +34,7 @@ def velocity(run, name):
 
 @functools.cache
 def cradle(count):
-    """Return balls in a row; the first one arrives along the row, and the other balls touch."""
+    """Return balls in a row; the first ball arrives along the row, and the other balls touch."""
     graph = Graph("cradle")
     along = np.array([0.6, 0.0, 0.8])
     balls = [
@@ -60,7 +60,7 @@ def test_a_cradle_of_three_balls(how, expected):
 
 @pytest.mark.parametrize("first", ["left", "right"])
 def test_a_ball_falls_straight_into_a_wedge(first):
-    """Both sides of the wedge throw the ball back simultaneously and straight up, whichever side is defined first."""
+    """Both sides of the wedge act simultaneously and throw the ball straight up, whichever side is defined first."""
     graph, tilt = Graph("wedge"), np.pi / 6.0
     lower = RADIUS / np.cos(tilt)
     part = ball("ball", (0.0, 0.0, lower + 0.05), velocity=(0.0, 0.0, -1.0))

@@ -1,4 +1,4 @@
-"""Contacts with closed-form motion: head-on impacts, an incline, a ball that leaves another ball."""
+"""Contacts with closed-form motion: head-on impacts, an incline, and a ball that leaves another ball."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def spheres(c_n: float, m1: float = 0.3, m2: float = 0.2, k: float = 5e4, speed:
 
 
 def test_elastic_impact_of_spheres():
-    """The duration is pi sqrt(m_r / k) to 1e-11 s, the peak force sqrt(k m_r) v to 1e-8; velocities are exchanged to 1e-10
+    """The duration is pi sqrt(m_r / k) to 1e-11 s, and the peak force sqrt(k m_r) v to 1e-8; velocities are exchanged to 1e-10
     m/s."""
     run, mass, k, speed = spheres(0.0)
     ((on, off),) = run.contact_intervals()
@@ -39,9 +39,9 @@ def test_elastic_impact_of_spheres():
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.8, 2.0])
 def test_restitution_of_a_damped_spring(share):
-    """The force is clipped where spring and damper together would pull; the bodies then separate.
+    """The force is clipped to zero where spring and damper together would pull; the bodies then separate.
 
-    With delta = c / 2 m_r, w0^2 = k / m_r and the force zero at t*, restitution is the speed at t* over the speed at impact.
+    With delta = c / 2 m_r, w0^2 = k / m_r and zero force at t*, restitution is the speed at t* divided by the speed at impact.
     """
     k, mass = 5e4, 0.12
     c = 2.0 * share * np.sqrt(k * mass)
@@ -68,7 +68,7 @@ def test_restitution_of_a_damped_spring(share):
 
 @pytest.mark.parametrize("rolls", [True, False])
 def test_sphere_on_an_incline(rolls):
-    """The acceleration is 5/7 g sin(theta) in rolling and g sin(theta) without friction, to 1e-8; the plane is turned, not
+    """The acceleration is 5/7 g sin(theta) in rolling and g sin(theta) without friction, to 1e-8. The plane is turned, not
     gravity."""
     theta, k, r, m = np.radians(20.0), 1e5, 0.02, 0.1
     incline = fixed(PLANE, (0.3, -0.2, 0.1), (np.cos(theta / 2), 0.0, np.sin(theta / 2), 0.0))
@@ -92,7 +92,8 @@ def test_sphere_on_an_incline(rolls):
 
 @pytest.mark.parametrize(("rolls", "share"), [(False, 2.0 / 3.0), (True, 10.0 / 17.0)])
 def test_sphere_leaves_a_fixed_sphere(rolls, share):
-    """The sphere starts at rest at theta0 and leaves where cos(theta) = share cos(theta0), in the limit of a stiff contact."""
+    """The sphere starts at rest at theta0 and leaves where cos(theta) = `share` cos(theta0), in the limit of a stiff
+    contact."""
     R, r, m, k = 0.1, 0.02, 0.1, 1e6
     theta0 = np.radians(15.0)
     depth = m * G * np.cos(theta0) / k

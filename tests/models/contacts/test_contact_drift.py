@@ -47,7 +47,7 @@ def gliding(unit: float = 1.0) -> Any:
 @pytest.mark.parametrize("method", ["dop853", "rodas5p"])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_glide_of_100_m(method, unit):
-    """The gap is the ball's height above the floor, set by its weight, in m and in mm."""
+    """In m and in mm, the gap equals the ball's height above the floor, which its weight determines."""
     result = gliding(unit).simulate(10.0, samples=0.1, rtol=1e-9, method=method, progress=False)
     height = unit * ((result["ball.pose"][:, 4:] @ rotation(TILTED))[:, 2] - R / unit)
     assert np.abs(unit * result["contact.gap"] - height).max() < 1e-12
@@ -76,8 +76,7 @@ def _pose(random: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gap", [-0.002, 0.01])
 def test_drift_is_what_newton_takes_away(seed, gap):
-    """The drift is zero at closest points; elsewhere its contact rates, as a twist, lead back to these points, to second
-    order."""
+    """The drift is zero at closest points; elsewhere its contact rates lead back to these points, to second order."""
     random = np.random.default_rng(seed)
     other = ellipsoid((0.02, 0.035, 0.022))
     H_0_1, turn = _pose(random), _pose(random)
@@ -99,7 +98,7 @@ def test_drift_is_what_newton_takes_away(seed, gap):
 
 
 def test_the_rate_of_motion_knows_no_length():
-    """In mm, curvatures and speeds change, but the rate of motion does not; it is zero only at rest."""
+    """In mm, curvatures and speeds change, but the rate of motion does not; that rate is zero only at rest."""
     rates = []
     for unit in (1.0, 1e-3):
         a, b = (ellipsoid(np.array(axes) / unit).geometry((1.0, 0.2)) for axes in ((0.03, 0.02, 0.025), (0.02, 0.03, 0.04)))
@@ -111,8 +110,7 @@ def test_the_rate_of_motion_knows_no_length():
 
 
 def test_the_rate_of_motion_is_that_of_the_gap_far_away():
-    """Beyond a few radii the rate of motion is at most eight times the rate of the gap, and very far away only the rate of
-    sliding; it is continuous between the ranges."""
+    """The rate of motion is continuous in the gap d and very far away (|v_x| + |v_y| + 8 |v_z|) / d."""
     a, b = SKIN.geometry((1.0, 0.2)), sphere(0.02).geometry((1.0, 0.2))
     T = np.array([0.0, 0.0, 0.0, 3.0, -4.0, 5.0])
     rates = [float(motion_rate(a, b, 0.3, d, T)) for d in np.geomspace(1e-3, 1e6, 4000)]
@@ -132,8 +130,8 @@ def flight(
     graze: float = 1e-5,
     swapped: bool = False,
 ) -> tuple[Any, float]:
-    """Return the run of a ball that flies at 10 m/s and grazes a body of this surface halfway, and the time of contact,
-    calculated by hand. Lengths are in units of `unit` m, times in s / `pace`; the ball is body 1 of the contact if `swapped`."""
+    """Return the run of a ball that flies at 10 m/s and grazes a body of this surface halfway, and the contact time in closed
+    form. Lengths are in units of `unit` m, times in s / `pace`; the ball is body 1 of the contact if `swapped`."""
     graph, still = Graph("flight"), ground("still", surface=other)
     across = {"sphere": (1.0 - graze) * (radius + R), "plane": 0.0}[other.name]
     velocity = np.array([10.0, 0.0, -10.0 if other.name == "plane" else 0.0])
@@ -146,7 +144,7 @@ def flight(
 
 
 def flying_ball(distance: float, across: float, velocity: Any, unit: float, turned: Any, pace: float, spin: Any) -> Any:
-    """Return a ball that passes x = 0 at y = `across` halfway through its flight, or lands there."""
+    """Return a ball that passes x = 0 at y = `across` halfway through its flight, or lands at this point."""
     middle = np.array([-distance, across, distance + R if velocity[2] else 0.0])
     inertia = (0.4 * M * (R / unit) ** 2,) * 3
     start = {"position": middle / unit, "velocity": velocity / unit * pace, "quaternion": turned}
@@ -167,7 +165,7 @@ def assert_touch(run: Any, time: float, tolerance: float) -> None:
     [(2.0, R, 1.0), (200.3, R, 1.0), (2000.3, R, 1e-3), (2e4, R, 1.0), (200.3, 0.002, 1.0), (20.0, 0.2, 1.0)],
 )
 def test_a_flight_from_far_away_costs_nothing(distance, radius, unit):
-    """The run takes 186 to 252 steps at any distance."""
+    """The run takes 186 to 252 steps, whatever the distance."""
     run, touch = flight(distance, sphere(radius / unit), radius, unit)
     assert run.statistics.steps <= 300
     assert_touch(run, touch, 1e-9 * distance)
@@ -177,7 +175,7 @@ def test_a_flight_from_far_away_costs_nothing(distance, radius, unit):
 @pytest.mark.parametrize("pace", [1.0, 1e-3, 1e3])
 @pytest.mark.parametrize(("distance", "turned"), [(2000.3, TILTED), (2e4, TILTED), (2e4, SLANTED)])
 def test_a_flight_from_far_away_costs_nothing_in_axes_of_any_direction(distance, turned, pace):
-    """The run takes 210 to 214 steps, although rounding changes the length of the ball's quaternion."""
+    """The run takes 210 to 214 steps, although rounding errors change the length of the ball's quaternion."""
     run, touch = flight(distance, sphere(R), turned=turned, pace=pace)
     assert run.statistics.steps <= 300
     assert_touch(run, touch, 1e-9 * distance / pace)
@@ -209,8 +207,8 @@ def test_a_slow_spin_costs_a_flight_nothing(distance, spin, axis, turned, pace, 
 @pytest.mark.parametrize(("distance", "spin"), [(2e4, 0.01), (2000.3, 0.1)])
 @pytest.mark.parametrize(("axis", "swapped"), [("slanted", False), ("across", True)])
 def test_turning_in_a_flight_costs_no_more_than_the_turns(distance, spin, axis, swapped):
-    """Over 40 rad, the run takes the steps of the ball alone, of the passage, and a few per radian of the closest point [318 to
-    354, alone 177 to 187]."""
+    """Over 40 rad, the run takes as many steps as the ball alone, plus some for the passage and a few per radian that the
+    closest point travels [measured: 318 to 354, alone 177 to 187]."""
     turns = spin * np.array(AXES[axis])
     run, touch = flight(distance, sphere(R), spin=turns, graze=1e-3, swapped=swapped)
     graph = Graph("alone")

@@ -1,4 +1,4 @@
-"""Friction in the contact component: closed forms, the cone at every sample, exact stick, switching times, energy, frames."""
+"""Friction in the contact component: closed forms, the cone at every sample, exact stick, switching times and energy."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def ball_on_a_plane(
     moved: np.ndarray | None = None,
     **law: float,
 ):
-    """Return a ball that lies on a plane in equilibrium (or drops from a height), pushed along x; the whole scene can be
-    moved."""
+    """Return a ball that lies on a plane in equilibrium, or drops from a height, with a velocity along x; the whole scene can
+    be moved."""
     q = np.array([1.0, 0, 0, 0]) if turned is None else turned
     A, p = np.asarray(rotation(q), dtype=float), np.zeros(3) if moved is None else moved
     graph = Graph("ball on a plane")
@@ -66,16 +66,16 @@ def times(result, kind: str) -> list[float]:
 
 
 def tangential(result) -> np.ndarray:
-    """Return the size of the tangential force, from the wrench on the body."""
+    """Return the magnitude of the tangential force."""
     return np.hypot(*result["contact.wrench"][:, 3:5].T)
 
 
 @pytest.mark.parametrize("k", [1e4, 1e6])
 def test_a_sliding_ball_begins_to_roll(k):
-    """The ball slips from the start and rolls from t = 2 v0 / (7 mu g) with 5/7 v0; the loss is 1/7 m v0^2.
+    """The ball slips from the start and rolls at 5/7 v0 from t = 2 v0 / (7 mu g); the energy loss is 1/7 m v0^2.
 
     These results are exact for any stiffness: during slip the force is mu N whatever the deflection of the spring, and at the
-    end the momentum about the contact point has its initial value [1e-10].
+    end the momentum about the contact point has its initial value [measured: 1e-10].
     """
     compiled = ball_on_a_plane(k, 60.0 * np.sqrt(k / 1e5))
     end = 2.0 / (7.0 * MU * G)
@@ -94,7 +94,8 @@ def test_a_sliding_ball_begins_to_roll(k):
 
 def test_a_ball_with_side_spin_slips_along_a_parabola():
     """The direction of slip is constant, u = u0 - 7/2 mu g t e, until the ball rolls straight with v0 - 2/7 u0 (Coriolis 1835).
-    This is exact if the spring is transported in parallel [6e-12]. The coefficient is a parameter of the compiled model."""
+    This is exact under parallel transport of the spring [measured: 6e-12]. The coefficient is a parameter of the compiled
+    model."""
     errors = _side_spin((1e5, 1e7), "parallel")
     assert np.all(errors < 1e-9)
 
@@ -107,7 +108,7 @@ def test_a_spring_in_the_axes_of_c2_bends_the_parabola():
 
 
 def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
-    """Return, by stiffness, the relative error of the end of slip, and the largest position error (m)."""
+    """Return, for each stiffness, the relative error of the end of slip, and the largest position error (m)."""
     spin, v0 = (-30.0, 10.0, 0.0), 0.8
     slip = np.array([v0 - R * spin[1], R * spin[0]])
     errors = []
@@ -137,8 +138,8 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [15.0, 40.0, 60.0])
 def test_ball_on_an_incline(angle):
-    """The ball rolls at 5/7 g sin a where 2/7 tan a < mu; otherwise it slips at g (sin a - mu cos a) and spins up at 5/2 mu g cos
-    a / r."""
+    """The ball rolls with the acceleration 5/7 g sin a where 2/7 tan a < mu; otherwise it slips with g (sin a - mu cos a) and
+    spins up with 5/2 mu g cos a / r."""
     theta = np.radians(angle)
     rolls = 2.0 / 7.0 * np.tan(theta) < MU
     result = ball_on_a_plane(v0=0.0, tilt=theta).simulate(0.4, samples=0.01, rtol=1e-10, progress=False)
@@ -153,7 +154,7 @@ def test_ball_on_an_incline(angle):
 
 
 def test_torsional_friction_stops_a_spinning_top():
-    """The torque is N times the limit until t = J w0 / (limit m g); then the spring holds the top [1e-9]."""
+    """The torque is N times the limit until t = J w0 / (limit m g); then the spring holds the top [measured: 1e-9]."""
     limit, spin = 1e-3, 10.0
     compiled = ball_on_a_plane(v0=0.0, spin=(0.0, 0.0, spin), friction=None, torsional_friction=limit)
     result = compiled.simulate(0.3, samples=0.01, rtol=1e-10, progress=False)
@@ -175,7 +176,7 @@ BOUNCE = {
     "friction": 0.15,
     "torsional_friction": 5e-4,
 }
-"""Ball that drops, slides, sticks and jumps again, turning about all axes."""
+"""Ball that drops, slides, sticks and jumps again while it turns about all axes."""
 
 
 def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
@@ -183,8 +184,8 @@ def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
 
 
 def test_the_cone_holds_at_every_sample():
-    """In stick, |f| <= mu N without slip velocity; in slip, |f| = mu N along the slip; off, there is no force [1e-13 of the
-    largest]."""
+    """In stick, |f| <= mu N without slip velocity; in slip, |f| = mu N along the slip; without contact there is no force
+    [measured: 1e-13 of the largest]."""
     result = bounce(samples=2e-5)
     mode, f, N = result["contact.friction.mode"], tangential(result), result["contact.normal force"]
     u, wrench = result["contact.friction slip"], result["contact.wrench"]
@@ -222,7 +223,7 @@ def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
 
 
 def test_nothing_creeps_below_the_limit():
-    """The ball's own weight exerts a torque: 0.99 mu N for a second deflects the spring but does not move the slider."""
+    """On a slope, a steady tangential force of 0.99 mu N deflects the spring without slip."""
     theta = np.arctan(3.5 * MU * 0.99)
     compiled = ball_on_a_plane(v0=0.0, tilt=theta, friction=MU, c=200.0)
     result = compiled.simulate(1.0, samples=0.01, rtol=1e-10, progress=False)
@@ -235,8 +236,8 @@ def test_nothing_creeps_below_the_limit():
 
 
 def test_switching_times_converge_with_the_tolerance():
-    """The tolerance bounds the errors of all events of a bouncing, sliding ball [1.4 s rtol]; their sequence is always the
-    same."""
+    """The tolerance bounds the errors in all event times of a bouncing, sliding ball [measured: 1.4 s rtol]; the sequence of
+    events is always the same."""
     reference = bounce(1e-12).events
     assert len(reference) > 20
     for rtol in (1e-5, 1e-7, 1e-9):
@@ -246,7 +247,7 @@ def test_switching_times_converge_with_the_tolerance():
 
 
 def test_ledger_and_solvers():
-    """The residual is below 1e-9 at rtol 1e-9; the Rosenbrock method finds the same motion."""
+    """The ledger's residual is below 1e-9 at rtol 1e-9; the Rosenbrock method finds the same motion."""
     result = bounce()
     assert result.failure is None and result.ledger.relative_residual < 1e-9
     other = ball_on_a_plane(**BOUNCE).simulate(0.6, samples=5e-4, rtol=1e-10, method="rodas5p", progress=False)
@@ -271,7 +272,7 @@ def test_without_friction_coefficient_it_is_frictionless():
 
 
 def test_an_egg_slips_over_poles():
-    """Body 2 changes charts while it slips and sticks; neither force nor energy shows the changes."""
+    """Body 2 changes charts while it slips and sticks; force and energy are unaffected."""
     graph = Graph("egg on a plane")
     floor = ground("floor", surface=plane())
     body = rigid_body(

@@ -1,4 +1,4 @@
-"""Bodies that touch at several places: each contact covers one place, or several; uncovered places are reported."""
+"""Bodies that touch at several places: each contact covers one or more places; uncovered places are reported."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_two_contacts_hold_a_bar_across_a_trough():
 
 
 def test_an_end_that_no_contact_holds_is_said():
-    """With one contact the other end falls through the trough, and the message gives the place."""
+    """With a single contact, the bar's other end falls through the trough, and the message gives the place."""
     with pytest.warns(UnreliableRunWarning, match="where no contact acts"):
         run = dropped(LEFT, t_end=0.08)
         notes = run.summary()["notes"]
@@ -88,7 +88,7 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_every_run_notices_a_second_place(name):
-    """A second place is reported with two samples, with few names and in batches, but not before the bodies touch."""
+    """A second place is reported with two samples, with few recorded names and in batches, but not before the bodies touch."""
     floor, skin, height, start = TWICE[name]
     compiled = resting(floor, skin, height, None, **start).compile()
     assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok
@@ -103,7 +103,7 @@ def test_every_run_notices_a_second_place(name):
 
 
 def test_the_advice_for_a_second_place():
-    """With a further contact at the point in the message, both contacts carry the bar, and the run is valid."""
+    """With a second contact at the point that the message gives, both contacts carry the bar, and the run is valid."""
     with pytest.warns(UnreliableRunWarning):
         run = resting(TROUGH, BAR, 0.045, LEFT).simulate(0.08, samples=[0.0, 0.08], progress=False)
     near = re.search(r"near=\((.*?)\)", run.warnings[0].cures[0])
@@ -153,7 +153,8 @@ side."""
 
 
 def test_two_places_that_become_one_end_the_run():
-    """A ball falls into a groove with a larger radius; it then has only one place, as the reason states."""
+    """A ball falls into a groove of larger radius; below the centre of curvature its two places of contact have become one, as
+    the warning states."""
     with pytest.warns(RunEndedWarning, match='"touch.place 1" and "touch.place 2" have become one place'):
         run = in_places(GROOVE, sphere(0.02), 0.05).simulate(0.2, samples=1e-3, progress=False)
     assert run.failure is not None and run.events[-1].kind == "places become one"
@@ -179,7 +180,6 @@ def test_places_that_no_contact_has(surfaces, options, code, words):
 
 @pytest.mark.parametrize(("height", "count", "code", "advice"), [(0.045, 3, "E439", 1), (0.036, 1, "E428", 0)])
 def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, code, advice):
-    """The problem lists both places, and a run with the advised number of places starts."""
     with pytest.raises(ModelError) as caught:
         in_places(TROUGH, BAR, height, count).simulate(0.01, progress=False)
     (problem,) = caught.value.problems
@@ -222,7 +222,7 @@ def test_convex_bodies_cost_no_check():
 
 
 def test_a_start_in_several_places_is_refused():
-    """E428 lists both places; each place becomes a contact once it is named."""
+    """E428 lists both places; with one contact near each place, the run succeeds."""
     with pytest.raises(ModelError) as caught:
         dropped(None, height=0.036)
     (problem,) = caught.value.problems
@@ -231,6 +231,5 @@ def test_a_start_in_several_places_is_refused():
 
 
 def test_convex_surfaces():
-    """Two convex surfaces touch at one place, so no search is needed."""
     assert all(map(is_convex, (BAR, sphere(0.1), egg(0.035, 0.084), plane(), cylinder(0.1))))
     assert not is_convex(TROUGH) and not is_convex(torus(0.1, 0.02))

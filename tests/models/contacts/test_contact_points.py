@@ -1,4 +1,4 @@
-"""`Model.contacts` lists where bodies may touch, by full paths, in nested graphs too."""
+"""`Model.contacts` lists where bodies may touch, by full paths, even in nested graphs."""
 
 import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body

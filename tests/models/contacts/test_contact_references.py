@@ -1,4 +1,4 @@
-"""Two scenarios compared with reduced copies of an independent high-accuracy trajectory (integrated at rtol 1e-12)."""
+"""Two scenarios compared with reduced copies of independent trajectories, integrated at rtol 1e-12."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.inner.models_two_bodies import ContactRun, read_scenario, run_scenari
 from tests.models.cases import DATA
 
 SIZE = {"w1_body": 10.0, "w2_body": 10.0, "fn": 10.0, "force_on_2_world": 10.0, "uv1": 10.0, "uv2": 10.0, "vx": 1.0}
-"""Typical size of each compared quantity, SI; 1 for all other quantities."""
+"""Typical size of each compared quantity, SI; the default is 1."""
 
 
 @cache
 def pair(name: str) -> tuple[ContactRun, dict[str, np.ndarray]]:
-    """Return the run of the project at default settings, and the reference."""
+    """Return the run of this package at default settings, and the reference run."""
     run = run_scenario(read_scenario(DATA / f"{name}.json"), progress=False)
     with np.load(DATA / f"{name}.npz") as stored:
         return run, dict(stored)
@@ -24,7 +24,7 @@ def pair(name: str) -> tuple[ContactRun, dict[str, np.ndarray]]:
 
 @pytest.mark.parametrize("name", ["S1a", "S2a"])
 def test_every_quantity(name):
-    """All quantities agree with the reference to 1e-10 of their size [6e-12 of 10 N, 1e-12 elsewhere]."""
+    """All quantities agree with the reference to 1e-10 of their size [measured: 6e-12 of 10 N, 1e-12 elsewhere]."""
     run, reference = pair(name)
     trajectory = run.trajectory
     rows = np.searchsorted(trajectory["t"], reference["t"] - 1e-9)
@@ -50,7 +50,7 @@ def test_alpha_is_montanas(name):
 
 
 def test_impact_of_two_eggs():
-    """In S1a, times of contact agree to 1e-9 s, the peak force to 1e-6 and energy to 1e-11 relative."""
+    """In S1a, contact times agree to 1e-9 s, the peak force to a relative 1e-6, and the energy to a relative 1e-11."""
     run, _ = pair("S1a")
     ((on, off),) = run.contact_intervals()
     assert abs(on - 0.0377504460285) < 1e-9 and abs(off - 0.0401415805939) < 1e-9

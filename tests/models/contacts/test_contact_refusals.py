@@ -1,4 +1,5 @@
-"""Impossible contacts: refused with a code and a cure, or ended with a reason and the results up to that time."""
+"""Impossible contacts are refused with a code and a cure, or the run ends with a reason and keeps its results up to that
+time."""
 
 from __future__ import annotations
 
@@ -34,14 +35,15 @@ BOWL = parametric(lambda u, v: (u, v, 50.0 * (u * u + v * v)), (-0.03, 0.03), (-
 
 @pytest.mark.parametrize("skin", [ellipsoid((0.02, 0.02, 0.06)), sphere(0.005)])
 def test_the_advice_of_lines_and_hollows(skin):
-    """The advice is a body with ends instead of an endless cylinder, and a body smaller than its hollow."""
+    """The advised bodies run: a body with ends instead of an endless cylinder, and a body smaller than the hollow that it
+    touches."""
     floor, height = (plane(), 0.03) if skin.size > 0.02 else (BOWL, 0.008)
     assert run(ground("g", surface=floor), ball((0.0, 0.0, height), skin, quaternion=LYING), 0.01).result.ok
 
 
 def test_a_ball_that_is_too_large_for_a_groove_is_told_why():
-    """The ball reaches the distance at which both sides of the groove are equally near; the reason names the hollow and the
-    cure."""
+    """The ball reaches the focal distance, at which both sides of the groove are equally near; the warning names this
+    distance."""
     groove = parametric(lambda u, v: (u, v, u * u / 0.038), (-0.03, 0.03), (-0.2, 0.2))
     for rtol in (1e-7, 1e-10):
         graph, floor, body = Graph("groove"), ground("g", surface=groove), ball((0.012, 0.0, 0.05), gravity=(0.0, 0.0, -9.81))
@@ -151,7 +153,8 @@ def test_body_without_surface():
 @pytest.mark.parametrize("skin", [sphere(0.03), egg(0.035, 0.084, 0.01), ellipsoid((0.03, 0.02, 0.025))])
 def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
     """A spring of 1 N/m lets the ball through. Between spheres, or at the pole of an egg, both curvatures vanish together, so
-    their product touches zero without a change of sign; this was missed, and the ball left on the far side."""
+    their product touches zero without a change of sign; a search for sign changes alone would miss this, and the ball would
+    leave on the far side."""
     run_through = run(ground("g", surface=skin), ball((0, 0, 0.06), velocity=(0, 0, -3.0)), normal_stiffness=1.0)
     failure = run_through.result.failure
     assert failure is not None and failure.kind == "ended" and "nearest points are no longer unique" in failure.reason
@@ -161,8 +164,8 @@ def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
 
 
 def test_stiff_damped_bounces_come_to_rest():
-    """A ball on a hard floor makes ever smaller bounces and comes to rest at the depth due to its weight, without a special
-    state."""
+    """A ball on a hard floor makes ever smaller bounces and comes to rest at the depth due to its weight, without a separate
+    state of rest."""
     k, damping = 1e8, 0.1 * 2.0 * np.sqrt(1e8 * 0.1)
     rest = run(
         ground("g", surface=plane()), ball((0, 0, 0.03), gravity=(0, 0, -9.81)), 1.0, normal_stiffness=k, normal_damping=damping
@@ -175,8 +178,8 @@ def test_stiff_damped_bounces_come_to_rest():
 
 
 def test_a_contact_lost_in_rounding_ends_with_what_there_is():
-    """The contact is so stiff that the depth due to the weight, 1e-32 m, and the depth of a bounce, 4e-18 m, are lost in the
-    rounding of poses."""
+    """The contact is so stiff that the depth due to the weight, 1e-32 m, and the depth of a bounce, 4e-18 m, are below the
+    rounding error of poses."""
     k = 1e32
     lost = run(
         ground("g", surface=plane()),
@@ -214,7 +217,7 @@ def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
 
 @pytest.mark.parametrize("u", [1.2, 0.65, 0.5])
 def test_a_component_without_its_partner_follows_the_polar_axes(u):
-    """The component formerly followed the axes of the chart in use: below u = 0.64 the ball was held across its path."""
+    """In the axes of the chart in use, the component would hold the ball across its path where u is below 0.64."""
     held = sliding_ball(u)
     v = held.trajectory["v2"]
     assert np.abs(v[:, 1] - 0.1).max() < 1e-9 and v[-1, 0] < 0.19
@@ -239,7 +242,7 @@ def _bowl():
 @pytest.mark.parametrize("speed", [0.0, 0.3])
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_leaving_the_range_of_a_patch_ends_the_run(speed, exchanged):
-    """The formula of a paraboloid on (-.1, .1)^2 extends further than its surface; either body may be the paraboloid."""
+    """The formula of a paraboloid on (-.1, .1)^2 extends beyond the surface; either body may be the paraboloid."""
     bowl, stone = ground("g", surface=_bowl()), ball((0.08, 0.01, 0.05), velocity=(0.6, 0.1, speed))
     one, two = (stone, bowl) if exchanged else (bowl, stone)
     ended = run(one, two)

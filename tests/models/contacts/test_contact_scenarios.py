@@ -1,4 +1,4 @@
-"""Runs of the contact graph compared with the independent simulator: combinations of surfaces, motions, gravities and laws.
+"""Runs of the contact graph compared with the independent simulator, for combinations of surfaces, motions, gravities and laws.
 
 Both programs integrate to the tolerances below; figures in brackets were measured when the tests were written.
 """
@@ -38,7 +38,7 @@ DOWN = uniform(0.0, 0.0, -9.81)
 
 @dataclass(frozen=True)
 class Case:
-    """Scenario with the minimum numbers of its contact events and chart switches."""
+    """Scenario with its minimum counts of contact events and chart switches."""
 
     build: Callable[[], Scenario]
     events: int = 0
@@ -143,7 +143,7 @@ def run_of(name: str) -> ContactRun:
 
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_independent_simulator(name):
-    """Positions agree to [1e-11] m, event times to [1e-10] s, forces to [2e-8] N."""
+    """Positions, event times and forces agree [measured: 1e-11 m, 1e-10 s and 2e-8 N]."""
     case = CASES[name]
     given, run = case.build(), run_of(name)
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
@@ -178,8 +178,9 @@ PAIRS = [
 
 @pytest.mark.parametrize(("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS))
 def test_constrained_components(components, pair):
-    """Any components are constrained, on other pairs of surfaces, from light contact with slip, spin and rolling [1e-11 m]. Times
-    are short so that no chart ends: a component without its partner follows the axes of the chart in use."""
+    """Several sets of components are constrained, each on another pair of surfaces; the bodies start in light contact with
+    slip, spin and rolling [measured: 1e-11 m]. The runs are too short for a change of chart: a component without its partner
+    follows the axes of the chart in use."""
     law = {"constrained": components, "k_n": 4e3, "c_n": 2.0, "k_t": 2e3, "r_t": 1.0, "k_w": 0.5, "r_w": 5e-4}
     bodies = []
     # The surface normals meet on the x axis, away from the poles of either chart.
@@ -203,9 +204,9 @@ def test_constrained_components(components, pair):
 
 
 def differences(run: ContactRun, course: Course) -> dict[str, tuple[float, float]]:
-    """Return the largest difference of each quantity over the run, and its bound. Contact forces are compared in the world, since
-    the trajectory's frame C2 is always that of the polar chart. At rtol 1e-10, with errors that grow up to fiftyfold, lengths of
-    0.1 m are off by at most 5e-10 m."""
+    """Return the largest difference of each quantity over the run, and its bound. Contact forces are compared in world axes,
+    since the trajectory's frame C2 always belongs to the polar chart. At rtol 1e-10, with errors that grow up to fiftyfold,
+    lengths of 0.1 m are off by at most 5e-10 m."""
     trajectory, out = run.trajectory, {}
     for index in (1, 2):
         body = course.body(index)

@@ -1,4 +1,4 @@
-"""Transport of the contact's springs is independent of names of axes and bodies, of units, charts and poles."""
+"""Transport of the contact's springs does not depend on the names of axes and bodies, nor on units, charts and poles."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def renamed(given: Scenario, first: np.ndarray, second: np.ndarray) -> Scenario:
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 @pytest.mark.parametrize("law", LAWS)
 def test_names_of_axes_do_not_matter(law, transport):
-    """Some of the 24 names for the axes of either body are tested; at rtol 1e-10, errors of lengths of 0.06 m grow to 4e-11 m."""
+    """Some of the 24 ways to name the axes of either body are tested; at rtol 1e-10, the errors in lengths near 0.06 m grow to
+    4e-11 m."""
     given = impact({**LAWS[law], "transport": transport})
     plain = run_of(law, transport)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
@@ -116,7 +117,8 @@ def test_names_of_axes_matter_to_the_literal_law():
 
 @pytest.mark.parametrize("transport", ["parallel", "bodies", "gauss"])
 def test_agrees_with_vectors_of_the_world(transport):
-    """The independent simulator stores the springs as vectors in world axes and turns them with the normal [1e-12 m]."""
+    """The independent simulator stores the springs as vectors in world axes and turns them with the normal [measured: 1e-12
+    m]."""
     given = impact({**STICKING, "transport": transport})
     run = run_of("rolling", transport)
     course = Simulator(given).run(run.trajectory["t"])
@@ -133,8 +135,8 @@ def test_the_three_laws_differ():
 
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 def test_names_of_bodies_matter_by_the_penetration_only(transport):
-    """The force acts at the point of body 2, a penetration away from the point of body 1: the effect of swapping the bodies
-    decreases with the penetration, as 1 / sqrt(k)."""
+    """The force acts at the point of body 2, which is the penetration away from the point of body 1, so the effect of swapping
+    the bodies decreases with the penetration, as 1 / sqrt(k)."""
     apart = []
     for stiffer in (1.0, 100.0):
         given = impact({**STICKING, "transport": transport}, stiffer)
@@ -175,7 +177,7 @@ def _ball(turned_by: float, **law: Any) -> Any:
 
 
 def test_unequal_stiffnesses_keep_the_energy():
-    """Where k_x and k_y differ, sqrt(k) s turns, both in rotation and in chart changes: neither does work."""
+    """If k_x and k_y differ, the transport and the chart changes rotate the vector sqrt(k) s; neither does work."""
     compiled = _ball(0.4)
     uneven = {
         "contact.spring.stiffness": np.array([1.0, 3e3, 4e4, 1e5]),
@@ -189,7 +191,7 @@ def test_unequal_stiffnesses_keep_the_energy():
 
 
 def test_a_lone_component_follows_its_axis():
-    """v_x alone is a number along x of C2, not a vector, so all transports give the same law."""
+    """v_x alone is a scalar along x of C2, not a vector, so all transports give the same law."""
     law = {"constrained": ["v_x", "v_z"], "k_n": 4.6e4, "c_n": 25.0, "k_t": 3.2e4, "r_t": 8.0}
     paths = [run_scenario(impact({**law, "transport": t}), progress=False).trajectory["p2"] for t in ("parallel", "gauss")]
     assert np.array_equal(*paths)
@@ -257,8 +259,8 @@ def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: f
 
 @pytest.mark.parametrize("more", [{}, {"friction": 0.2}])
 def test_charts_and_units_do_not_matter(more):
-    """Coordinates are turned and scaled, in metres or millimetres, and the motion is the same; only the literal law depends on
-    the chart."""
+    """The motion is the same in turned and scaled coordinates and in metres or millimetres; only the literal law depends on the
+    chart."""
     plain = _on_saddle(1.0, False, 1.0, "parallel", **more)
     assert np.abs(_on_saddle(0.5, True, 1e-3, "parallel", **more) - plain).max() < 1e-9
     if more:

@@ -17,12 +17,12 @@ SPIN = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, -2.0, 2.0)}
 SLIP = np.array([1.0 + 2.0 * RADIUS, 0.3 + 3.0 * RADIUS])
 """Velocity of the lowest point."""
 ROLLS = np.array([1.0, 0.3]) - 2.0 / 7.0 * SLIP
-"""Velocity of the ball once it rolls."""
+"""Velocity of the rolling ball."""
 LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
 
 
 def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
-    """The ball rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has consumed its slip."""
+    """The ball rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has reduced the slip to zero."""
     mu, alpha1, alpha0 = 0.2, 20.0, 100.0
     run = rolled(ThreeState(alpha1, alpha0, friction=mu), None, 0.0, **SPIN)
     (stuck,) = times(run, "stick") - LANDED
@@ -41,7 +41,8 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
 
 @pytest.mark.parametrize(("e", "mu"), [(0.0, 0.2), (0.5, 0.05), (0.5, 0.6)])
 def test_a_ball_with_spin_slips_and_then_rolls_after_impacts(e: float, mu: float) -> None:
-    """Every impact removes at most 7/2 mu (1 + e) v of the slip; the slip left after the bounces vanishes in 2 u / (7 mu g)."""
+    """Every impact removes at most 7/2 mu (1 + e) v of the slip; the slip u that is left after the bounces vanishes within 2 u
+    / (7 mu g)."""
     run = rolled(Impact(e, friction=mu), None, 0.0, **SPIN)
     impulses = LANDS * ((1.0 + e) / (1.0 - e) if e else 1.0)
     left = np.hypot(*SLIP) - 3.5 * mu * impulses
@@ -61,8 +62,8 @@ RUBBING = (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3))
 
 @pytest.mark.parametrize(("law", "tilt"), [*zip(RUBBING, (0.3, 1.0), strict=True)], ids=["Impact", "ThreeState"])
 def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
-    """At the slope angle a the ball rolls at 5/7 g sin a where mu > 2/7 tan a; otherwise it slips at g (sin a - mu cos a), in any
-    chart."""
+    """At the slope angle a the ball rolls with the acceleration 5/7 g sin a where mu > 2/7 tan a; otherwise it slips with g
+    (sin a - mu cos a). The charts do not matter."""
     slips = 2.0 / 7.0 * np.tan(tilt) > 0.3
     run = rolled(law, None, tilt)
     late = run.t > 1.5
@@ -100,7 +101,7 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     [(Impact(0.5, friction=0.2), 0.0), (Impact(0.5, friction=0.2), 1e-12), (ThreeState(20.0, 100.0, friction=0.2), 1e-6)],
 )
 def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
-    """The ball rolls after 2 v / (7 mu g), also after bounces that become ever smaller."""
+    """The ball rolls after 2 v / (7 mu g), even if ever smaller bounces come first."""
     graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
     run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -118,7 +119,7 @@ EVERY_KIND = (
 
 
 def test_laws_with_friction_take_each_others_place() -> None:
-    """A falling ball with spin slides, then rolls; under every law its angular momentum about the floor is conserved."""
+    """A falling ball with spin slides and then rolls; under every law its angular momentum about the floor is conserved."""
     graph, floor, radius = Graph("spin"), ground("floor", surface=plane()), 0.1
     inertia, spin = 0.4 * 0.5 * radius**2, (3.0, 20.0, 0.0)
     start = {"position": (0.0, 0.0, radius + 0.02), "angular_velocity": spin, "gravity": (0.0, 0.0, -9.81)}

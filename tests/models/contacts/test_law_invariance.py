@@ -15,7 +15,7 @@ from tests.models.contacts.drops import MASS, RADIUS, G, in_world, rolled
 
 
 def head_on(law: ContactLaw, surface1: Surface, surface2: Surface, *, swapped: bool = False, turned: bool = False) -> Result:
-    """Return two free bodies that meet, the first at rest, optionally in a turned world frame or with the bodies swapped."""
+    """Return two free bodies that meet; the first is at rest. The world frame may be turned, and the bodies swapped."""
     q = np.array([0.5, 0.5, -0.5, 0.5]) if turned else np.array([1.0, 0.0, 0.0, 0.0])
     w, x, y, z = q
     R = np.array(
@@ -74,7 +74,7 @@ def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> 
     ("law", "exchanged"), [(Impact(0.5), False), (Impact(0.5), True), (ThreeState(50.0, 1000.0), True)], ids=str
 )
 def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
-    """From the first impact the ball rolls at 5/7 of the sliding acceleration, and changes its chart dozens of times on the
+    """From the first impact the ball rolls at 5/7 of the sliding acceleration; its chart changes dozens of times on the
     slope."""
     tilt = 0.3
     run = rolled(law, ["v_x", "v_y", "v_z"], tilt, exchanged)
@@ -92,8 +92,8 @@ def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> 
 
 @pytest.mark.parametrize("law", [Impact(0.5), ThreeState(50.0, 1000.0)], ids=lambda law: type(law).__name__)
 def test_what_is_free_slides_and_what_is_held_keeps_its_momentum(law: ContactLaw) -> None:
-    """A spinning ball drops: constrained v_z changes nothing; constrained v_x, v_y give (5 v + 2 r w) / 7; a rolling contact
-    stops omega_z."""
+    """A spinning ball drops: if only v_z is constrained, slip and spin are unchanged; constrained v_x and v_y give (5 v + 2 r
+    w) / 7; a rolling contact stops omega_z."""
     motion = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, 1.0, 2.0)}
     omega, v = in_world(rolled(law, ["v_z"], 0.0, **motion))
     assert omega == pytest.approx([3.0, 1.0, 2.0], abs=1e-9) and v[:2] == pytest.approx([1.0, 0.3], abs=1e-9)

@@ -1,4 +1,4 @@
-"""Impossible contact laws, refused with a code and a cure."""
+"""Impossible contact laws are refused with a code and a cure."""
 
 from __future__ import annotations
 

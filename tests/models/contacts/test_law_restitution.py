@@ -16,7 +16,7 @@ from tests.models.contacts.drops import FALL, MASS, dropped, times
 
 @cache
 def struck(law: ContactLaw, speed: float) -> Result:
-    """Run one impact without gravity."""
+    """Run an impact without gravity."""
     return simulate(
         dropped(law, height=1e-3, gravity=0.0, speed=speed),
         1e-3 / speed + 0.3,
@@ -44,8 +44,8 @@ def test_restitution_of_the_viscoelastic_law(w0: float) -> None:
 
 
 def test_the_viscoelastic_law_never_pulls() -> None:
-    """The free motion of the law never reaches the line v = k/c; where an external force separates the bodies faster, the contact
-    force is zero."""
+    """Under the law alone, the motion never reaches the line v = k/c; where an external force separates the bodies faster, the
+    contact force is zero."""
     law = Viscoelastic(1e5, 1e6)
     run = simulate(dropped(law, height=1e-3, gravity=0.0, speed=0.5), 0.05, rtol=1e-12, samples=1e-5, progress=False)
     inside = run["touch.gap"] < 0.0
@@ -62,7 +62,7 @@ def test_the_viscoelastic_law_never_pulls() -> None:
 
 @pytest.mark.parametrize("e", [0.2, 0.7, 1.0])
 def test_the_virtual_spring(e: float) -> None:
-    """Contact lasts a quarter period of k and a quarter period of k/e^2, and ends at the depth (1 - e^2) v0 / omega."""
+    """Contact lasts a quarter period of k plus a quarter period of k/e^2, and ends at the penetration (1 - e^2) v0 / omega."""
     law, speed, omega = VirtualSpring(1e5, e), 1.3, np.sqrt(1e5 / MASS)
     assert rebound(law, speed) == pytest.approx(e, rel=1e-9)
     run, start = struck(law, speed), 1e-3 / speed

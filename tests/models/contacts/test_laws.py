@@ -1,4 +1,4 @@
-"""One contact under several laws: the same ball and drop, compared with closed forms or an independent derivation."""
+"""One contact under several laws: the same drop of a ball is compared with closed forms or an independent derivation."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def check_compliant(run: Result) -> None:
 
 
 def check_impact(run: Result) -> None:
-    """Check that bounces are at FALL (1 + 2 e + 2 e^2 + ...), to rounding, and rest follows at the limit of these times."""
+    """Check that bounces occur at FALL (1 + 2 e + 2 e^2 + ...), to within rounding error, and that rest follows at the limit of
+    these times."""
     e = IMPACT.restitution
     found = times(run, "impact")
     expected = FALL * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1.0, len(found))])))
@@ -49,7 +50,7 @@ def check_impact(run: Result) -> None:
 
 
 def check_viscoelastic(run: Result) -> None:
-    """Compare with another integrator, under gravity: m h'' = k s + c s s' - m g, s = -h."""
+    """Compare with another integrator of m h'' = k s + c s s' - m g, where s = -h."""
     k, c = VISCOELASTIC.k, VISCOELASTIC.c
 
     def rate(_: float, y: np.ndarray) -> list[float]:
@@ -71,7 +72,8 @@ def check_viscoelastic(run: Result) -> None:
 
 
 def check_three_state(run: Result) -> None:
-    """Compare with another integrator and state machine: free fall, h'' = -a1 h' - a0 h - a2 h^3, ballistic."""
+    """Compare with another integrator and its state machine: free fall, contact with h'' = -a1 h' - a0 h - a2 h^3, and
+    ballistic flight."""
     law = THREE_STATE
 
     def force(_: float, y: np.ndarray) -> float:
@@ -97,7 +99,7 @@ def check_three_state(run: Result) -> None:
 
 
 def check_rigid(graph: Graph) -> None:
-    """Check that only a time stepper runs the contact, without a bounce."""
+    """Check that only a time stepper runs the contact, and that the ball does not bounce."""
     (point,) = graph.freeze().contacts
     assert point.stepped and point.normal is None and point.path == "touch"
     with pytest.raises(ModelError, match="E434") as caught:
@@ -165,8 +167,8 @@ ROUNDING = 1e-14
 @pytest.mark.parametrize("speed", [0.0, 0.5, -0.5])
 @pytest.mark.parametrize("law", [IMPACT, THREE_STATE, VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3)], ids=repr)
 def test_a_start_that_just_touches(law: ContactLaw, speed: float) -> None:
-    """At rest the ball stays, inwards it bounces immediately, outwards it flies first. A fall from rest is detected once it
-    exceeds the rounding error."""
+    """A ball that starts at rest stays; a ball that moves inwards bounces immediately, and a ball that moves outwards flies
+    first. A fall from rest is detected once it exceeds the rounding error."""
     run = simulate(dropped(law, height=0.0, speed=speed), 0.2, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
     first = next(event for event in run.events if not event.internal)

@@ -1,8 +1,8 @@
 """The delta robot in three tool coordinates, without rod angles: a comparison for poses at which the angles are singular.
 
 The elbow of each arm follows from the tool by two circles; every mass point lies on a line from shaft to elbow or from elbow to
-tip. With all points x(w), the motion is sum of m J^T (x'' - g) = 0, J = dx/dw by complex steps and x'' - J w'' by a second
-difference of the points. Nothing of `models` is used. The method fails where an arm is stretched.
+tip. With all points x(w), the equation of motion is sum of m J^T (x'' - g) = 0; J = dx/dw comes from complex steps, and x'' - J
+w'' from a second difference of the points. Nothing of `models` is used. The method fails where an arm is stretched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STEP = 1e-4
 
 def link(p: dict[str, float], tool: Any, branch: float) -> Any:
     """Return the directions (2, k) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3, k), in the arm's
-    axes. The elbow is out for branch -1, in for +1."""
+    axes. The elbow points outwards for branch -1 and inwards for +1."""
     y, z = tool[1] - (p["L0"] - p["L3"]), tool[2]
     square = y * y + z * z
     cosine = (square + p["L1"] ** 2 - p["L2"] ** 2 + tool[0] ** 2) / (2.0 * p["L1"] * np.sqrt(square))
@@ -53,7 +53,7 @@ def masses(p: dict[str, float]) -> np.ndarray:
 
 
 def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any, cone: float) -> np.ndarray:
-    """Return w'' (3,) without motor torques; friction acts on the paper's angles, and its divisor is at least cone^2."""
+    """Return w'' (3,) without motor torques; friction acts on the paper's angles with a divisor of at least cone^2."""
     h = STEP / max(float(np.linalg.norm(v)), 1e-3)
     # Complex steps along the three axes at w, and along v at four points around it, all in one call.
     ahead = [w + k * h * v + 1e-30j * v for k in (-2.0, -1.0, 1.0, 2.0)]

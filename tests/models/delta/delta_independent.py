@@ -1,11 +1,11 @@
 """A second delta robot, to test `screwbond.models.delta` and its graphs: NumPy and SciPy, no graph, no closed-form terms.
 
-Every link is two point masses with its mass, its centre and its inertia across the rod; the end effector is a point at each tip.
-Their velocities and accelerations come from cross products of angular velocities, in world axes, and the equations of motion from
-d'Alembert's principle: sum of m J^T (a - g) over the points. Neither the Lagrangian of the paper nor any of its terms m, c1 ...
-c6, G is used, and nothing of `screws`, `bondgraph` or `models`.
+Two point masses replace every link, with the link's mass, centre and inertia across the rod; the end effector is a point at
+each tip. Their velocities and accelerations come from cross products of angular velocities, in world axes, and the equations of
+motion from d'Alembert's principle: sum of m J^T (a - g) over the points. Neither the Lagrangian of the paper nor any of its
+terms m, c1 ... c6, G is used, and nothing of `screws`, `bondgraph` or `models`.
 
-States are x = (q1, v1, q2, v2, q3, v3) by arms, or (q, v) where a function says so.
+States are x = (q1, v1, q2, v2, q3, v3) by arms, or (q, v) where stated.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _about(axis: int, angle: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Point:
-    """Mass point of one arm: mass, position, Jacobian (3, 3) with respect to the arm's angles, acceleration at v' = 0; arm
-    axes."""
+    """Mass point of one arm: mass, position, Jacobian (3, 3) with respect to the arm's angles, and acceleration at v' = 0, in
+    arm axes."""
 
     mass: float
     place: np.ndarray
@@ -204,8 +204,8 @@ def holding_torque(p: dict[str, float], q: np.ndarray) -> np.ndarray:
 
 
 def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return A (18, 18) and B (18, 3) of x = (q, v) about rest at motor angles y under constant torques, with q (9,) and u (3,).
-    Complex steps make the matrices exact to rounding."""
+    """Return A (18, 18) and B (18, 3) of x = (q, v) about rest at motor angles y under constant torques, with the angles q (9,)
+    and the torques u (3,). Complex steps make the matrices exact to within rounding error."""
     q = assemble(p, y)
     u = holding_torque(p, q)
     at, size = np.concatenate([q, np.zeros(9), u]), 1e-30
@@ -222,8 +222,8 @@ def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.n
 def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return A (6, 6) and B (6, 3) of the motion that keeps the arms together, in the coordinates (dy, dy').
 
-    The tangent space of the constraint is invariant under A, so the reduction is exact; the poles are free of the scatter of the
-    twelve poles at -5.
+    The tangent space of the constraint is invariant under A, so the reduction is exact; the six poles are free of the scatter
+    of the eigenvalues at -5.
     """
     A, B, q, _ = linearise(p, y)
     H = constraint(p, q, np.zeros(9))[1]
@@ -246,7 +246,7 @@ def poles(p: dict[str, float], y: Any) -> np.ndarray:
 def simulate(
     p: dict[str, float], x0: np.ndarray, t: np.ndarray, torque: Any = None, rtol: float = 1e-12, **alphas: float
 ) -> np.ndarray:
-    """Return states (n, 18) by arms at times t (n,), at torques u(t), computed by DOP853."""
+    """Return states (n, 18) by arms at times t (n,) under torques u(t), integrated by DOP853."""
     drive = torque if torque is not None else lambda time: np.zeros(3)
     run = solve_ivp(lambda time, x: rates(p, x, drive(time), **alphas), (t[0], t[-1]), x0, "DOP853", t, rtol=rtol, atol=rtol)
     assert run.success, run.message
@@ -259,7 +259,7 @@ SAMPLES = np.linspace(0.0, 2.0, 9)
 
 
 def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a motion without symmetry from rest: initial q (9,), and the offset (3,) and amplitude (3,) of the torques in N m.
+    """Return an asymmetric motion from rest as initial q (9,), offset (3,) and amplitude (3,) of the torques in N m.
 
     u_j(t) = offset_j + amplitude_j sin(3 pi t + j), j = 0, 1, 2.
     """

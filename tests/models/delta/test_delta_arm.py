@@ -1,4 +1,4 @@
-"""Formulas of one arm compared with mass points and cross products; parameters, their files and refusals."""
+"""Formulas of one arm compared with mass points and cross products; parameters, parameter files and refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kinetic_energy(theta, v, p):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_appendix(name):
-    """The paper's m, c1 ... c6 and G each equal the terms of the mass points to 1e-12 [4e-15]."""
+    """The paper's m, c1 ... c6 and G each agree with the terms of the mass points to 1e-12 [measured: 4e-15]."""
     p, other = ROBOTS[name], independent.SETS[name]
     assert asdict(p) == other
     for phi, _ in states(1):
@@ -54,8 +54,8 @@ def test_appendix(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_terms_in_theta_are_those_of_the_mass_points(name):
-    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi and dpsi = dpsi_phi B, to 1e-11 [1e-13] of
-    values that grow as phi nears its singularity; energies and the tip agree to 1e-13."""
+    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi and dpsi = dpsi_phi B, to 1e-11 [measured:
+    1e-13] of values that grow as phi nears its singularity; energies and the tip agree to 1e-13."""
     p, other = ROBOTS[name], independent.SETS[name]
     for theta, v in states(1):
         phi, rate = phi_of(theta), phi_rate(theta, v)
@@ -100,7 +100,7 @@ def test_formulas_on_the_tape():
 
 
 def test_files(tmp_path):
-    """A file reproduces the written values; g and damping have defaults; comments are ignored."""
+    """A file reproduces the written values, g and damping have defaults, and comments are ignored."""
     path = tmp_path / "robot.json"
     path.write_text(ROBOTS["lab"].to_json(), encoding="utf-8")
     assert read_parameters(path) == ROBOTS["lab"]

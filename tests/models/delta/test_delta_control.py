@@ -51,8 +51,7 @@ def test_gravity_compensation_makes_every_pose_an_equilibrium() -> None:
 
 @pytest.mark.parametrize("output", ["tool", "motors"])
 def test_linearisation_is_exact(output: str) -> None:
-    """The error obeys its linear equation to within rounding error, in fast motion, with damping, from a displaced and moving
-    start."""
+    """The error obeys its linear equation to within rounding error in fast, damped motion from a displaced, moving start."""
     robot = DeltaRobot(FIT)
     rates = np.array([0.4, -0.3, 0.2])
     posture = robot.forward_kinematics(robot.inverse_kinematics(HOME))
@@ -80,7 +79,7 @@ def test_linearisation_is_exact_off_the_constraint() -> None:
 
 
 def test_wrong_model_leaves_the_static_error_of_its_gravity() -> None:
-    """At rest, kp e = Lambda^-1 J^-T (G - G of the model), with J and Lambda of the model."""
+    """At rest, kp e = Lambda^-1 J^-T (G - G_m), where J, Lambda and G_m belong to the controller's model."""
     control = task_control(FIT, hold(HOME, 1.0), kp=400.0, kd=40.0)
     robot = DeltaRobot(FIT)
     graph = robot.graph(robot.inverse_kinematics(HOME), signals=control.torque)
@@ -120,7 +119,6 @@ def test_sampled_tracking_within_limits() -> None:
 
 
 def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """The other engines get the same torques from a separate routine."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_tracking import KD as OTHER_KD
     from benchmarks.delta_tracking import KP as OTHER_KP
@@ -136,7 +134,7 @@ def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
 
 
 def test_sampled_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """Samples of the motor angles give the same torques, each held for a millisecond, to 1e-9 N m [1e-13]."""
+    """Samples of the motor angles give the same torques, each held for a millisecond, to 1e-9 N m [measured: 1e-13]."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_sampled import PERIOD, controller
     from benchmarks.delta_tracking import KD as OTHER_KD

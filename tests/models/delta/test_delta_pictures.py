@@ -38,7 +38,7 @@ FIT = DeltaParameters.fit()
 
 @pytest.fixture
 def _rough_layout() -> None:
-    """Keep the search for cells, since a test of this file checks cells."""
+    """Keep the search for cells, since a test in this file checks the cells."""
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,8 @@ def test_plots(tmp_path, tracking: Tracking) -> None:
 
 
 def test_diagram_of_the_controlled_robot() -> None:
-    """Arms are boxes, and the controller is blocks; friction and its automaton are one node, which carries the brick's bond."""
+    """Arms are drawn as boxes, and the controller as blocks; friction and its automaton are one node, at which the brick's bond
+    ends."""
     drawn = diagram(touch_graph(FIT).freeze(), folded="all")
     assert "arm 1" in drawn.positions and "motors" in drawn.positions
     assert sum(name == "table" for name in drawn.positions) == 1
@@ -90,7 +91,8 @@ def test_diagram_of_the_controlled_robot() -> None:
 
 
 def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
-    """Links reach from shaft to elbow, rods to the wrists at the tool; the block is carried, then comes to rest."""
+    """Links reach from shaft to elbow, and rods from there to the wrists at the tool; the block is carried and then comes to
+    rest."""
     run = tracking.run
     scene = delta_scene(run, cargo=(0.0, 0.3))
     named = {name: [solid for solid in scene.solids if solid.name == name] for name in {solid.name for solid in scene.solids}}

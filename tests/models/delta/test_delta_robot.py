@@ -1,4 +1,4 @@
-"""The user's view of the delta robot: kinematics, statics, starts, torques, singular configurations, the command line."""
+"""The user's view of the delta robot: kinematics, statics, starts, torques, singular configurations and the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Y = np.array([0.6, 0.8, 0.95])
 
 @pytest.mark.parametrize("name", SETS)
 def test_statics_and_inertia_against_the_independent_equations(name):
-    """The gravity torque, and the motors' inertia found from accelerations at rest, agree to 1e-12 [3e-15] relative."""
+    """The gravity torque, and the inertia at the motors found from accelerations at rest, agree to a relative 1e-12 [measured:
+    3e-15]."""
     robot, p = ROBOTS[name], independent.SETS[name]
     q = independent.assemble(p, Y)
     holding = independent.holding_torque(p, q)
@@ -58,7 +59,6 @@ def test_torques(form):
 
 
 def test_a_start_with_rates():
-    """The tool velocity is J y' and the motors have the given rates at the start, in both forms."""
     rates = np.array([1.0, -1.0, 0.5])
     for form in ("lagrangian", "hamiltonian"):
         run = DeltaRobot(SETS["fit"], form=form).simulate(0.01, y=Y, rates=rates, samples=0.001)
@@ -68,8 +68,8 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Tips 0.4 mm apart are projected with a note, motor angles kept; tips 50 mm apart are refused, as are rates that separate
-    them."""
+    """Tips 0.4 mm apart are brought together with a note, at the same motor angles; tips 50 mm apart are refused, and so are
+    rates that separate the tips."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])
@@ -111,7 +111,8 @@ def test_poses_that_cannot_be_linearised_or_held():
 
 
 def test_singular_configurations_are_reported_where_they_are():
-    """In a symmetric drop the arms stretch where the tool is lowest; the distal links are parallel where L1 cos y = L3 - L0."""
+    """In a symmetric drop the arms are stretched where the tool is lowest; the distal links are parallel where L1 cos y = L3 -
+    L0."""
     p = SETS["fit"]
     run = ROBOTS["fit"].simulate(0.5, rtol=1e-10, samples=0.002)
     stretched = next(x for x in run.singular_postures if x.kind == "arm 2 is stretched or folded")
@@ -128,7 +129,7 @@ def test_singular_configurations_are_reported_where_they_are():
 
 def test_near_misses_of_the_singularity_of_the_papers_angles():
     """Undamped, arm 1 swings past the axis of phi2 and phi3 at 3e-4 rad and 1e-3 rad, while phi3 turns at thousands of rad/s:
-    energy is constant to 1e-8 J [3e-12], and the loops are closed to 1e-9 m [3e-13]."""
+    energy is constant to 1e-8 J, and the loops are closed to 1e-9 m [measured: 3e-12 J and 3e-13 m]."""
     p = replace(SETS["fit"], DAMPING=0.0)
     robot = DeltaRobot(p)
     y = robot.inverse_kinematics((0.0, p.L0 - p.L3 + p.L1 * np.cos(0.9) - p.L2, p.L1 * np.sin(0.9) + 0.06))

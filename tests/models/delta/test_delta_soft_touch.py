@@ -1,4 +1,4 @@
-"""Soft touch of Bortoff 2020, fig. 13: forces, times and the brick at rest, and the failures without the paper's two ideas."""
+"""Soft touch of Bortoff 2020, fig. 13: forces, times, the brick at rest, and the failures without the paper's two ideas."""
 
 from __future__ import annotations
 

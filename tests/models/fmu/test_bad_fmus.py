@@ -1,4 +1,4 @@
-"""Invalid or malicious FMUs: each is refused with a code, writes nothing elsewhere, and leaves no temporary folder."""
+"""Invalid or malicious FMUs: each is refused with a code, writes no files, and leaves no temporary folder."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_wrong_names_are_refused(case, library, folder):
 
 
 def test_truncated_and_spoilt_files_are_refused_or_whole(library, folder):
-    """Any prefix of a file is refused; a file with a corrupt byte is refused, or its block is that of the original file."""
+    """Any prefix of a file is refused; a file with a corrupt byte is refused, or gives the same block as the original file."""
     whole, part, rng = archive(folder, library), folder / "part.fmu", random.Random(0)
     content = whole.read_bytes()
     for length in [0, 1, 21, *(rng.randrange(len(content)) for _ in range(20)), len(content) - 1]:
@@ -113,7 +113,7 @@ def test_links_and_large_contents_are_refused(library, folder):
 
 
 def test_a_bomb_is_refused_by_what_it_says_and_never_unpacked(library, folder):
-    """The directory of the archive states the size; an entry that understates its size ends with an error of the archive."""
+    """The archive's directory states the size of each entry; an entry is refused if this size is too large or understated."""
     path = archive(folder, library)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr("resources/zeros", b"\0" * SIZE)

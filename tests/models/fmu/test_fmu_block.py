@@ -1,4 +1,4 @@
-"""FMUs as blocks: FMUs with a library compared with the same laws in the graph."""
+"""FMUs as blocks: FMUs with a library are compared with the same laws in the graph."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def living(model) -> int:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
-    """A reference step at a tick, a second run and another gain give bitwise equal results; each run frees its instance."""
+    """With a reference step at a tick, in a second run and with another gain, results are bitwise equal; each run frees its
+    instance."""
     own = compile_model(plant(twin(1e-3, 0.4), "pid.y"))
     gc.disable()
     try:
@@ -67,8 +68,8 @@ def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_outputs_belong_to_their_tick(version, paths):
-    """A feedthrough of each type returns the input at the tick, a staircase the value after its event; results of steps are a
-    tick late."""
+    """A feedthrough of each type returns the input at the tick, and a staircase output returns the value after its event;
+    results of steps appear one tick late."""
     graph, tick = still("through"), 2e-3
     graph.add(Block("ramp", [("y", lambda t: 100.0 * t + 0.3, ["t"])], inputs={"t": "time"}))
     graph.add(signals.step("flag", start=0.0151, after=1.0))
@@ -123,7 +124,7 @@ def test_each_thread_has_an_instance_of_its_own(compiled):
 
 
 def test_runs_in_threads_do_not_wait_for_each_other(compiled, paths):
-    """Each step waits, in the library, for a step of the other run, which must therefore run simultaneously."""
+    """In the library, each step waits for a step of the other run, so both must run simultaneously."""
     model = compile_model(plant(block(paths[3], parameters={"meet": 1.0})))
     with ThreadPoolExecutor(2) as pool:
         assert all(run.ok for run in pool.map(lambda _: model.simulate(0.01, progress=False), range(2)))
@@ -214,7 +215,7 @@ def test_a_model_file_names_a_library_and_never_opens_it(paths, compiled, tmp_pa
     [(3, 1e-3, 5e-4), *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((2, 1e-3, 0.0), (2, 7e-4, 1e-4)))],
 )
 def test_a_plant_with_its_controller_as_a_unit_of_ours_is_the_whole_graph(version, period, offset, tmp_path):
-    """The run equals that of the whole graph also at 1 kHz, where the reference steps at the instant of a tick."""
+    """The run equals the run of the whole graph, even at 1 kHz, where the reference steps at the instant of a tick."""
     start = offset + 50 * period
     own = signals.sampled_pid("pid", "error.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset)
     expected = compile_model(plant(own, "pid.y", start)).simulate(0.2, samples=0.01)

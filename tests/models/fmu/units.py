@@ -1,4 +1,4 @@
-"""The project's own FMUs for tests, from `unit.c`, and a plant that they control."""
+"""FMUs built from `unit.c` for tests, and a plant that they control."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
 
 
 def still(name: str) -> Graph:
-    """Return a graph whose bonds carry no power."""
+    """Return a graph without power on its bonds."""
     v = J0("v", domain="electrical")
     return Graph(name).connect(v, C("c", capacitance=1.0)).connect(v, R("r", 1.0))
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """Return the project's PID controller as an FMU; it samples its input, as a library does."""
+    """Return this package's PID controller as an FMU; the controller samples its input, as a library does."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

@@ -1,16 +1,16 @@
-"""A second dexterous hand, from vectors and scalars only: nothing of the project's geometry is used.
+"""A second dexterous hand, from vectors and scalars only; the geometry of this package is not used.
 
-The formulas run on NumPy floats, and for speed on the tape: a run integrates them as one signal block.
+The formulas run on NumPy floats and, for speed, on the tape: a run integrates them as one signal block.
 
 Conventions that the description leaves open and that affect the last digits:
 
 Fingers
     Each finger moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical position of a point in
-    this plane (from joint 1) the kinetic energy is that of Lagrange, sum m (rho'^2 + h'^2 + rho^2 q1'^2) / 2
-    + It (s'^2 + q1'^2 sin^2 s) / 2 + Ia q1'^2 cos^2 s / 2, s the pitch of a link: joint 1 is not coupled to joints 2 to 4.
+    this plane (from joint 1) the kinetic energy is sum m (rho'^2 + h'^2 + rho^2 q1'^2) / 2
+    + It (s'^2 + q1'^2 sin^2 s) / 2 + Ia q1'^2 cos^2 s / 2, where s is the pitch of a link: joint 1 is not coupled to the others.
     Links are solid cylinders: Ia = m r^2 / 2, It = m (3 r^2 + L^2) / 12. The tip ball turns with the last link.
 Contact
-    Tip = body 1, object = body 2. n from the tip's centre to the ball's, gap d = |b - c| - r1 - r2, p2 = b - r2 n.
+    Tip = body 1, object = body 2. n points from the tip's centre to the ball's; gap d = |b - c| - r1 - r2, p2 = b - r2 n.
     The relative twist of the ball is taken at p2 for both bodies; equal and opposite wrenches act at p2.
     Axes of C2: x = e_u, y = e_v of polar coordinates about the ball's own z axis, z = -n (outward from the ball).
     Spring states are integrals of the components omega_z, v_x, v_y along these axes ("polar" below); the normal state is -d.
@@ -79,17 +79,17 @@ def smooth(t: float, begin: float, end: float) -> float:
 
 
 def main_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and rotation of the reference: x +.012 m, then z .09 -> .15 m."""
+    """Return position and rotation of the reference, which moves in x by .012 m, then in z from .09 to .15 m."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.06 * smooth(t, 2.5, 7.5)]), np.eye(3)
 
 
 def far_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the motion of `main_motion` continued to .18 m until 9.5 s."""
+    """Return the motion of `main_motion`, continued to z = .18 m until 9.5 s."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.09 * smooth(t, 2.5, 9.5)]), np.eye(3)
 
 
 def rotate_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a rotation by .4 rad about z, then by .3 rad about the world's x."""
+    """Return a rotation by .4 rad about z, then by .3 rad about the world's x axis."""
     a, b = 0.4 * smooth(t, 0.5, 2.5), 0.3 * smooth(t, 2.5, 4.5)
     Rz = array([[cos(a), -sin(a), 0.0], [sin(a), cos(a), 0.0], [0.0, 0.0, 1.0]])
     Rx = array([[1.0, 0.0, 0.0], [0.0, cos(b), -sin(b)], [0.0, sin(b), cos(b)]])
@@ -148,7 +148,7 @@ def solved(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FingerState:
-    """Positions and velocities of all tips (fingers, 3), world axes, and the maps of forces to the joints."""
+    """Positions and velocities of all tips (fingers, 3) in world axes, and the maps from forces to joint torques."""
 
     e_r: np.ndarray
     a: np.ndarray
@@ -200,7 +200,7 @@ class Hand:
         return np.concatenate([np.tile(n.home, k), np.zeros(4 * k), np.zeros(3 * k), body, body])
 
     def tips(self, q: np.ndarray, w: np.ndarray) -> FingerState:
-        """Return the kinematics of the centres of the tips."""
+        """Return the kinematics of the tips' centres."""
         turn = self.angles + q[:, 0]
         cs, sn, zero = cos(turn), sin(turn), np.zeros(self.n.fingers)
         e_r, e_t = np.stack([cs, sn, zero], axis=1), np.stack([-sn, cs, zero], axis=1)
@@ -221,7 +221,8 @@ class Hand:
         return FingerState(e_r, a, u, c, v, omega, J_v, J_w)
 
     def finger_terms(self, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return inertias of joint 1 (fingers,), mass matrices of joints 2..4 (fingers, 3, 3), and bias forces (fingers, 4)."""
+        """Return the inertias of joint 1 (fingers,), the mass matrices of joints 2 to 4 (fingers, 3, 3), and the bias forces
+        (fingers, 4)."""
         s, rate = np.cumsum(q[:, 1:], axis=1), np.cumsum(w[:, 1:], axis=1)
         sn, cs = sin(s), cos(s)
         m, G = self.m[1:], self.G
@@ -292,7 +293,7 @@ class Hand:
         }
 
     def poles(self, f: FingerState, virtual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return poles of the tips, virtual points, and the springs' forces on the tips."""
+        """Return the poles of the tips, the virtual points, and the springs' forces on the tips."""
         pole = f.c + self.pole[0] * f.a + self.pole[1] * f.u
         points = virtual[4:7] + ((self.n.ball_radius - self.n.grip) * self.radial) @ turned(virtual[:4]).T
         return pole, points, self.n.finger_stiffness * (points - pole)

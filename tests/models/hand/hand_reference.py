@@ -10,15 +10,15 @@ from screws.rotations import quaternion_product, rotation
 
 
 def smooth_step(t: float, begin: float, end: float) -> tuple[float, float]:
-    """Return a quintic step from 0 to 1 whose velocity and acceleration are zero at its ends, and the rate of the step, 1/s."""
+    """Return a quintic step from 0 to 1, whose velocity and acceleration are zero at the ends, and its rate, 1/s."""
     x = min(max((t - begin) / (end - begin), 0.0), 1.0)
     rest = 1.0 - x
     return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x), 30.0 * x * x * rest * rest / (end - begin)
 
 
 def reference(given: HandScenario, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pose (7,), quaternion and position, m, and [angular velocity; velocity of the origin] (6,), world axes, at t
-    (s)."""
+    """Return the pose (7,), quaternion and position in m, and [angular velocity; velocity of the origin] (6,) in world axes, at
+    t (s)."""
     q, p = np.array(given.parameters.object_quaternion), np.array(given.parameters.object_position)
     omega, v = np.zeros(3), np.zeros(3)
     for step in given.steps:

@@ -1,4 +1,4 @@
-"""Runs of the hand that several test files share; each is computed once."""
+"""Runs of the hand that several test files share; each run is computed once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def main_run() -> HandRun:
 
 @cache
 def slippery_run() -> HandRun:
-    """Run the motion "main" with a friction coefficient of 0.2: the object is lost."""
+    """Run the motion "main" with a friction coefficient of 0.2, at which the object is lost."""
     given = SCENARIOS["main"]
     return run_hand(given.changed(parameters=given.parameters.changed(friction=0.2)), progress=False)
 

@@ -1,4 +1,4 @@
-"""Pictures, studies and files of the hand: their required contents, and a lost object that is visibly lost."""
+"""Pictures, studies and files of the hand have their required contents; a lost object is visibly lost."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
 
 
 def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
-    """The scene ends where the object is lost; links reach from joint to joint; the forces balance, and events are reported."""
+    """The scene ends when the object is lost; links reach from joint to joint, the forces balance, and events are reported."""
     given = lost.hand.parameters
     links = [solid for solid in scene.solids if solid.look is Look.OPAQUE][1:]
     places = skeleton(given, lost.trajectory["joints"])[: len(scene.t)]
@@ -133,7 +133,7 @@ def test_poses_along_axes() -> None:
 
 @pytest.mark.thorough
 def test_page(scene: Scene, tmp_path) -> None:
-    """The page shows all contacts of the hand, with their paths and forces, and named frames; nothing is missing."""
+    """The page shows named frames and all contacts of the hand with their paths and forces."""
     page(scene, tmp_path / "page.html", seconds=9.0)
     assert 4e5 < (tmp_path / "page.html").stat().st_size < 4e6
     shown = contents(scene, 9.0, None)
@@ -149,7 +149,7 @@ def test_page(scene: Scene, tmp_path) -> None:
 @pytest.mark.thorough
 @renders
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
-    """While held, the object is between the tips; a lost object is at least its own size above them."""
+    """A held object is between the tips; a lost object is above the tips by at least its own size."""
     still(hand_scene(main), tmp_path / "held.png", 9.0, size=(480, 360))
     still(hand_scene(lost), tmp_path / "lost.png", display_end(lost), size=(480, 360))
     held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")

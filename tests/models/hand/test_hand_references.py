@@ -1,4 +1,4 @@
-"""The independent hand: published values, energy and convergence, and its posture compared with statics."""
+"""The independent hand: published values, energy, convergence, and the posture compared with statics."""
 
 from __future__ import annotations
 

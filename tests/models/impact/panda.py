@@ -1,4 +1,4 @@
-"""The Panda arm of the package `example-robot-data`, where installed, read here without the project's own reader."""
+"""The Panda arm of the package `example-robot-data`, where installed, read without this package's reader."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from screws.joints import revolute
 
 Q = np.array([0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4])
 FLANGE = np.array([0.0, 0.0, 0.107])
-"""Position of the contact point in the frame of the last link, m; the normal is its z axis."""
+"""Position of the contact point in the frame of the last link, m; the normal is the frame's z axis."""
 
 
 def urdf() -> Path | None:
-    """Return the path of the file, or None."""
+    """Return the path of the URDF file, or None."""
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Inverse inertia matrices: published values, second derivations, graph variants, and the paper's claims about their order."""
+"""Inverse inertia matrices: published values, second derivations, graphs, and the paper's order of the effective masses."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndar
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_locked_joints_by_spatial_inertias(name: str) -> None:
-    """The inverse is that of the composite's (6, 6) inertia about the point, without its centre of mass."""
+    """The composite's (6, 6) inertia about the point is inverted, without use of its centre of mass."""
     chain, q, point, _ = arm(name)
     seen = striking_point(chain, q, point).frame
     W = np.linalg.inv(sum(link_inertias(chain, q, seen)))[3:, 3:]
@@ -152,7 +152,7 @@ def in_small_units(link: Link) -> Link:
 
 
 def test_the_ratio_of_table_1() -> None:
-    """The ratio of a single floating body is 1; the ratio of an arm follows from the momenta of its links."""
+    """The ratio is 1 for a single floating body; for an arm it follows from the momenta of the links."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     assert locked_ratio(striking_point(body, np.zeros(6), (0.1, 0.0, 0.2)), Z) == pytest.approx(1.0, rel=1e-12)
     where = striking_point(*own()[:3])
@@ -188,7 +188,8 @@ def test_the_compiled_graph_measures_the_mass_of_the_formula(name: str, kind: st
 
 @pytest.mark.parametrize("kind", ["momentum", "projection"])
 def test_the_impulse_of_the_graph_as_a_vector(kind: str) -> None:
-    """If six components are constrained, the wall also exerts moments and tangential forces: (J M^-1 J^T)^-1 times the jump."""
+    """If six components are constrained, the wall also exerts moments and tangential forces; the impulse is (J M^-1 J^T)^-1
+    times the velocity jump."""
     found, where = blow("own", kind, 0.5), striking_point(*own()[:3])
     n = -np.array(own()[3])
     if kind == "projection":
@@ -249,7 +250,6 @@ def test_arguments_that_do_not_fit() -> None:
 
 
 def test_directions_in_which_the_arm_cannot_move_are_named() -> None:
-    """The tip of an arm stretched upwards cannot move along the arm; the refusal names this direction."""
     straight = [0.0] * 7
     refused("E542", "along the normal (0, 0, 1)", q=straight, kind="momentum")
     refused("E542", "all six directions", "omega_x, v_y, v_z", q=straight, kind="projection")

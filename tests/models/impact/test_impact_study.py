@@ -1,4 +1,4 @@
-"""Arms that hit a wall in simulation, the study, its figures and the command."""
+"""Arms that hit a wall in simulation; the study, its figures and its command."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: 
 
 
 def test_a_free_body_strikes_exactly_like_a_mass() -> None:
-    """A free body has no joints, so e is exact to the tolerance of the run."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     striker = Striker(body, np.zeros(6), normal=(0.0, 0.0, 1.0))
     law = ViscoelasticImpact(1e5, 1e6, 2.0, 0.1)
@@ -76,7 +75,7 @@ def test_a_free_body_strikes_exactly_like_a_mass() -> None:
 
 
 def test_the_wall_may_stand_anywhere() -> None:
-    """The normal is that of the link, whatever its direction in the world; there is no tangential force."""
+    """The wall has the link's normal, whatever its direction in the world, and exerts no tangential force."""
     arm = default_striker()
     striker = replace(arm, normal=(0.6, 0.0, -0.8), point=(0.0, 0.02, 0.0))
     found = simulate_impact(striker, ViscoelasticImpact(1e6, 2e8, 1.0, 0.01))
@@ -204,7 +203,7 @@ def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
-    """The project's own reader reads the Panda up to the last flange; its values match those of the tests' reader."""
+    """This package's reader reads the Panda up to the last flange and agrees with the reader of the tests."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")

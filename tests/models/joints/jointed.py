@@ -1,4 +1,4 @@
-"""Bodies on joints: each kind of joint, a hinge, and a run that must succeed."""
+"""Bodies on joints: a joint of each kind, a hinge, and a run that must succeed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def closed_pose(joint, q):
 
 
 def pair(kind, turn=None, off=True, gravity=G):
-    """Return two bodies in free fall at any speeds, with a displaced joint between them, all seen from another frame."""
+    """Return two bodies in free fall at random velocities, with a displaced joint between them, all seen from another frame."""
     rng = np.random.default_rng(3)
     joint = joint_of(kind)
     frame_a, frame_b = (np.asarray(poses.exp(0.4 * rng.normal(size=6)), dtype=float) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Loops closed by joints: energy, consistent start velocities, redundant joints, closed forms."""
+"""Loops closed by joints: energy, consistent start velocities, redundant joints and closed forms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PINS = {"y": joints.revolute((0, -1, 0)), "u": joints.universal((0, -1, 0), (0, 
 
 
 def four_bar(kinds="yusy", **more):
-    """Return a four-bar: crank 0.1 m, upright at the start, coupler 0.3 m, rocker 0.25 m and base 0.32 m."""
+    """Return a four-bar linkage: crank 0.1 m, upright at the start; coupler 0.3 m; rocker 0.25 m; base 0.32 m."""
     corners = [np.zeros(2), np.array([0.0, 0.1])]
     base = np.array([0.32, 0.0])
     across = base - corners[1]
@@ -79,7 +79,8 @@ def test_closed_four_bar_keeps_its_energy_and_closes():
 
 
 def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_works():
-    """A momentum of the crank alone is refused. A joint's given rate determines all other rates through the loop closure."""
+    """A momentum of the crank alone is refused. A given rate of one joint determines all other rates through the loop
+    closure."""
     compiled = closed_loop()
     pushed = {"crank.inertia.p": [0.0, 0.01, 0.0, 0.0, 0.0, 0.0]}
     with pytest.raises(ModelError, match="E455") as refused:
@@ -106,7 +107,7 @@ def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_work
 
 
 def test_the_nearest_velocities_are_those_of_an_impulse():
-    """Two discs locked to each other share their spin, in any unit of inertia."""
+    """Two discs that are locked to each other share their spin, in any unit of inertia."""
     for unit in (1.0, 1e-9, 1e9):
         graph, slip = Graph("discs"), J0("slip")
         for name, inertia, spin in (("a", 2.0, 6.0), ("b", 1.0, 0.0)):
@@ -127,7 +128,8 @@ def test_the_nearest_velocities_are_those_of_an_impulse():
 
 
 def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
-    """Motion, and forces in the plane, agree with the four-bar without redundancy; the report names the redundant constraints."""
+    """The motion and the forces in the plane agree with the four-bar without redundancy; the report names the redundant
+    constraints."""
     compiled = compile_model(four_bar("yyyy"))
     run = compiled.simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
     once = closed_loop().simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
@@ -140,7 +142,7 @@ def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
 
 
 def test_crank_slider_drives_its_slider_as_the_closed_form():
-    """The crank turns at a given rate: x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
+    """The crank turns at a given rate, so x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
     r, length, w = 0.1, 0.35, 4.0
     graph, floor = Graph("crank-slider"), ground("floor")
     crank = prescribed_body("crank", twist=(0, -w, 0, 0, 0, 0))
@@ -161,8 +163,8 @@ def test_crank_slider_drives_its_slider_as_the_closed_form():
 
 
 def test_an_inline_joint_closes_a_loop_in_a_plane_where_a_hinge_repeats_constraints():
-    """The inline joint agrees with a constraint of two coordinates, written by hand, to 1e-7; the refusal of the hinge recommends
-    this joint."""
+    """The inline joint agrees to 1e-7 with a hand-written constraint of two coordinates; the message that refuses the hinge
+    recommends this joint."""
     corners = ((0.0, 0.0), (0.4, 0.0), (0.5, 1.1), (-0.15, 1.0))
     a, b, c, d = (np.array([*corner, 0.0]) for corner in corners)
 

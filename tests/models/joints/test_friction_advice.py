@@ -1,4 +1,4 @@
-"""Dry friction in a loop of hinges with redundant constraints: the motion, and the advice where friction is refused."""
+"""Dry friction in a loop of hinges with redundant constraints: the motion, and the advice if friction is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def four_bar(kinds, brake):
 
 
 def inertia(crank, step=1e-4):
-    """Return M of the crank angle, from central differences of the positions of all bars."""
+    """Return M as a function of the crank angle, from central differences of the positions of all bars."""
 
     def places(angle):
         A, B = corners(angle)
@@ -68,7 +68,7 @@ def inertia(crank, step=1e-4):
 
 @pytest.mark.thorough
 def test_friction_brings_a_loop_of_hinges_to_rest_where_one_coordinate_comes_to_rest():
-    """M w^2 / 2 decreases by the limit times the angle, so M(a) w^2 / 2 = M(1) w_0^2 / 2 - F (a - 1)."""
+    """M w^2 / 2 decreases by the friction limit F times the angle, so M(a) w^2 / 2 = M(1) w_0^2 / 2 - F (a - 1)."""
     limit, speed = 0.3, 8.0
     compiled = four_bar("rrrr", Friction("brake", limit)).compile(progress=False)
     run = compiled.simulate(1.0, initial=compiled.consistent(keep={"m.rate": speed}), rtol=1e-9, progress=False)

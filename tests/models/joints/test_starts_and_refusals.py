@@ -1,4 +1,4 @@
-"""Impossible joints, starts too far from a joint, and poses of frames that are parameters."""
+"""Impossible joints, starts too far from a joint, and frame poses that are parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_bad_input_is_refused(make, code):
     ],
 )
 def test_a_start_far_from_the_joint_is_refused_with_the_amount(kind, state, said):
-    """Reversed poses, on which the closures vanish, are refused too."""
+    """Reversed poses are refused, although the closures vanish there."""
     made = {
         "revolute": joints.revolute((0, 0, 1)),
         "fixed": joints.fixed(),

@@ -1,7 +1,7 @@
 """A ball maze written by hand with NumPy and SciPy alone; every evaluation solves for the accelerations of the constraints.
 
 M q'' + G = H^T lambda + B u with q = (maze, right, up, spin), and h'' + a1 h' + a0 h = 0 for h1 and h2 on a ring: two linear
-equations for lambda. The compensators are (s + z)/(s + p) = 1 + (z - p)/(s + p), in just this realisation.
+equations for lambda. The compensators are realised as (s + z)/(s + p) = 1 + (z - p)/(s + p).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Leg:
 
 
 def torque(t: float, y: np.ndarray, state: int) -> float:
-    """Return the torque of both loops; y = (q, q', two filters)."""
+    """Return the torque of both control loops; y = (q, q', two filters)."""
     if state == 2 * len(RADII):
         return 0.0
     goal = 0.0 if t < BEGIN or state == 0 else GATES[(state - 1) // 2]
@@ -53,7 +53,7 @@ def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
-    """Return H (2, 4), and a function of q' for H' q' (2,)."""
+    """Return H (2, 4), and H' q' (2,) as a function of q'."""
     r = RADII[leg.ring]
     a, d = r + BALL, q[1] ** 2 + q[2] ** 2
     H = np.array([[0.0, 2.0 * q[1], 2.0 * q[2], 0.0], [r, a * q[2] / d, -a * q[1] / d, BALL]])
@@ -84,7 +84,7 @@ def multipliers(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def guard(y: np.ndarray, leg: Leg) -> float:
-    """Return a guard that rises through zero where the phase ends."""
+    """Return a guard that crosses zero upwards where the phase ends."""
     if leg.state % 2 == 0:
         return -float(gaps(y[:4], leg)[0])
     i = leg.state // 2
@@ -94,7 +94,7 @@ def guard(y: np.ndarray, leg: Leg) -> float:
 
 @dataclass(frozen=True)
 class Course:
-    """Phase from `start` to `end`, s, and its solution, a function of time -> y (10,)."""
+    """Phase from `start` to `end`, s, with its solution as a function of time -> y (10,)."""
 
     leg: Leg
     start: float
@@ -116,7 +116,7 @@ def courses(rtol: float = 1e-12) -> list[Course]:
 
 
 def _until_the_guard(start: float, y: np.ndarray, leg: Leg, rtol: float) -> Course:
-    """Integrate in pieces of at most 2 s that do not cross the step of the goal."""
+    """Integrate in pieces of at most 2 s that do not cross the step in the reference."""
     pieces: list[Any] = []
     t = start
     while True:
@@ -135,7 +135,7 @@ def _until_the_guard(start: float, y: np.ndarray, leg: Leg, rtol: float) -> Cour
 
 
 def linear(i: int) -> tuple[float, float]:
-    """Return the pole and the zero, 1/s, of ring i = 0, 1 ... by Lagrange's equations in the angles of maze and ball.
+    """Return the pole and the zero, 1/s, of ring i = 0, 1, ... from Lagrange's equations in the angles of maze and ball.
 
     With R = r + b and b spin' = -(r maze' + R theta'), 2 T = Jm maze'^2 + m R^2 theta'^2 + Jb spin'^2 and V = m g R cos(theta).
     """

@@ -29,7 +29,8 @@ def test_without_uic_a_run_begins_at_the_operating_point_of_ngspice(name) -> Non
 
 @pytest.mark.parametrize("name", ["conducting at rest", "transformer with current", "held nodes"])
 def test_runs_from_the_operating_point_are_those_of_ngspice(name) -> None:
-    """`python -m campaigns.netlists` compares all netlists, also with the installed ngspice."""
+    """The final voltages agree; `python -m campaigns.netlists` compares all netlists with stored voltages and with the
+    installed ngspice."""
     text, end, voltages = RESTING[name]
     result = compile_model(parse_netlist(text)).simulate(end, samples=[0.0, end], rtol=1e-9)
     for node, (_, voltage) in voltages.items():
@@ -86,7 +87,7 @@ def test_start_voltages_are_those_of_ic() -> None:
 
 @pytest.mark.parametrize("current", [10.0, 1000.0])
 def test_a_diode_takes_a_large_current(current) -> None:
-    """The diode's resistance at zero voltage is 2.5 Tohm, so the first Newton step is 10^13 V or more."""
+    """The diode's resistance at zero voltage is 2.5 Tohm, so the first Newton step is at least 10^13 V."""
     text = f"start\nI1 0 a {current}\nD1 a 0 m\nC1 a 0 1n\n.model m d(IS=1e-14)\n"
     found = linearise(parse_netlist(text), outputs=["node a.effort"]).values[0]
     assert found == pytest.approx(0.0258649 * np.log(current / 1e-14), rel=1e-5)
@@ -182,7 +183,7 @@ def test_the_line_is_that_of_the_card_and_all_are_told() -> None:
 
 
 def test_parameters_that_name_two_others_are_computed_once() -> None:
-    """The sums of the parameters are Fibonacci numbers: without sharing, 50 parameters take 1e10 evaluations."""
+    """Each parameter is the sum of the next two: without caching, 50 parameters take 1e10 evaluations."""
     texts = " ".join(f"p{k}={{p{k + 1}+p{k + 2}}}" for k in range(48))
     model = parse_netlist(f"title\n.param {texts} p48=1 p49=1\nR1 a 0 {{p0}}\n").freeze()
     assert model.elements["r1"].parameters["resistance"].value == 12586269025.0

@@ -1,5 +1,5 @@
-"""Circuits of exponential diodes whose sources would drive enormous currents if the voltages were frozen: these must not set the
-scales of states. References: Radau of SciPy (doubler), ngspice 39 (boost converter)."""
+"""Circuits of exponential diodes. If the voltages were frozen, the sources would drive enormous currents, which must not set
+the scales of states. References: Radau of SciPy (doubler), ngspice 39 (boost converter)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def circuit(tmp_path):
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("span", [4e-3, 8e-3, 20e-3])
 def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method):
-    """The voltage is accurate for any length of the run, on which the first step depends."""
+    """The voltage is accurate for any duration of the run, on which the first step size depends."""
     result = circuit(DOUBLER).simulate(span, samples=1e-3, rtol=1e-9, method=method)
     assert result.ok and abs(result["node out.effort"][4] / DOUBLED - 1.0) < 1e-7
 
@@ -82,7 +82,7 @@ def test_nor_does_a_pulse_soon_after_the_start(circuit, delay, method):
 
 
 def test_a_guess_of_a_loop_has_the_size_that_the_loop_lets_it_have(circuit):
-    """While the coil's current is zero, only 1 Mohm seems to hold the node."""
+    """While the coil's current is zero, only 1 Mohm appears to load the node."""
     result = circuit(BOOST).simulate(0.5e-3, samples=[0.5e-3], rtol=1e-9, method="rodas5p")
     assert result.ok and result.statistics.rounding.steps == 0
     assert abs(result["node out.effort"][-1] / REACHED - 1.0) < 1e-6

@@ -1,4 +1,4 @@
-"""Chemical parts compared with closed forms and published values; networks that are refused."""
+"""Chemical parts compared with closed forms and published values; bad networks are refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def mu(activity: float) -> float:
 
 @checks("chemical.network")
 def test_a_reaction_relaxes_to_its_equilibrium() -> None:
-    """A <-> B decays at kf + kr, and its loss of free energy is dissipated."""
+    """A <-> B decays at the rate kf + kr, and its loss of free energy is dissipated."""
     run = run_of(c.network("n", "A <-> B : 2 1", {"A": 3.0}), 4.0, rtol=1e-10)
     assert run["amounts.A"] == pytest.approx(1 + 2 * np.exp(-3 * run.t), rel=1e-8)
     account = run.ledger.summary()
@@ -50,14 +50,14 @@ def test_a_reaction_relaxes_to_its_equilibrium() -> None:
 
 
 def test_stoichiometric_numbers() -> None:
-    """The reaction 2 A <-> B ends where B / A^2 = kf / kr, by the closed form of its rate 2 (kf A^2 - kr B)."""
+    """The reaction 2 A <-> B follows the closed form for the rate 2 (kf A^2 - kr B) and ends where B / A^2 = kf / kr."""
     run = run_of(c.network("n", "2 A <-> B : 1 4", {"A": 3.0}), 10.0)
     A = (np.sqrt(1 + 4 * 3 * 0.5) - 1) / (2 * 0.5)
     assert (run["amounts.A"][-1], run["amounts.B"][-1]) == pytest.approx((A, A * A / 4))
 
 
 def test_rows_of_a_table_are_the_text() -> None:
-    """The network has named rates, comments, and species that are absent at the start."""
+    """The network has named rates, comments, and species that are initially absent."""
     rows = [("E + S <-> ES", 3.0, "back"), ("ES <-> E + P", 5.0, 0.1)]
     text = "E + S <-> ES : 3 back  # binding\n\nES <-> E + P : 5 0.1;"
     ends = [
@@ -67,7 +67,8 @@ def test_rows_of_a_table_are_the_text() -> None:
 
 
 def test_one_rate_beside_constants_is_that_of_activities() -> None:
-    """The rate is v = kappa (K_A q_A^2 - K_B q_B), as for a `Re`; the constant of only one species is refused."""
+    """The rate is v = kappa (K_A q_A^2 - K_B q_B), as for a `Re`; constants given for only one of the two species are
+    refused."""
     by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
     by_amount = c.network("n", "2 A <-> B : 0.75 12", {"A": 2.0})
     assert run_of(by_activity, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"], rel=1e-9)
@@ -91,14 +92,15 @@ def test_chemostats_drive_a_cycle() -> None:
 
 
 def test_a_chemostat_by_its_potential() -> None:
-    """The constant of the species is then 1: the amount is exp(mu / R T)."""
+    """The constant of the species is 1, so the amount is exp(mu / R T)."""
     by_potential = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5}, potentials={"X": mu(5.0)})
     by_amount = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5, "X": 5.0})
     assert run_of(by_potential, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"])
 
 
 def test_the_account_of_chemostats_with_fast_reactions() -> None:
-    """With rates of 1e7/s near equilibrium, a chemostat's flow is a small difference, but its energy follows from the amount."""
+    """With rates of 1e7/s near equilibrium, a chemostat's flow is a small difference, but the chemostat's energy follows from
+    the amount."""
     text = "X <-> A : 1e7 1e7\nA <-> B : 1 1\nB <-> Y : 1e7 1e7"
     run = run_of(c.network("n", text, {"A": 1.0, "B": 1.0}, chemostats={"X": 2.0, "Y": 1.0}), 10.0)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -117,21 +119,21 @@ def test_the_structure_of_a_network() -> None:
 
 
 def test_e5_of_the_test_set_for_ivp_solvers() -> None:
-    """At 1e13 s, y2 = y3 + y4 would be lost in rounding if all three were integrated, and y2 would be 3e-20."""
+    """If all three were integrated, y2 = y3 + y4 would be lost in rounding errors, and y2 would be 3e-20 at 1e13 s."""
     run = run_of(c.network("E5", E5, {"y1": 1.76e-3}), 1e13, samples=[0.0, 1e13])
     assert run.ok and [run[f"amounts.{each}"][-1] for each in ("y2", "y3")] == pytest.approx(2 * [8.87e-23], rel=0.01)
     assert abs(run["amounts.y1"][-1]) < 1e-24 and abs(run["amounts.y4"][-1]) < 1e-24
 
 
 def test_only_moieties_without_scale_are_eliminated() -> None:
-    """A nonzero total sets a scale below which a difference would lose its digits."""
+    """If the total is not zero, a difference much smaller than the total would lose its digits."""
     for amounts, size in (({"y1": 1.0}, 3), ({"y2": 1.0}, 4)):
         assert run_of(c.network("n", E5, amounts), 1e-9)["amounts.q"].shape[1] == size
     assert c.stoichiometry(E5).eliminated({"y1": 1.0}) == {"y3": {"y2": 1.0, "y4": -1.0}}
 
 
 def test_a_hundred_species_and_two_hundred_reactions() -> None:
-    """After 1e4 s of stiff dynamics the network is in equilibrium; moieties and account are conserved."""
+    """After 1e4 s of stiff dynamics the network is in equilibrium; moieties are conserved, and the account closes."""
     text, amounts = random_network()
     net = c.stoichiometry(text)
     run = run_of(c.network("large", text, amounts), 1e4)
@@ -202,7 +204,7 @@ def test_the_cure_of_a_cycle_closes_it() -> None:
 
 @checks("chemical.chemostat")
 def test_a_chemostat_holds_its_potential() -> None:
-    """At 1 mol/s between activities 3 and 2, a chemostat's energy is the amount received times its potential."""
+    """At 1 mol/s between activities 3 and 2, a chemostat's energy is its potential times the amount received."""
     graph, wall = Graph("g"), c.diffusion("wall")
     graph.connect(c.chemostat("X", mu(3.0)), wall.port("1")).connect(wall.port("2"), c.chemostat("Y", mu(2.0)))
     run = run_of(graph, 5.0)
@@ -226,7 +228,8 @@ def test_rates_of_conversion(part, v) -> None:
 @checks("chemical.membrane")
 @pytest.mark.parametrize("z", [1.0, -2.0])
 def test_the_flux_through_a_membrane(z) -> None:
-    """The flux is that of Goldman, Hodgkin and Katz: zero at the Nernst potential, Fick's law without voltage."""
+    """The flux obeys the equation of Goldman, Hodgkin and Katz: it is zero at the Nernst potential and obeys Fick's law without
+    voltage."""
     part = c.membrane("p", 2.0, z)
     V = 0.03
     u = z * V / VT
@@ -241,8 +244,8 @@ def test_the_flux_through_a_membrane(z) -> None:
 
 @checks("chemical.electrode")
 def test_an_electrode() -> None:
-    """The electrode's resistance at rest is R T / (n F i0), and currents at large overpotentials change by a decade per Tafel
-    slope."""
+    """The electrode's resistance at rest is R T / (n F i0), and at large overpotentials the current changes by a decade per
+    Tafel slope."""
     graph = Graph("g").connect(Se("u", lambda t: t, signals="time"), c.electrode("e", i0=2.0, alpha=0.3, n=2.0))
     run = run_of(graph, 0.5, samples=[1e-7, 0.2, 0.2 + VT * np.log(10) / 0.6, 0.5])
     small, one, ten = run["e.flow"][1:4]
@@ -253,7 +256,7 @@ def test_an_electrode() -> None:
 
 @checks("chemical.ion_channel")
 def test_an_ion_channel_under_a_voltage_clamp() -> None:
-    """The squid's potassium gate (Hodgkin and Huxley 1952, (12) and (13)) approaches its value at 0 V exponentially."""
+    """The squid's potassium gate (Hodgkin and Huxley 1952, (12) and (13)) exponentially approaches its value at 0 V."""
     run = run_of(Graph("g").connect(Se("clamp", 0.0), c.ion_channel("K").port("1")), 5e-3, rtol=1e-10)
     opens, closes = 1e4 * 0.055 / (1 - np.exp(-5.5)), 125 * np.exp(-0.065 / 0.08)
     n = 0.317676914 + (opens / (opens + closes) - 0.317676914) * (1 - np.exp(-(opens + closes) * run.t))

@@ -16,7 +16,7 @@ KINDS = pytest.mark.parametrize("sense", [1.0, -1.0])
 
 
 def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
-    """Return a transistor with one pin at ground, and the other pins at sources with resistances."""
+    """Return a transistor with one pin at ground and sources with resistances at the other pins."""
     graph = Graph("stage").connect(Se("ground", 0.0), transistor.port(end))
     for pin, (voltage, resistance) in feeds.items():
         graph.between(None, node := J0(pin), Se(f"source {pin}", voltage), R(f"r {pin}", resistance))
@@ -49,7 +49,7 @@ def test_a_bjt_amplifies_and_saturates(sense, T) -> None:
 @KINDS
 @pytest.mark.parametrize(("gate", "end"), [(3.0, "source"), (8.0, "source"), (8.0, "drain"), (0.5, "source")])
 def test_a_mosfet_is_open_saturated_or_ohmic(sense, gate, end) -> None:
-    """The equations of the three regions are those of Shichman and Hodges, 1968, also with drain and source swapped."""
+    """The three regions obey the equations of Shichman and Hodges, 1968, even with drain and source swapped."""
     other = "source" if end == "drain" else "drain"
     transistor = t.mosfet("m", polarity=sense, Gds=0.0)
     graph = stage(transistor, end, {"gate": (gate * sense, 1.0), other: (10.0 * sense, 1e3)})
@@ -79,7 +79,7 @@ def test_op_amps_amplify(voltage) -> None:
 @checks("electronics.nullor")
 @pytest.mark.parametrize(("error", "expected"), [(0.0, -40.0), (-1e-5, -40.0 / (1 + 21e-5))])
 def test_a_nullor_is_an_amplifier_without_limit_of_its_gain(error, expected) -> None:
-    """With an `error` the gain is finite; the input draws no current."""
+    """With `error`, the gain is finite; the input draws no current."""
     graph, n, out, nullor = Graph("g"), J0("n"), J0("out"), t.nullor("N", error)
     graph.between(None, n, Se("u", 2.0), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, nullor.port("in"))
     assert final(graph.connect(nullor.port("out"), out), "out.effort", "N.input.flow") == pytest.approx(

@@ -26,7 +26,7 @@ def pressure(part, volume_flow: float) -> float:
 @checks("hydraulic.orifice")
 @pytest.mark.parametrize("p", [-5e6, 2e6])
 def test_orifice(p) -> None:
-    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4, and zero through a shut orifice."""
+    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4; a shut orifice passes no flow."""
     assert flow(h.orifice("o", K=2e-7, opening=0.5), p) == pytest.approx(1e-7 * np.sign(p) * np.sqrt(abs(p)), rel=1e-6)
     assert flow(h.orifice("o", opening=0.0), p) == 0.0
 
@@ -111,7 +111,7 @@ def test_vessels() -> None:
 
 @checks("hydraulic.pump")
 def test_pump() -> None:
-    """Against a pressure the pump delivers D w minus its leakage; the torque on its shaft is D p plus friction."""
+    """Against a pressure p the pump delivers D w minus leakage; the torque on the shaft is D p plus friction."""
     graph, pump = Graph("g"), h.pump("p", leak=1e-12, b=0.01)
     graph.connect(Sf("drive", 100.0), pump.port("shaft")).connect(Se("reservoir", 0.0), pump.port("inlet"))
     torque, delivered = final(graph.connect(pump.port("outlet"), Se("load", 1e7)), "drive.effort", "load.flow")
@@ -121,7 +121,7 @@ def test_pump() -> None:
 @checks("hydraulic.hydraulic_motor")
 @pytest.mark.parametrize("cf", [0.0, 0.1])
 def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
-    """The torque is D p (1 - cf) - b w, and a larger load stops the motor; with cf = 0 it equals that of the pump."""
+    """The torque is D p (1 - cf) - b w, and a larger load stops the motor; with cf = 0 the torque equals the pump's."""
     for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
         graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
         graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))
@@ -131,7 +131,7 @@ def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
 
 @checks("hydraulic.pump_by_curve")
 def test_pump_by_curve() -> None:
-    """At speed 1 the pump follows its curve, linear between points; at half that speed it obeys the affinity laws."""
+    """At speed 1 the pump follows its curve, linearly between points; at half that speed the pump obeys the affinity laws."""
     for speed, volume, rise in ((1.0, 1.5e-3, 2.4e5), (0.5, 0.75e-3, 0.6e5), (0.0, 1e-3, 0.0)):
         graph, pump = Graph("g"), h.pump_by_curve("p", speed=speed)
         graph.connect(Sf("Q", volume), pump.port("inlet")).connect(pump.port("outlet"), Se("load", 5e5))
@@ -140,7 +140,8 @@ def test_pump_by_curve() -> None:
 
 @checks("hydraulic.gas_chamber", "hydraulic.choked_orifice")
 def test_a_gas_vessel_empties_through_a_choked_orifice() -> None:
-    """While the orifice is choked, the pressure falls as exp(-K p0 t / V), down to the ratio b; in the end it is ambient."""
+    """While the orifice is choked, down to the pressure ratio b, the pressure falls as exp(-K p0 t / V); it ends at ambient
+    pressure."""
     graph, orifice, node = Graph("g"), h.choked_orifice("o", K=1e-8, b=0.3), J0("vessel", domain="hydraulic")
     graph.connect(node, h.gas_chamber("gas", V=1e-2, initial=9e-2)).connect(node, orifice.port("1"))
     graph.connect(orifice.port("2"), Se("ambient", 0.0))
@@ -161,7 +162,7 @@ def flow_through(orifice, p1: float, p2: float) -> float:
 
 @checks("hydraulic.overflowing_tank")
 def test_a_tank_runs_over_its_rim() -> None:
-    """The tank fills at 0.1 m^3/s up to 2 m; then it overflows, at the level at which the rim passes all inflow."""
+    """The tank fills at 0.1 m^3/s up to 2 m and then overflows, at the level at which the inflow leaves over the rim."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     graph.connect(Sf("Q", 0.1), node).between(node, None, h.overflowing_tank("t"))
     run = compile_model(graph, progress=False).simulate(40.0, samples=[10.0, 40.0], rtol=1e-9, progress=False)

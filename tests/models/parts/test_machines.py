@@ -23,7 +23,7 @@ def test_dc_motor() -> None:
 
 @checks("machines.series_motor")
 def test_series_motor() -> None:
-    """The speed against a constant torque follows from i = sqrt(T / L_af) and v = (R + L_af w) i."""
+    """The speed under a constant load torque T follows from i = sqrt(T / L_af) and v = (R + L_af w) i."""
     graph, motor = Graph("g"), machines.series_motor("m", b=0.0)
     graph.connect(Se("u", 24.0), motor.port("armature")).connect(motor.port("shaft"), Se("load", 4.0))
     assert final(graph, "m.R.flow", "m.rotor.flow", t_end=5.0) == pytest.approx([20.0, (24.0 / 20.0 - 0.1) / 1e-2])
@@ -31,7 +31,7 @@ def test_series_motor() -> None:
 
 @checks("machines.excited_motor")
 def test_shunt_motor() -> None:
-    """With both windings at 100 V, i_f = v / R_f, the torque is L_af i_f i_a, and v = R_a i_a + L_af i_f w."""
+    """With both windings at 100 V, i_f = v / R_f, v = R_a i_a + L_af i_f w, and the torque is L_af i_f i_a."""
     graph, motor, node = Graph("g"), machines.excited_motor("m", b=0.0), J0("node")
     graph.connect(Se("u", 100.0), node).connect(node, motor.port("armature")).connect(node, motor.port("field"))
     graph.connect(motor.port("shaft"), Se("load", 20.0))
@@ -61,7 +61,7 @@ def test_synchronous_motor_keeps_step() -> None:
 
 @checks("machines.induction_motor")
 def test_induction_motor_is_its_equivalent_circuit() -> None:
-    """The torque at a slip of 5 % is 3 |I_r|^2 R_r / s divided by the synchronous speed."""
+    """The torque at the slip s = 5 % is 3 |I_r|^2 R_r / s divided by the synchronous speed."""
     slip, w = 0.05, 2 * np.pi * 50
     motor = machines.induction_motor("m", b=0.0)
     graph = on_the_mains(motor, 325.0, 50.0).connect(motor.port("shaft"), Sf("load", (1 - slip) * w / 2))
@@ -74,7 +74,7 @@ def test_induction_motor_is_its_equivalent_circuit() -> None:
 
 @checks("machines.stepper_motor")
 def test_stepper_motor_steps() -> None:
-    """From one winding to the next the motor turns by a quarter of a tooth."""
+    """From one winding to the next the motor turns by a quarter of the tooth pitch."""
     for a, rest in ((1.0, 0.0), (0.0, np.pi / 2 / 50)):
         graph, motor = Graph("g"), machines.stepper_motor("m")
         graph.connect(Se("a", a), motor.port("a")).connect(Se("b", 1.0 - a), motor.port("b"))

@@ -37,7 +37,7 @@ def test_saturating_core(B) -> None:
 
 @checks("magnetic.air_gap")
 def test_air_gap_pulls() -> None:
-    """A spring balances mu0 A (N i)^2 / (2 x^2)."""
+    """A spring balances the force mu0 A (N i)^2 / (2 x^2)."""
     graph, gap, coil = Graph("g"), m.air_gap("gap", gap=2e-3), m.coil("coil", turns=1000.0)
     x = J1("armature", domain="translation")
     graph.connect(Se("u", 5.0), loop := J1("loop", domain="electrical")).connect(loop, R("r", 10.0))
@@ -72,7 +72,7 @@ def test_leakage() -> None:
 
 
 def hysteresis(t_end: float, **parameters: float) -> Result:
-    """Run a hysteretic core at a flux of 1.2 T sin(t) over 1 cm^2 and 0.1 m."""
+    """Run a hysteretic core of 1 cm^2 and 0.1 m at the flux density 1.2 T sin(t)."""
     rate = Sf("rate", lambda t: 1.2e-4 * cos(t), signals="time", domain="magnetic")
     graph = Graph("g").connect(rate, m.hysteretic_core("iron", **parameters))
     return compile_model(graph, progress=False).simulate(t_end, rtol=1e-8, progress=False)
@@ -80,7 +80,8 @@ def hysteresis(t_end: float, **parameters: float) -> Result:
 
 @checks("magnetic.hysteretic_core")
 def test_hysteretic_core() -> None:
-    """SciPy solves the equations of Jiles and Atherton; each cycle dissipates the area of its loop, which is positive."""
+    """The core agrees with SciPy's solution of the equations of Jiles and Atherton; each cycle dissipates the area of its
+    loop."""
 
     def slopes(t, y):
         field, wall = y

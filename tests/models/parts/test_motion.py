@@ -14,13 +14,13 @@ m = parts.motion
 
 
 def pulled(part, velocity: float, domain: str = "translation") -> float:
-    """Return the effort of a part whose end moves away from its start at a velocity."""
+    """Return the effort of a part whose ends separate at a velocity."""
     graph, v = Graph("pulled"), J1("v", domain=domain)
     return final(graph.connect(Sf("drive", velocity), v).between(None, v, part), "drive.effort", t_end=1e-3)[0]
 
 
 def thrown(part: Element | Graph, domain: str, inertia: float, speed: float, t_end: float, **more) -> tuple[float, float]:
-    """Return the final speed and momentum of a body that starts at a speed, with a part between ground and the body."""
+    """Return the final speed and momentum of a body with an initial speed; the part is between ground and the body."""
     graph, v = Graph("thrown"), J1("v", domain=domain)
     graph.connect(v, I("body", inertia, initial=inertia * speed)).between(None, v, part)
     run = compile_model(graph, progress=False).simulate(t_end, rtol=1e-9, progress=False, **more)
@@ -29,7 +29,7 @@ def thrown(part: Element | Graph, domain: str, inertia: float, speed: float, t_e
 
 
 def through(part, speed: float, load: float, first: str = "1", second: str = "2") -> tuple[float, float]:
-    """Return the torque of a drive at a speed, and the flow at a viscous load behind a part."""
+    """Return the torque of a drive at a speed, and the flow into a viscous load behind the part."""
     graph = Graph("driven").connect(Sf("drive", speed), part.port(first)).connect(part.port(second), R("load", load))
     torque, flow = final(graph, "drive.effort", "load.flow", t_end=1e-3)
     return torque, flow
@@ -54,7 +54,7 @@ def test_transmissions(make, ratio) -> None:
     ("torque", "load", "factor"), [(10.0, -2.0, 0.5), (-10.0, 2.0, 0.5), (-1.0, 20.0, 2.0), (1.0, -20.0, 2.0), (4.0, -6.0, None)]
 )
 def test_lossy_gear(torque, load, factor) -> None:
-    """With inertias 1 and 1.5 kg m^2, n = 2 and eta = 1/2, either shaft drives in both directions, or neither turns."""
+    """With inertias of 1 and 1.5 kg m^2, n = 2 and eta = 1/2, either shaft drives in both directions, or neither turns."""
     graph, gear = Graph("g"), m.lossy_gear("gear", 2.0, 0.5)
     graph.connect(graph.series(Se("drive", torque), I("first", 1.0)), gear.port("1"))
     graph.connect(gear.port("2"), graph.series(Se("load", load), I("second", 1.5)))
@@ -75,7 +75,8 @@ def test_lossy_gear(torque, load, factor) -> None:
     ],
 )
 def test_worm_gear(torque, load, mu, share) -> None:
-    """With 0.1 and 20 kg m^2, n = 30 and tan(lead) = 0.1, the worm drives, the wheel drives or locks, or no power is lost."""
+    """The worm drives, the wheel drives, the wheel locks, or the gear is lossless; inertias are 0.1 and 20 kg m^2, n = 30 and
+    tan(lead) = 0.1."""
     graph, worm = Graph("g"), m.worm_gear("worm", 30.0, np.arctan(0.1), mu)
     graph.connect(graph.series(Se("drive", torque), I("first", 0.1)), worm.port("1"))
     graph.connect(worm.port("2"), graph.series(Se("load", load), I("second", 20.0)))
@@ -87,7 +88,7 @@ def test_worm_gear(torque, load, mu, share) -> None:
 @checks("motion.belt")
 @pytest.mark.parametrize(("torque", "ratio"), [(5.0, None), (60.0, np.exp(-0.9)), (-60.0, np.exp(0.9))])
 def test_belt_grips_and_slips(torque, ratio) -> None:
-    """A rope under 100 N behind a pulley pulls a mass; it transmits the pulley's force up to Euler's ratio."""
+    """A rope under 100 N behind a pulley pulls a mass and transmits the pulley's force up to Euler's ratio."""
     graph, belt = Graph("g"), m.belt("belt", r=0.2, mu=0.3, wrap=3.0)
     graph.connect(graph.series(Se("drive", torque), I("wheel", 1.0)), belt.port("shaft"))
     graph.connect(graph.series(R("drag", damping=1e3), I("mass", 5.0)), belt.port("1"))
@@ -112,7 +113,7 @@ def test_torque_converter(pump, turbine, ratio) -> None:
 
 @checks("motion.engine_map")
 def test_engine_map() -> None:
-    """The map is bilinear: 165 N m at 200 rad/s and full throttle, -5 N m at 50 rad/s without throttle."""
+    """Bilinear interpolation gives 165 N m at 200 rad/s and full throttle, and -5 N m at 50 rad/s without throttle."""
     graph = Graph("g").connect(Sf("speed", 200.0), J1("shaft", domain="rotation"))
     assert pulled(m.engine_map("e"), 200.0, "rotation") == pytest.approx(-165.0) and len(graph) == 2
     assert pulled(m.engine_map("e", throttle=0.0), 50.0, "rotation") == pytest.approx(5.0)
@@ -120,7 +121,7 @@ def test_engine_map() -> None:
 
 @checks("motion.torque_limiter")
 def test_torque_limiter_slips_above_its_torque_and_engages_again() -> None:
-    """The limiter holds 6 N m; against 7 N m it slips with 2 N m: (7 - 2) / 1 rad/s^2."""
+    """The limiter holds at 6 N m; at 7 N m it slips with a torque of 2 N m, and the body accelerates by (7 - 2) / 1 rad/s^2."""
     for torque, speed in ((6.0, 0.0), (7.0, 5.0)):
         graph, shaft = Graph("g"), J1("shaft", domain="rotation")
         graph.connect(Se("drive", torque), shaft).connect(shaft, I("body", 1.0))
@@ -131,7 +132,8 @@ def test_torque_limiter_slips_above_its_torque_and_engages_again() -> None:
 
 @checks("motion.planetary_gear")
 def test_planetary_gear() -> None:
-    """With the ring held, the carrier turns at 1 / (1 + k) of the sun's speed; if both turn together, so does the carrier."""
+    """With the ring held, the carrier turns at 1 / (1 + k) of the sun's speed; if sun and ring turn together, so does the
+    carrier."""
     for ring, carrier in ((0.0, 2.0), (8.0, 8.0), (-4.0, -1.0)):
         graph, part = Graph("g"), m.planetary_gear("p", 3.0)
         graph.connect(Sf("sun", 8.0), part.port("sun")).connect(Sf("ring", ring), part.port("ring"))
@@ -141,7 +143,8 @@ def test_planetary_gear() -> None:
 
 @checks("motion.clutch")
 def test_clutch_brings_two_shafts_to_one_speed() -> None:
-    """With 2 kg m^2 at 10 rad/s and 3 at rest, M (1/2 + 1/3) t = 10, then 4 rad/s; half the pressure takes twice as long."""
+    """With 2 kg m^2 at 10 rad/s and 3 kg m^2 at rest, slip ends at 4 rad/s when M (1/2 + 1/3) t = 10; half the pressure takes
+    twice as long."""
     for pressure in (1.0, 0.5, "grip.y"):
         graph, a, b = Graph("g"), J1("a", domain="rotation"), J1("b", domain="rotation")
         graph.connect(a, I("driver", 2.0, initial=20.0)).connect(b, I("driven", 3.0))
@@ -177,7 +180,7 @@ def test_resistances(v) -> None:
 
 @checks("motion.lugre_friction")
 def test_lugre_friction_creeps_and_slides() -> None:
-    """Friction acts as a spring at rest and follows the Stribeck curve in steady sliding."""
+    """At rest friction acts as a spring; in steady sliding it follows the Stribeck curve."""
     assert pulled(m.lugre_friction("l"), 0.0) == 0.0
     for v in (1e-3, 0.1):
         steady = np.sign(v) * (1 + 0.5 * np.exp(-((v / 1e-3) ** 2))) + 0.4 * v
@@ -187,7 +190,7 @@ def test_lugre_friction_creeps_and_slides() -> None:
 
 
 def test_lugre_friction_damps_its_bristles() -> None:
-    """Without sliding, z' = v: the spring and both dampers act, with the published pre-sliding value, 316 N s/m."""
+    """Without sliding, z' = v: the spring and both dampers act, with the published pre-sliding damping, 316 N s/m."""
     part = m.lugre_friction("l", Fs=1e9, Fc=1e9)
     assert pulled(part, 1e-3) == pytest.approx(1e5 * 1e-6 + (316 + 0.4) * 1e-3, rel=1e-6)
 
@@ -210,13 +213,13 @@ def test_springs(make, force, x) -> None:
 
 @checks("motion.strut")
 def test_strut() -> None:
-    """m x'' + c x' + k x = 0 is critically damped."""
+    """The oscillation m x'' + c x' + k x = 0 is critically damped."""
     speed, _ = thrown(m.strut("s", k=100.0, c=20.0), "translation", 1.0, 1.0, 0.3)
     assert speed == pytest.approx((1 - 10 * 0.3) * np.exp(-3.0), rel=1e-6)
 
 
 def bounce(stiffness: float, damping: float) -> float:
-    """Return the speed of 1 kg at 1 m/s after an elastic contact whose damping force never exceeds its spring force."""
+    """Return the rebound speed of 1 kg that arrives at 1 m/s on a stop, whose damping force never exceeds its spring force."""
 
     def rate(t, y):
         spring = max(-stiffness * y[0], 0.0)
@@ -232,7 +235,7 @@ def bounce(stiffness: float, damping: float) -> float:
 
 @checks("motion.stop", "motion.elasto_gap", "motion.backlash")
 def test_gaps_push_and_never_pull() -> None:
-    """A mass of 1 kg leaves at the speed that SciPy finds, or without damping at its initial speed."""
+    """A mass of 1 kg leaves at the speed that SciPy finds or, without damping, at its initial speed."""
     back = bounce(1e4, 40.0)
     stop = {"k": 1e4, "c": 40.0}
     assert thrown(m.elasto_gap("s", **stop, x0=0.03), "translation", 1.0, -1.0, 0.1)[0] == pytest.approx(back, rel=1e-5)
@@ -257,7 +260,8 @@ def test_tyres(slip) -> None:
 
 @checks("motion.relaxing_tyre")
 def test_tyre_relaxes_over_a_length() -> None:
-    """After a step of the slip velocity, s = v / u (1 - exp(-u t / sigma)), on the same curve."""
+    """After a step of the slip velocity, s = v / u (1 - exp(-u t / sigma)), and the force follows from s as for a tyre without
+    relaxation."""
     graph, junction = Graph("pulled"), J1("v", domain="translation")
     graph.connect(Sf("drive", 0.4), junction).between(None, junction, m.relaxing_tyre("t", speed=-25.0, sigma=0.5))
     slip = 0.4 / 25 * (1 - np.exp(-1.0))
@@ -273,7 +277,7 @@ def test_tyre_relaxes_over_a_length() -> None:
     ],
 )
 def test_linkages(make, place) -> None:
-    """The slide's velocity is the slope of its position, and the power balances."""
+    """The slide's velocity is the derivative of its position, and the power balances."""
     part = make()
     graph = Graph("driven").connect(Sf("drive", 2.0), part.port("crank")).connect(part.port("slide"), R("load", 3.0))
     run = compile_model(graph, progress=False).simulate(4.0, rtol=1e-9, progress=False)

@@ -1,4 +1,5 @@
-"""Laws of all parts, tested over their records: completeness, power, passivity, invariance under units, names and arrows."""
+"""Laws that all recorded parts must obey: completeness, power, passivity, and invariance under changes of units, names and
+arrows."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def usual(name: str) -> tuple[Graph, Result]:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_power_balances(name) -> None:
-    """The account closes, and a passive part returns at most the energy that it has stored."""
+    """The energy account closes, and a passive part returns at most the energy that it has stored."""
     _, run = usual(name)
     assert run.ok and run.ledger.relative_residual < 1e-6
     if PARTS[name].passive and gives_work_alone(PARTS[name]):

@@ -28,7 +28,7 @@ def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, f
 @checks("thermal.heat_capacity", "thermal.conductance", "thermal.convection")
 @pytest.mark.parametrize("make", [lambda: t.conductance("c", 2.0), lambda: t.convection("c", h=4.0, A=0.5)])
 def test_two_bodies_level_out(make) -> None:
-    """The temperature difference decays at 2 G / C, and the entropy of each body is c ln(T / T0)."""
+    """The temperature difference decays at the rate 2 G / C, and each body's entropy is c ln(T / T0)."""
     hot, cold, made = between_bodies(make(), 400.0, 300.0, 25.0)
     left = 100.0 * np.exp(-1.0)
     assert (hot, cold) == pytest.approx((350 + left / 2, 350 - left / 2))
@@ -73,7 +73,8 @@ def test_peltier_element_cools() -> None:
 
 @checks("thermal.phase_change")
 def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
-    """The block takes 10 K at 2 J/K, 100 J, then 4 J/K: at 5 W the plateau lasts from 4 s to 24 s."""
+    """The block warms by 10 K at 2 J/K, melts with 100 J, and then warms at 4 J/K: at 5 W the plateau lasts from 4 s to 24
+    s."""
     block = t.phase_change("ice", cs=2.0, cl=4.0, L=100.0)
     graph = Graph("g").connect(Sf("heater", 5.0, domain="heat"), block)
     run = compile_model(graph, progress=False).simulate(40.0, samples=[2.0, 4.0, 14.0, 24.0, 40.0], progress=False)
@@ -82,7 +83,7 @@ def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
 
 
 def test_a_resistor_warms_a_body() -> None:
-    """At 20 J/s a body of 100 J/K warms by a fifth of a kelvin per second; no heat is counted twice."""
+    """At 20 W a body of 100 J/K warms by a fifth of a kelvin per second; no heat is counted twice."""
     graph, heater = Graph("kettle"), R("heater", 5.0, heat=True)
     graph.series(Se("u", 10.0), heater)
     graph.connect(heater.port("heat"), t.heat_capacity("water", T0=300.0))
@@ -93,7 +94,7 @@ def test_a_resistor_warms_a_body() -> None:
 
 @pytest.mark.parametrize("opening", [0.5, -1.0])
 def test_valves_warm_the_oil(opening) -> None:
-    """The lands of a spool valve and an orifice, each under the full pressure, heat one body with K x p^1.5 each."""
+    """Each land of a spool valve and an orifice, under the full pressure, heats the body with K x p^1.5."""
     graph, oil = Graph("valves"), J0("oil", domain="thermal")
     high, low, loop = (J0(name, domain="hydraulic") for name in ("high", "low", "loop"))
     valve = parts.hydraulic.spool_valve("valve", K=1e-7, opening=opening, heat=True)

@@ -1,4 +1,4 @@
-"""Models of many kinds by name: the page contents of a run of each, and one quantity to watch."""
+"""Models of many kinds by name, each with the page of a run and one quantity to watch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCRIPTS = Path(__file__).parents[2] / "front_door" / "scripts"
 
 
 def script(name: str) -> Callable[[], Result]:
-    """Run one of the scripts that users write."""
+    """Run one of the example scripts."""
 
     def run() -> Result:
         result: Result = runpy.run_path(str(SCRIPTS / f"{name}.py"))["run"]
@@ -44,13 +44,13 @@ def eggs() -> Scene:
 
 
 def delta() -> Scene:
-    """Run a delta robot, with its reference motion shown beside its motion."""
+    """Run a delta robot; its reference motion is shown beside its motion."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return tracking_scene(track(DeltaParameters.fit(), motion, samples=5e-3))
 
 
 def hand() -> Scene:
-    """Run three fingers with a ball: 76 bonds, nested graphs folded."""
+    """Run three fingers with a ball: 76 bonds and folded nested graphs."""
     return hand_scene(run_hand(HandScenario("hand", 2.0, UP_AND_ASIDE[:1], HandParameters(fingers=3)), progress=False))
 
 
@@ -65,13 +65,13 @@ def table() -> Result:
 
 
 def heap() -> Result:
-    """Run falling boxes, in steps: bodies without bonds between them."""
+    """Run falling boxes, which no bonds connect, by time stepping."""
     graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, max_contacts=128)
     return free_body_stepper(graph).simulate(1.0, step=0.01)
 
 
 def gripper() -> Result:
-    """Run fingers that grip a disc, in steps with rigid contacts."""
+    """Run fingers that grip a disc, by time stepping with rigid contacts."""
     return runs()["coulomb"]
 
 

@@ -1,5 +1,5 @@
-"""Scenes of models without pictures of their own: an arm on a table, a pendulum of bodies and joints, springs. Only a result
-determines the contents."""
+"""Scenes of models without pictures of their own: an arm on a table, a pendulum of bodies and joints, and springs. Their
+contents follow from the result alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at(x: float, y: float = 0.0, z: float = 0.0) -> np.ndarray:
 
 
 def arm() -> tuple[Chain, Graph]:
-    """Return three links of 0.4, 0.3 and 0.2 m that turn about y, the last with a ball, above a table."""
+    """Return three links of 0.4, 0.3 and 0.2 m that turn about y above a table; the last link carries a ball."""
     links, x = [], 0.0
     for k, length in enumerate((0.4, 0.3, 0.2)):
         body = cylinder_inertia(1.0, 0.03, (0.0, 0.0, 0.0), (length, 0.0, 0.0))
@@ -43,7 +43,7 @@ def arm() -> tuple[Chain, Graph]:
 
 
 def test_an_arm_that_touches_a_table() -> None:
-    """Links are where the product of exponentials puts them, the tip's contact has its frames and force, and z points up."""
+    """Links are where the product of exponentials puts them, the tip's contact has frames and a force, and z points up."""
     chain, graph = arm()
     result = compile_model(graph).simulate(0.6, samples=0.02, progress=False)
     scene = scene_of(result)
@@ -74,8 +74,8 @@ def pendulum() -> Graph:
 
 
 def test_a_pendulum_of_bodies_and_joints() -> None:
-    """Joints with axes along y are on the bodies that they join; bodies are boxes of equal inertia or their visuals; a floor is
-    under the lowest point ever reached."""
+    """Joints with axes along y lie on the bodies that they join; bodies are drawn as boxes of equal inertia or by their
+    visuals; a floor lies below the lowest point ever reached."""
     result = compile_model(pendulum()).simulate(1.0, samples=0.02, progress=False)
     solids = {solid.name: solid for solid in scene_of(result).solids}
     assert set(solids) == {"upper", "lower", "shoulder", "elbow", "floor"}
@@ -123,7 +123,7 @@ def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
 
 
 def test_the_box_of_an_inertia() -> None:
-    """A uniform box has edges a, b, c with I = m / 12 (b^2 + c^2, ...), about rotated axes."""
+    """The edges a, b, c of the uniform box satisfy I = m / 12 (b^2 + c^2, ...) about rotated axes."""
     edges, turn = (
         np.array([0.1, 0.2, 0.4]),
         pose(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), (0, 0, 0))[:3, :3],
@@ -157,7 +157,7 @@ def test_a_pose_of_the_users_own_is_a_frame() -> None:
 
 
 def test_a_result_from_another_process_shows_what_it_took_along() -> None:
-    """The pickled result loses its model, since surfaces are formulas: only poses remain, as frames."""
+    """The pickled result loses its model, since surfaces are formulas; only the poses remain, drawn as frames."""
     result = compile_model(pendulum()).simulate(0.1, samples=0.02, progress=False)
     scene = scene_of(pickle.loads(pickle.dumps(result)))  # noqa: S301 - our own
     assert scene.solids == () and {"upper.pose", "lower.pose"} <= {frame.label[0] for frame in scene.frames}

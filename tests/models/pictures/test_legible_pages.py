@@ -1,4 +1,5 @@
-"""Legibility of pages on a desktop and on a phone: letters of 9 px, no overlapping labels, well-used panes, small values.
+"""Legibility of pages on a desktop and on a phone: letters of at least 9 px, no overlapping labels, well-used panes, small
+values.
 
 The page's own projection and canvas give the positions of bodies and labels.
 """
@@ -41,7 +42,7 @@ SHARE = """(() => { const pane = drawing.getBoundingClientRect(), seen = b => b.
 
 
 def ladder(sections: int) -> Graph:
-    """Return resistors and capacitors between a source and an open end: 4 n + 1 nodes, not nested."""
+    """Return a flat ladder of resistors and capacitors between a source and an open end, with 4 n + 1 nodes."""
     graph, before = Graph(f"ladder of {sections}"), Se("source", 10.0)
     for k in range(sections):
         line, node = J1(f"line {k}"), J0(f"node {k}")
@@ -101,14 +102,14 @@ def test_a_wide_graph_opens_above_the_plots_and_a_nested_one_folded(window: Brow
 
 
 WHOLE_WORDS = "$('bond').scrollHeight <= $('bond').clientHeight + 1"
-"""True if the line below the graph is not cut off."""
+"""True if the text line below the graph is not cut off."""
 TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
   canvases.fillText = function (text, x, y) {
     const size = parseFloat(this.font.match(/[\\d.]+px/)[0]);
     if (text && this.canvas.id === "labels") found.push([text, x, y, this.measureText(text).width, size]);
     write.apply(this, arguments); };
   render(); canvases.fillText = write; return found; })()"""
-"""Labels of the scene: left ends and middles, widths and sizes, px."""
+"""Labels of the scene: string, left end, vertical centre, width and font size, px."""
 BODIES = """(() => { const now = at(t), pixel = projector(look(), canvas.clientWidth, canvas.clientHeight);
   const points = name => Array.from({ length: A[name].length / 3 }, (_, i) => A[name].slice(3 * i, 3 * i + 3));
   return M.solids.map((o, k) => points(o.mesh).map(p => pixel(move(now.solids[k], p)))); })()"""
@@ -167,7 +168,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
 
 
 def told_where_the_pointer_is(window: Browser, few: bool) -> None:
-    """Check that labels without free space appear beside the pointer; unless `few`, there must be such labels."""
+    """Check that labels without free space appear beside the pointer; unless `few`, there must be at least one."""
     left = window.run("pointed.left.map(label => [label.text, ...label.at])")
     assert left or few
     for name, x, y in left[:6]:
@@ -180,7 +181,7 @@ def told_where_the_pointer_is(window: Browser, few: bool) -> None:
 
 
 def rolling(way: float) -> Scene:
-    """Return a ball that slides a few metres on a plane, pressed by 2 N, and by 90 N at the start; a block hides its contact."""
+    """Return a ball that slides a few metres on a plane, pressed by 2 N, or 90 N at the start; a block hides its contact."""
     t = np.linspace(0.0, 1.0, 21)
     place = np.outer(t, [way, 0.0, 0.0])
     below, above = unrotated_poses(place), unrotated_poses(place)
@@ -200,7 +201,7 @@ SEEN = """(() => { const { width, height } = $('lens'), data = $('lens').getCont
   let seen = 0; for (let i = 3; i < data.length; i += 4) seen += data[i] > 60; return seen / (width * height); })()"""
 """Fraction of the lens that is not blank."""
 RED_IN_LENS = SEEN.replace("data[i] > 60", "data[i - 3] > 150 && data[i - 2] < 90 && data[i - 1] < 90")
-"""Fraction of the lens that is as red as the x axes."""
+"""Fraction of the lens in the red of the x axes."""
 
 
 @pytest.mark.thorough
@@ -242,7 +243,7 @@ def flung(way: float) -> Scene:
 @pytest.mark.thorough
 @needs_chromium
 def test_what_goes_far_is_followed(window: Browser, tmp_path: Path) -> None:
-    """The ball stays large and in the middle of the pane; without following, its whole path is in view."""
+    """The ball stays large and in the middle of the pane; if the camera does not follow it, its whole path is in view."""
     far, near = (page(flung(way)).write(tmp_path / f"{way}.html") for way in (40.0, 0.4))
     size = "(points => { const [a, b, c, d] = boxAbout(points); return [.5 * (a + c), .5 * (b + d), c - a]; })"
     place = f"{size}({BODIES}[0])"
@@ -267,7 +268,6 @@ def crossing(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def test_sections_of_a_ladder_are_drawn_alike() -> None:
-    """The sections are drawn in rows and look alike; the drawing is wider than high."""
     drawn = diagram(ladder(15))
     at = {name: np.array(place) for name, place in drawn.positions.items()}
     assert 1.0 < drawn.width / drawn.height < 3.0
@@ -298,7 +298,7 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
-    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, a gap of 1 nm is not; the axis of a zero curve is in m."""
+    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, but a gap of 1 nm is not; the axis of a zero curve is in m."""
     t = np.linspace(0.0, 1.0, 3)
     still = unrotated_poses(np.zeros((3, 3)))
     ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())

@@ -1,4 +1,4 @@
-"""Pages of models of many kinds in a browser, wide and on a phone: the slider and a click on a bond change the plots."""
+"""Pages of models of many kinds in a wide browser and on a phone: the slider and a click on a bond change the plots."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def page_of(kind: str) -> Page:
 
 
 def written(kind: str, folder: Path) -> Path:
-    """Return the file of a page, which is written once."""
+    """Return the file of a page; each page is written once."""
     return page_of(kind).write(folder / "page.html")
 
 
@@ -73,14 +73,14 @@ def number(text: str) -> float:
 
 
 def near(text: str, value: float, course: np.ndarray) -> bool:
-    """Return True if a page shows the value to a thousandth, or to a hundredth of the curve's range."""
+    """Return True if a page shows the value to within 0.1 % of it plus 0.6 % of the curve's range."""
     return abs(number(text) - value) <= 1e-3 * abs(value) + 6e-3 * float(np.ptp(course)) + 1e-12
 
 
 @needs_chromium
 @pytest.mark.parametrize("kind", SHOWN)
 def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None:
-    """Half of the pages open at the size of a phone and are then widened, the other half in the reverse order."""
+    """Half of the pages open at the size of a phone and are then widened; the other half open wide and are then narrowed."""
     path = written(kind, tmp_path)
     assert path.stat().st_size < 4.5e6
     first, second = sorted(SIZES, reverse=bool(list(SHOWN).index(kind) % 2))
@@ -116,7 +116,8 @@ def _try(kind: str, width: int, window: Browser) -> None:
 
 
 def _click_a_bond(result: Result, window: Browser) -> None:
-    """Click the drawn bond with the most power: effort, flow and power appear in the plots as in the result, and vanish again."""
+    """Click the drawn bond with the most power: its effort, flow and power appear in the plots as in the result, and vanish
+    again."""
     drawn = window.run("bonds.map(b => M.bonds[b.k].name)")
     assert drawn or not window.run("document.body.classList.contains('graph')")
     if not drawn:
@@ -149,7 +150,8 @@ def _click_a_bond(result: Result, window: Browser) -> None:
 
 @needs_chromium
 def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
-    """Space plays and pauses or selects the focused bond, arrows step, Home and End work, also with a wide graph."""
+    """Space plays, pauses or selects the focused bond, arrow keys step, and Home and End work; the wide graph fits the
+    window."""
     path = written("arm on a table", tmp_path)
     window.open(path)
     end = window.run("END")
@@ -189,7 +191,7 @@ def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_fingers_and_the_mouse(window: Browser, tmp_path: Path) -> None:
-    """Two fingers zoom bodies and graph, one finger turns or moves them; pointing at a plot sets the time."""
+    """Two fingers zoom bodies and graph, and one finger turns or moves them; pointing at a plot sets the time."""
     path = written("arm on a table", tmp_path)
     window.open(path, 390, 844)
     middle = """(n => { n.scrollIntoView({ block: 'center' });
@@ -261,7 +263,7 @@ def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
-    """A page of 1e5 samples of a bouncing ball keeps both sides of each bounce that the eye can distinguish."""
+    """A page of 1e5 samples of a bouncing ball keeps both sides of each visible bounce."""
     result = simulate(with_restitution(), 3.0, samples=3e-5, progress=False)
     assert len(result.t) > 100_000
     text = page(result)
@@ -276,7 +278,7 @@ def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
 
 
 def test_fast_switching_keeps_its_band() -> None:
-    """A converter has four events in each of 600 periods: its current ripples by V D / (f L) in every period."""
+    """A converter has four events in each of 600 periods; in each period its current has a ripple of V D / (f L)."""
     result = result_of(made("boost converter"))
     made_page = page_of("boost converter")
     data = data_of(made_page)
@@ -292,7 +294,7 @@ def test_fast_switching_keeps_its_band() -> None:
 
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
-    """At rest, a value of 0 appears as 0, whatever the steps of the curves; rounding errors beside a value are 0 too."""
+    """At rest, a value of 0 appears as 0, whatever the resolution of the curves; so do rounding errors next to a value."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
         result = result_of(made(kind))
@@ -307,7 +309,6 @@ def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_a_page_in_a_frame(window: Browser, tmp_path: Path) -> None:
-    """The whole page is an attribute of a frame, as in notebooks."""
     path = tmp_path / "notebook.html"
     inside = page_of("eggs")._repr_html_()
     path.write_text(f"<!DOCTYPE html><meta charset='utf-8'><body style='margin: 0'>{inside}</body>", encoding="utf-8")
@@ -341,7 +342,7 @@ def test_a_run_that_ended_early_says_so(window: Browser, tmp_path: Path) -> None
 
 @needs_chromium
 def test_beside_a_scene_what_is_drawn_can_be_read(window: Browser, tmp_path: Path) -> None:
-    """Large graphs have folded parts; at full width the whole graph is drawn, with the selected bond."""
+    """Large graphs have folded parts; at full width the whole graph is drawn and includes the selected bond."""
     scales = {}
     for kind in ("delta", "eggs", "arm on a table"):
         window.open(written(kind, tmp_path))
@@ -388,7 +389,7 @@ def _brightness(window: Browser) -> float:
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """Runs of a nanosecond, of a month, of a second after eleven days and of two samples show power and energy of a charge."""
+    """Runs of a nanosecond, of a month, of a second after eleven days and of two samples show how a capacitor is charged."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

@@ -1,4 +1,4 @@
-"""A page opens in the desktop's browser; without a browser it is only written, and the message reports this."""
+"""A page opens in the desktop's browser; without a browser the page is only written, and a message reports this."""
 
 import importlib
 import sys

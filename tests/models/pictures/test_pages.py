@@ -110,7 +110,7 @@ def test_a_page_of_a_model_without_poses_has_no_scene(driven: Result) -> None:
 
 
 def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
-    """A pickled result leaves its model behind: its page has no bond graph, but every curve."""
+    """A pickled result has no model: its page has every curve, but no bond graph."""
     made = page(pickle.loads(pickle.dumps(driven)))  # noqa: S301 its own
     data = data_of(made)
     assert '<body class="">' in made.text and not data["bonds"] and data["quantities"]
@@ -130,7 +130,8 @@ def test_a_page_shows_itself_in_a_notebook(driven: Result, tmp_path: Path) -> No
 
 
 def test_large_results_stay_small_pages() -> None:
-    """With many curves a page has fewer samples, then fewer curves, but always the curves of bonds and the requested curves."""
+    """With many curves a page keeps fewer samples, then fewer curves, but always the curves of bonds and the requested
+    curves."""
     graph = Graph("chain")
     for k in range(260):
         junction = J1(f"v{k}", domain="translation")
@@ -181,7 +182,7 @@ def window() -> Any:
 
 
 TITLES = "panels.map(panel => panel.plot.title)"
-"""Titles of all plots, in a page."""
+"""Titles of all plots of a page."""
 
 
 def quiet(window: Browser, path: Path) -> None:
@@ -312,8 +313,8 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
 
 
 def everything() -> Graph:
-    """Return all that a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a joint, a force,
-    frames, a floor."""
+    """Return a run with all that a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a
+    joint, a force, frames and a floor."""
     at = {
         place: np.asarray(pose(np.eye(3), place), dtype=float) for place in ((0.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.4, 0.0, 0.0))
     }

@@ -1,4 +1,4 @@
-"""Pictures: the record from which they are made, what they must show, and what their files must contain."""
+"""Pictures: the record from which pictures are made, their required contents, and their files."""
 
 import base64
 import json
@@ -61,7 +61,7 @@ PACKED = (
     ("forces", "at", ("",)),
     ("forces", "newtons", ("",)),
 )
-"""For each kind of object on a page, the key that names arrays, and the arrays' suffixes."""
+"""For each kind of object on a page, the key with the name of the arrays, and the arrays' suffixes."""
 
 
 def rolling_ball(samples=41, hop=False, surface=None, told=True):
@@ -143,7 +143,7 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
-    """On two turns of a circle, ghosts a tenth of the circumference apart have ten positions, although 18 are allowed."""
+    """On two turns of a circle, ghosts spaced by a tenth of the circumference have ten positions, although 18 are allowed."""
     angle = np.linspace(0.0, 4.0 * np.pi, 4001)
     poses = np.tile(np.eye(4), (len(angle), 1, 1))
     poses[:, 0, 3], poses[:, 1, 3] = np.cos(angle), np.sin(angle)
@@ -175,7 +175,7 @@ def test_show_times_stretch_short_contacts_only():
 
 
 def test_a_knock_is_no_time_worth_a_picture():
-    """For a ball that lands and then rolls, the picture shows the rolling, once the ball has moved far enough for ghosts."""
+    """For a ball that lands and then rolls, the picture shows the ball rolling, once it has moved far enough for ghosts."""
     scene = rolling_ball(101)
     (touch,) = scene.contacts
     knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
@@ -255,7 +255,8 @@ CORNERS = np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, 
     ],
 )
 def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
-    """The volume by Gauss's theorem is correct up to the deficit of polygons against circles; faces agree with their normals."""
+    """The volume by Gauss's theorem is correct up to the difference between polygons and circles; faces agree with their
+    normals."""
     a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
     assert not mesh.open
     assert np.sum(a * np.cross(b, c)) / 6.0 == pytest.approx(volume, rel=6e-3)
@@ -268,7 +269,7 @@ def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
 
 
 def test_the_part_above_a_level_ends_at_the_level():
-    """The part of a cone over a square is a disc, whose edge is a circle."""
+    """On a square grid, the part in which a cone exceeds the level is a disc, whose edge is a circle."""
     y, z = np.meshgrid(np.linspace(-1.0, 1.0, 81), np.linspace(-1.0, 1.0, 81), indexing="ij")
     found = coloured_part(np.stack([0.0 * y, y, z], axis=-1), np.maximum(0.0, 1.0 - np.hypot(y, z)), 0.25)
     assert np.linalg.norm(found.points[np.unique(found.lines)], axis=1) == pytest.approx(0.75, abs=2e-3)
@@ -351,7 +352,7 @@ def test_a_long_title_stays_in_the_picture(tmp_path):
 
 
 def near(image, colour, tolerance=60):
-    """Return the number of pixels whose hue is close to a colour's: the same ratios of red, green and blue, in any light."""
+    """Return the number of pixels whose hue, the ratios of red, green and blue, is close to the hue of a colour."""
     pixels = np.asarray(image)[..., :3].reshape(-1, 3).astype(float)
     wanted = np.array(rgb(colour), dtype=float)
     saturated = np.ptp(pixels, axis=1) > 0.5 * np.ptp(wanted)

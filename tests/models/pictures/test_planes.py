@@ -1,4 +1,4 @@
-"""Scenes of planar bodies: plates where the result puts them, contacts with the forces that move the bodies, and grounds."""
+"""Scenes of planar bodies: plates where the result puts the bodies, contacts with the forces that move them, and grounds."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
 
 
 def test_a_box_that_is_pushed() -> None:
-    """In slow motion, contact forces balance the weight of the box and the servo of the finger."""
+    """In slow motion, contact forces balance the weight of the box and the servo force of the finger."""
     result = stepper(pushing.in_a_plane()).simulate(0.4, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -89,7 +89,7 @@ def test_a_box_that_is_pushed() -> None:
 
 
 def test_a_mechanism_in_coordinates_of_its_own() -> None:
-    """The gripper's positions are five coordinates: marks show the body of each coordinate, and where the gripper touches."""
+    """The gripper's positions are five coordinates: marks show the body of each coordinate and the points of contact."""
     result = stepper(parallel_gripper.gripper()).simulate(0.2, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -116,8 +116,8 @@ def two_units(unit: float) -> Graph:
 
 
 def test_a_part_of_a_graph_in_other_units() -> None:
-    """Bodies have their full paths, and one ground stands for one face; millimetres give the same picture a thousand times as
-    large."""
+    """Bodies are named by their full paths, and one ground is drawn for a face that two bodies touch; in millimetres, all
+    lengths of the picture are a thousand times as large."""
     metres, millimetres = (scene_of(stepper(two_units(unit)).simulate(0.02, step=0.01)) for unit in (1.0, 1000.0))
     assert [solid.name for solid in metres.solids] == ["cell.cart", "cell.wheel", "ground"]
     for small, large in zip(metres.solids, millimetres.solids, strict=True):

@@ -1,4 +1,4 @@
-"""Rows of a run that a page keeps: every peak, both sides of every event, and no instants that never existed."""
+"""Rows of a run that a page keeps: every peak and both sides of every event, without invented instants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.inner.models_pictures import STEPS, STRAIGHTNESS, Downsampling, Event
 
 
 def test_what_is_short_is_kept() -> None:
-    """The data have a peak and a trough of one sample among 1e5, and a line elsewhere."""
+    """The data have a peak and a trough of one sample among 1e5, and are linear elsewhere."""
     t = np.linspace(0.0, 2.0, 100_001)
     values = 3.0 * t
     values[70_003], values[20_002] = 50.0, -40.0
@@ -58,7 +58,8 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
 
 
 def test_rows_have_both_sides_of_what_happens() -> None:
-    """A ball bounces with e: just before and just after a bounce, v' = -e v, at the times of the bounces."""
+    """A ball bounces with the restitution e: the rows at the time of a bounce have the velocities v before and -e v after
+    it."""
     result = simulate(with_restitution(), 3.0, samples=0.05, progress=False)
     rows = EventRows.of(result, 0.0, 3.0)
     v = rows.values("ball.flow")
@@ -75,7 +76,7 @@ def test_rows_have_both_sides_of_what_happens() -> None:
 
 
 def test_zero_is_zero_on_a_page() -> None:
-    """16-bit steps are placed so that one of them is 0."""
+    """One of the 16-bit levels is 0."""
     rng = np.random.default_rng(2)
     for low, high in rng.uniform(0.1, 10.0, (40, 2)) * [-1.0, 1.0]:
         values = np.array([low, 0.0, high, 0.3 * high])

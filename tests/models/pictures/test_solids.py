@@ -1,4 +1,4 @@
-"""Collision shapes as meshes: closed, of the correct size, seen from outside."""
+"""Collision shapes as meshes, which are closed, of the correct size, and visible from outside."""
 
 import itertools
 

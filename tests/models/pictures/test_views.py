@@ -1,4 +1,4 @@
-"""Views: a result shows itself in three dimensions, moves with time, and reports where it cannot be shown."""
+"""Views: a result is shown in three dimensions and moves with time; a message reports if no view can be shown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def swinging() -> Result:
 
 
 def middle(view: Any, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pixel of the bar's centre by VTK's own camera, and the mean position of the pixels of the bar's colour."""
+    """Return the pixel of the bar's centre by VTK's own camera, and the mean position of the pixels in the bar's colour."""
     image, renderer = view.image().astype(int), view.plotter.renderer
     renderer.SetWorldPoint(*H[:3, 3], 1.0)
     renderer.WorldToDisplay()
@@ -78,7 +78,7 @@ def test_where_there_is_no_screen_it_says_so(swinging: Result, monkeypatch: pyte
 
 @pytest.mark.parametrize("scale", [7e-3, 1.0, 42.0, 1e3, 3.3e4, 8e6, 5e8])
 def test_a_length_bar_is_as_long_as_it_says(scale: float) -> None:
-    """The bar has a round length, between a twentieth and an eighth of the width."""
+    """The bar's length is a round number, between a twentieth and an eighth of the width."""
     words, pixels = length_bar(scale, 1280)
     number, unit = words.split()
     metres = float(number) * {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6}[unit]

@@ -1,4 +1,4 @@
-"""URDF files of the package example-robot-data, where installed, and reference values for their contents."""
+"""URDF files of the package `example-robot-data`, where installed, and reference values for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def public_urdf(ending: str) -> Path:
-    """Return the file with this path suffix; skip the test, with this reason, where the package is not installed."""
+    """Return the file with this path suffix; where the package is not installed, skip the test with this reason."""
     try:
         files = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError:
@@ -26,7 +26,7 @@ def pinocchio() -> Any:
 
 
 class Judge:
-    """Pinocchio's model of a file, with joints in the project's order."""
+    """Pinocchio's model of a file, with joints in this package's order."""
 
     def __init__(self, text: str, joints: list[str]):
         self.pin = pinocchio()
@@ -41,7 +41,7 @@ class Judge:
         assert self.model.nv == len(joints)
 
     def _coordinates(self, q: np.ndarray) -> np.ndarray:
-        """Convert coordinates to Pinocchio's, in which continuous joints have cosine and sine."""
+        """Convert coordinates to Pinocchio's, which has cosine and sine for continuous joints."""
         out = self.pin.neutral(self.model)
         for joint, x in zip(self.joints, q, strict=True):
             out[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
@@ -52,7 +52,7 @@ class Judge:
         return (np.triu(M) + np.triu(M, 1).T)[np.ix_(self.order, self.order)]
 
     def weight(self, q: np.ndarray) -> np.ndarray:
-        """Return the forces of gravity, 9.81 m/s^2 along -z."""
+        """Return the gravity forces at 9.81 m/s^2 along -z."""
         return self.pin.computeGeneralizedGravity(self.model, self.data, self._coordinates(q))[self.order]
 
     def coriolis(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ class Judge:
         return np.vstack([J[3:], J[:3]])
 
     def efforts(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return inverse dynamics under gravity of 9.81 m/s^2 along -z."""
+        """Return the efforts of inverse dynamics with gravity of 9.81 m/s^2 along -z."""
         own = np.zeros((2, self.model.nv))
         own[:, self.order] = v, a
         return self.pin.rnea(self.model, self.data, self._coordinates(q), *own)[self.order]

@@ -27,11 +27,11 @@ from tests.models.robots.public_robots import Judge, pinocchio, public_urdf
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")
-"""Chains: seven joints, frames turned by pi to nine decimals, a gripper, oblique axes, continuous joints."""
+"""Chains, in turn with seven joints, frames turned by pi to nine decimals, a gripper, oblique axes, and continuous joints."""
 
 BRANCHED = ("panda_description/urdf/panda.urdf", "allegro_left_hand.urdf", "solo12.urdf", "baxter.urdf", "/talos_full_v2.urdf")
-"""Trees: a hand with two fingers, one of which mimics the other, four fingers, four legs, two arms with mimic grippers, 44
-joints."""
+"""Trees: a hand with two fingers, one of which mimics the other; a hand with four fingers; four legs; two arms with mimic
+grippers; 44 joints."""
 
 
 def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +49,8 @@ def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.n
 
 
 def compare(robot: Robot, text: str, samples: int = 4) -> None:
-    """Compare all quantities at random states, relative to their largest entry; mimic joints are counted with their leaders."""
+    """Compare all quantities at random states, relative to their largest entry; mimic joints are combined with their
+    leaders."""
     tree, rng = robot.tree, np.random.default_rng(5)
     names = [joint.name for joint in robot.joints]
     judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
@@ -83,7 +84,7 @@ def test_own_files_agree_with_pinocchio(name: str) -> None:
 
 
 def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
-    """Pinocchio's free joint moves with the base's twist, here J q'; so M = S^T M' S with the rows of J in S."""
+    """Pinocchio's free joint has the base's twist, here J q', as its velocity, so M = S^T M' S with the rows of J in S."""
     path = public_urdf("a1.urdf")
     robot, pin = read_urdf(path, floating=True, meshes=False), pinocchio()
     tree, rng = robot.tree, np.random.default_rng(7)
@@ -107,7 +108,7 @@ def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
-    """Both programs read the same file, without the links beyond the flange: hand and fingers."""
+    """Both programs read the same file, without the hand and fingers beyond the flange."""
     from lxml import etree
 
     path = public_urdf("panda_description/urdf/panda.urdf")
@@ -123,7 +124,7 @@ def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
-    """The masses are those of Wang 2022 at one pose, without the hand."""
+    """The masses at one pose, without the hand, agree with Wang 2022."""
     robot = read_urdf(public_urdf("panda_description/urdf/panda.urdf"), tip="panda_link8", meshes=False)
     q = robot.position({f"panda_joint{k}": angle for k, angle in enumerate((0, -1, 0, -3, 0, 2, 1), start=1)}) * np.pi / 4
     for kind, mass in (("projection", 4.316), ("composite", 8.696), ("momentum", 2.966)):
@@ -131,8 +132,8 @@ def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
 
 
 def test_a_graph_accelerates_as_pinocchio_says() -> None:
-    """The graph's equations agree with Pinocchio's forward dynamics: gravity, Coriolis forces and damping of a hand with sixteen
-    joints."""
+    """For a hand with sixteen joints, gravity, Coriolis forces and damping in the graph agree with Pinocchio's forward
+    dynamics."""
     path = public_urdf("allegro_left_hand.urdf")
     robot, rng = read_urdf(path, meshes=False), np.random.default_rng(11)
     n = robot.tree.freedoms
@@ -148,7 +149,7 @@ def test_a_graph_accelerates_as_pinocchio_says() -> None:
 
 
 def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:
-    """About seventy files are read or refused without an unexpected error; each refusal has lines and advice."""
+    """About seventy files are read, or refused without an unexpected error; each refusal has lines and advice."""
     folder = public_urdf("xarm7.urdf").parents[2]
     files = sorted(folder.rglob("*.urdf"))
     assert len(files) > 50

@@ -1,4 +1,4 @@
-"""Robots from URDF: values compared with hand-made matrices, elements that are kept or ignored, and the robot in a graph."""
+"""Robots from URDF: values compared with hand-written matrices, elements that are kept or ignored, and the robot in a graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DATA = Path(__file__).parents[1] / "data" / "urdf"
 
 
 def turn(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Return a rotation about fixed axes x, y, z, one after another, as in URDF."""
+    """Return successive rotations about the fixed axes x, y and z, as in URDF."""
 
     def about(k: int, angle: float) -> np.ndarray:
         c, s = np.cos(angle), np.sin(angle)
@@ -67,7 +67,7 @@ def poses_by_hand(q: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def masses_by_hand(q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """Return (mass, centre in the world, rotational inertia in the world) of each link that has a mass."""
+    """Return (mass, centre, rotational inertia), in world axes, of each link that has a mass."""
     H = poses_by_hand(q)
     upper = H["upper"] @ placed((0.01, 0.02, 0.25), (0.1, 0.2, 0.3))
     fore, tool = H["fore"] @ placed((0, 0, 0.15)), H["tool"] @ placed((0.02, 0, 0))
@@ -85,7 +85,7 @@ def test_poses_of_all_links_agree_with_products_of_matrices_by_hand() -> None:
 
 
 def test_mass_matrix_and_weight_agree_with_energies_by_hand() -> None:
-    """M follows from kinetic energies of points by finite differences, and the gravity forces from the heights of the masses."""
+    """M follows from the kinetic energy by finite differences, and the gravity forces follow from the heights of the masses."""
     chain, step = two_links().tree, 1e-5
     for q in np.random.default_rng(2).uniform(-3.0, 3.0, (3, 2)):
         M, g = np.zeros((2, 2)), np.zeros(2)
@@ -164,7 +164,7 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """A robot with fixed frames beside its next joint is still a chain; the finger in the middle of a gripper is such a frame."""
+    """A robot with fixed frames beside its next joint is still a chain; the gripper's camera is such a frame."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
@@ -186,7 +186,7 @@ def test_prismatic_and_planar_joints() -> None:
 
 
 def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
-    """Names with dots would make no port, since a dot separates a part from its contents."""
+    """Names with dots would not be valid port names, since a dot separates a part from its contents."""
     text = (DATA / "two_links.urdf").read_text().replace('"fore"', '"fore.1"').replace(' name="two links"', "")
     path = tmp_path / "arm.v2.urdf"
     path.write_text(text)

@@ -1,4 +1,4 @@
-"""Bad URDF files: each file is refused with its code, line and advice, and the advice works; no file is half-read."""
+"""Bad URDF files: each file is refused with a code, a line and advice that works; no file is half-read."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ def test_meshes_that_are_none(tmp_path: Path, name: str, content: bytes | None, 
 
 
 def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
-    """Wherever a file is changed, it gives an error with lines and advice, or a robot with finite values."""
+    """Wherever a file is changed, the reader gives an error with lines and advice, or a robot with finite values."""
     rng = np.random.default_rng(2)
     odd = (
         "nan",

@@ -1,5 +1,4 @@
-"""Pictures of robots: meshes compared with volumes and sizes in closed form, colours, positions, and a picture that shows the
-robot."""
+"""Pictures of robots: meshes compared with closed-form volumes and sizes, colours, positions, and a picture of the robot."""
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ def test_boxes_cylinders_and_spheres_have_their_sizes_and_places() -> None:
 
 @pytest.mark.parametrize("scale", [(0.1, 0.2, 0.1), (-0.1, 0.2, 0.1), (-0.1, -0.2, -0.1)])
 def test_a_mesh_from_a_file_is_scaled_and_mirrored(tmp_path: Path, scale: tuple[float, float, float]) -> None:
-    """A corner of a cube has 1/6 m^3; its four faces keep sharp edges, so the mesh has twelve points."""
+    """A corner of a cube has a volume of 1/6 m^3; its four faces keep sharp edges, so the mesh has twelve points."""
     text = (DATA / "slider.urdf").read_text().replace("0.1 0.2 0.1", " ".join(map(str, scale)))
     (tmp_path / "slider.urdf").write_text(text)
     (skin,) = read_urdf(tmp_path / "slider.urdf", packages={"parts": DATA}).visuals
@@ -55,7 +54,7 @@ def test_a_mesh_from_a_file_is_scaled_and_mirrored(tmp_path: Path, scale: tuple[
 
 
 def test_files_are_found_in_a_package_around_the_robot(tmp_path: Path) -> None:
-    """Files are in a workspace, <package>/urdf/robot.urdf and <package>/wedge.stl, or in one folder."""
+    """Files are in a workspace, as <package>/urdf/robot.urdf and <package>/wedge.stl, or in one folder."""
     for robot, mesh in (("parts/urdf/a.urdf", "parts/wedge.stl"), ("robots/a.urdf", "parts/wedge.stl")):
         folder = tmp_path / robot.partition("/")[0]
         for name, source in ((robot, "slider.urdf"), (mesh, "wedge.stl")):
@@ -101,7 +100,7 @@ def swinging(robot: Robot) -> Scene:
 
 
 def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
-    """Collision shapes, a box and a sphere, appear where there is no visual; a visual cylinder (0.03 m) replaces the wider
+    """Collision shapes, a box and a sphere, appear on links without a visual; a visual cylinder (0.03 m) replaces the wider
     collision cylinder."""
     robot = read_urdf(DATA / "two_links.urdf")
     scene = swinging(robot)

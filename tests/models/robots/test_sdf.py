@@ -1,4 +1,4 @@
-"""Robots from SDF: random models with frames of all kinds compared with trees built by hand, and refused files."""
+"""Robots from SDF: random models with frames of all kinds are compared with trees built by hand; bad files are refused."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
 
 
 def replaced_axes(point: np.ndarray, H: np.ndarray) -> object:
-    """Return a ball joint about a point of the world along the axes of the pose H."""
+    """Return a ball joint about a fixed point, along the axes of the pose H."""
     return spherical((inverse(H) @ np.append(point, 1.0))[:3]).seen_from(H)
 
 

@@ -1,4 +1,4 @@
-"""Trees written as URDF and read again have the same motions and dynamics."""
+"""Trees that are written as URDF and read again have the same motions and dynamics."""
 
 from __future__ import annotations
 

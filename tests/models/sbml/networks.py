@@ -13,7 +13,8 @@ Sides = tuple[Mapping[str, int], Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Network:
-    """Species with initial concentrations, parameters, and reactions: both sides, the law as MathML, and the law in Python."""
+    """Species with initial concentrations, parameters, and reactions; each reaction has two sides, and a rate law as MathML and
+    in Python."""
 
     species: Mapping[str, float]
     parameters: Mapping[str, float]
@@ -52,7 +53,7 @@ class Network:
         return libsbml.writeSBMLToString(document)
 
     def concentrations(self, end: float) -> dict[str, float]:
-        """Return the concentrations that SciPy computes at a time."""
+        """Return the concentrations at a time, computed by SciPy."""
         names = list(self.species)
 
         def rates(_: float, y: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A fourth study, as somebody outside the package writes one: a ball on a spring that swings in a plane.
+"""A fourth study, written as a user of the package would write it: a ball on a spring that swings in a plane.
 
 ```
 weight (Se) --- 1 velocity --- I ball
@@ -26,12 +26,12 @@ from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from screws.scalars import sqrt
 
 MEDIA = {"vacuum": 0.0, "oil": 1.0}
-"""Medium in which the ball swings -> factor of its damping."""
+"""Medium in which the ball swings -> factor of the damping."""
 
 
 @dataclass(frozen=True)
 class Pendulum:
-    """Ball on a spring, from rest at `start`; the spring is fixed at the origin and acts along its own line."""
+    """Ball on a spring, released from rest at `start`; the spring is fixed at the origin and acts along its own line."""
 
     mass: float = number("kg", "of the ball", above=0.0)
     stiffness: float = number("N/m", "of the spring", above=0.0)

@@ -1,5 +1,5 @@
-"""The artefacts of a command: all or the named artefacts; pictures that cannot be drawn are left out, and one line states which
-and why."""
+"""The artefacts of a command: all or the named artefacts are written; pictures that cannot be drawn are left out, and one line
+states which and why."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def ran(name: str) -> tuple[Task, Outcome]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_each_artefact_is_written_alone(name: str, tmp_path: Path) -> None:
-    """Each file and each picture, as a placeholder, of one outcome is written alone; together these are all that the help
-    names."""
+    """Each file and each picture (as a placeholder) of an outcome can be written alone; together they are all the names in the
+    help, except optional pictures."""
     own, outcome = ran(name)
     may_miss = {"lost.png", "movie.gif"}
     made = {*outcome.files, *outcome.pictures, SUMMARY}
@@ -158,8 +158,7 @@ SCENES = {
 def test_without_vtk_the_rest_is_drawn(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PyVista is not imported; all that Matplotlib draws is drawn, and one sentence names the pictures left out and the
-    reason."""
+    """PyVista is not imported; Matplotlib draws its pictures, and one sentence names the pictures left out and the reason."""
     pytest.importorskip("matplotlib")
     own, outcome = ran(name)
     for package in ("pyvista", "vtkmodules"):

@@ -1,4 +1,4 @@
-"""A study in one file outside the package: once registered in the table, it has all that other studies have."""
+"""A study in one file outside the package: once registered in the table, it has all features of other studies."""
 
 from __future__ import annotations
 

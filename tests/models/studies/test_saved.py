@@ -1,4 +1,4 @@
-"""The commands for model files: run with changes, show, refuse scripts."""
+"""Commands for model files: run with changes and show; scripts are refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_run_has_the_numbers_of_the_script(drive: Path, tmp_path: Path, capsys
 
 
 def test_a_change_is_a_number_a_matrix_or_a_state(tmp_path: Path) -> None:
-    """The name may contain an equals sign."""
+    """The name of a changed parameter may contain an equals sign."""
     graph, v = Graph("g"), J1("v", dimension=2)
     graph.connect(v, I("a=b", [1.0, 2.0])).connect(v, R("r", effort=lambda f, A: A @ f, parameters={"A": np.eye(2)}))
     graph.add_automaton(Automaton("mode", ("one", "other"), "one", (Transition("one", "other", lambda t: t - 9.0, "time"),)))

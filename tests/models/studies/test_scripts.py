@@ -1,4 +1,4 @@
-"""`screwbond examples` and `screwbond --version`: contents of an installation other than the packages."""
+"""`screwbond examples` and `screwbond --version`, and an installation's files outside the packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of kinds are complete: if a new kind, or a part of a kind, is missing, a test named after that table fails."""
+"""Tables of kinds are complete: if a kind or a part of a kind is missing, the test named after that table fails."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WITHOUT_FILES = {"cylinder", "torus", "parametric", "revolution", "closed_surfac
 
 
 def test_surfaces() -> None:
-    """Files support every surface of `screws` that is not listed above; the values in the file are the arguments of the surface's
+    """Files support every surface of `screws` that is not listed above; the values in a file are the arguments of the surface's
     function."""
     made = {name for name in surfaces.__all__ if inspect.isfunction(f := getattr(surfaces, name)) and _makes_surface(f)}
     assert set(SURFACES) == made - WITHOUT_FILES
@@ -81,7 +81,7 @@ def test_motions_and_gravities() -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes_of_the_object_in_the_hand(name: str) -> None:
-    """The sizes, surface and moments are consistent: the moments are those of the volume inside the surface."""
+    """The sizes, surface and moments are consistent: the moments of inertia belong to the volume inside the surface."""
     assert set(SHAPES) == {surface for surface, kind in SURFACES.items() if kind.numbers}
     shape = SHAPES[name]
     size = {"egg": (0.035, 0.084)}.get(name, (0.03, 0.02, 0.04)[: len(shape.sizes)])
@@ -117,7 +117,7 @@ def test_every_field_is_declared_and_described(record: type) -> None:
 
 
 def test_tasks() -> None:
-    """The set of commands is fixed; each file of a study has a writer, or is a picture."""
+    """The set of commands is fixed; each file of a study has a writer or is a picture."""
     assert {command.name for command in COMMANDS} == {
         "contact",
         "delta",

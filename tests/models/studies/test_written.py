@@ -65,7 +65,7 @@ def test_a_file_is_shown_again_when_it_changes(tmp_path: Path, capsys: pytest.Ca
 
 
 def broken(content: bytes) -> list[bytes | None]:
-    """Write a file as an editor may briefly leave it: empty, truncated, in another encoding, or missing."""
+    """Leave a file as an editor may leave it briefly: empty, truncated, in another encoding, or missing."""
     return [b"", content[: len(content) // 2], b"\xff\xfe\x00", None, content]
 
 

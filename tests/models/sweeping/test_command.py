@@ -1,4 +1,4 @@
-"""The command `screwbond sweep` writes a store and a table from files; an error is one line, and finished runs are kept."""
+"""The command `screwbond sweep` writes a store and a table from files; an error takes one line, and finished runs are kept."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc
 
 
 def exact_hand() -> Hand:
-    """Return the independent hand with all digits of the home joints: a stiffness of 2e4 N/m shows the tenth digit in the
+    """Return the independent hand with all digits of the home joints: at a stiffness of 2e4 N/m, the tenth digit affects the
     forces."""
     return Hand(Numbers(home=tuple(initial_posture(HandParameters()).joints[0])))
 
 
 def polar(n: np.ndarray, chart: int) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Return (u, v) of a unit vector and the tangents e_u, e_v, with the polar axis z (chart 0) or x (chart 1)."""
+    """Return (u, v) of a unit vector, and the tangents e_u, e_v; the polar axis is z (chart 0) or x (chart 1)."""
     a = n if chart == 0 else np.roll(n, -1)
     u, v = np.arctan2(np.hypot(a[0], a[1]), a[2]), np.arctan2(a[1], a[0])
     e = np.array([np.cos(u) * np.cos(v), np.cos(u) * np.sin(v), -np.sin(u)])
@@ -125,7 +125,7 @@ def test_the_start_is_an_equilibrium() -> None:
 
 
 def test_main_runs_in_c() -> None:
-    """The tips touch near the pole of their z axis, where the graph starts in the other chart, and so does this run."""
+    """The tips touch near the pole of their z axis, where both the graph and this run start in the other chart."""
     hand, p, m = exact_hand(), written.packed(SCENARIOS["main"]), np.array([1.0, 1.0, 0.0] * 3)
     start = in_states_of_c(hand, hand.start(), (1, 0))
     with written.library() as loaded:

@@ -1,4 +1,4 @@
-"""Scenario files: valid values pass unchanged; all errors are reported together, each with its path, file and line."""
+"""Scenario files: valid values pass unchanged; all errors are reported together, each with a path, a file and a line."""
 
 import json
 import math
@@ -163,7 +163,6 @@ def test_repeated_key(read):
 
 
 def test_repeated_key_is_named_where_it_is(read):
-    """Other objects in the file have a key of the same name."""
     text = json.dumps(GOOD | {"body2": "BODY"}).replace('"BODY"', json.dumps(GOOD["body2"])[:-1] + ', "p0": [0, 0, 1]}')
     assert [p.title.partition(": ")[0] for p in problems(read, text)] == ["body2.p0"]
 

@@ -1,4 +1,4 @@
-"""The hand-written C code of two eggs computes the same function as the contact, so that the ratio of their times is
+"""The hand-written C code of two eggs computes the same function as the contact, so the ratio of their run times is
 meaningful."""
 
 from __future__ import annotations

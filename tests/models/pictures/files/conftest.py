@@ -1,4 +1,4 @@
-"""Run of a free body for tests of files."""
+"""Run of a free body, for tests of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader of binary glTF files, written from the specification: it checks structure and returns arrays, poses and node
+"""Reader of binary glTF files, written from the specification, which checks the structure and returns arrays, poses and node
 trajectories."""
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Glb:
         return dict(self.document["nodes"][self.names.index(name)])
 
     def times(self) -> np.ndarray:
-        """Return the times of the animation, s; all nodes share them."""
+        """Return the times of the animation, s, which all nodes share."""
         (number,) = {sampler["input"] for sampler in self.document["animations"][0]["samplers"]}
         return self.array(number)
 

@@ -1,5 +1,4 @@
-"""Runs as animated glTF: structure by an independent reader, motion compared with the result, and which parts are visible
-when."""
+"""Runs as animated glTF: the structure by an independent reader, the motion compared with the result, and the visible parts."""
 
 from __future__ import annotations
 
@@ -75,7 +74,8 @@ def test_the_structure_is_that_of_the_specification(read: Glb) -> None:
 
 
 def test_the_motion_of_a_run_is_that_of_the_result(tumbling: Result, tmp_path: Path) -> None:
-    """Positions agree to the last bit of 32-bit floats, rotations to within their rounding; the first row determines the sign."""
+    """Positions are identical in 32-bit floats, and rotations agree to within rounding error; the first quaternion determines
+    the signs."""
     path = save_scene(tumbling, tmp_path / "box.glb")
     assert path == tmp_path / "box.glb"
     read = Glb.of(path.read_bytes())
@@ -168,7 +168,7 @@ def test_a_path_is_on_its_solid(parts: Scene, read: Glb) -> None:
 
 
 def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None:
-    """Arrows run from the point where a force acts, or to this point; they are hidden when no longer than their head."""
+    """Arrows start or end at the point where a force acts; an arrow no longer than its head is hidden."""
     vector = parts.forces[0].newtons / parts.scale[0]
     shown = read.course("force on egg", "scale")[:, 0] == 1.0
     assert shown.any() and not shown.all() and np.array_equal(shown, read.course("force push", "scale")[:, 0])
@@ -187,7 +187,7 @@ def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None
 
 
 def test_a_carried_frame_does_not_turn_about_its_axis() -> None:
-    """Around a circle of latitude, parallel transport turns by the solid angle above the circle: 2 pi (1 - cos a)."""
+    """Around a circle of latitude, parallel transport turns the frame by the solid angle above the circle, 2 pi (1 - cos a)."""
     turn, a = np.linspace(0.0, 2.0 * np.pi, 2001), 0.4
     z = np.stack([np.sin(a) * np.cos(turn), np.sin(a) * np.sin(turn), np.full_like(turn, np.cos(a))], axis=1)
     H = carried_poses(3.0 * z, 2.0 * z)
