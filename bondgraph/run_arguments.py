@@ -136,8 +136,8 @@ class RunSettings(TypedDict, total=False):
         float | Sequence[float] | np.ndarray | None,
         Setting(
             None,
-            "sample step in s, 0.01; or a whole number, 2000, of equidistant samples; or ascending sample times. 1001 samples by"
-            " default. The start is sampled too.",
+            "sample step in s (0.01), number of equidistant samples (2000), or ascending sample times; 1001 samples by default."
+            " The start is sampled too.",
         ),
     ]
     method: Annotated[str | MethodEntry, Setting("auto", help_text())]

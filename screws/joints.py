@@ -50,7 +50,7 @@ class Joint:
     def __post_init__(self) -> None:
         screws = np.array(self.screws, dtype=float)
         if screws.ndim != 2 or screws.shape[0] != 6 or screws.shape[1] > 6 or not np.all(np.isfinite(screws)):
-            title = f'the screws of joint "{self.name}" have the shape {screws.shape}, or are not finite'
+            title = f'the screws of joint "{self.name}", of shape {screws.shape}, are not a finite array (6, n) with n <= 6'
             raise GeometryError("G131", title, "an array (6, n) of finite numbers, one twist [omega; v] in each column")
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)

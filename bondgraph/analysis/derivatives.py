@@ -53,7 +53,8 @@ class Derivatives:
     """Kernel (t, x, p, m) -> rates, outputs, nonzeros."""
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; E262 if an algebraic loop has no solution."""
+        """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
+        solution."""
         point = consistent(self.compiled, point)
         everything = self.kernel(point.t, point.x, with_zeros(self.kernel, point.p), point.m)
         n, k = len(self.states), len(self.outputs)

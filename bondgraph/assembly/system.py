@@ -96,7 +96,7 @@ class LoweredTransition:
     accumulates: int | None = None
     """State of the automaton once this event accumulates (Zeno)."""
     passes: int | None = None
-    """State of the automaton if the quantity that this event would stop crosses zero without it."""
+    """State of the automaton if the quantity that this event would stop crosses zero by itself."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
     """Elements whose equations may contradict each other in a mode, and a description of the mode; a contradiction ends the

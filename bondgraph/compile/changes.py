@@ -184,10 +184,10 @@ class StartCall:
 def changed_start(
     model: Model, system: System, changes: Mapping[str, Any], parameters: Mapping[str, Any], earlier: Sequence[StartCall] = ()
 ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
-    """Return start state x and modes m with changes and dependent start values; and the calls of start functions.
+    """Return the start state x and the modes m with changes and dependent start values, and the calls of start functions.
 
     `changes` names states (`spring.q`), efforts and flows that one state determines (`wheel.flow`), or automata (`contact`, by
-    the name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
+    the name of a state); `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
     calls are not called again.
 
     Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for an invalid value or a value set by two names,
@@ -330,7 +330,8 @@ def _unit_of(system: System, root: str, value: Any) -> str:
 
 
 def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:
-    """Return a change as an array of the shape of `like`, in the unit of the quantity, or raise E124; E175 for another unit."""
+    """Return a change as an array of the shape of `like`, in the unit of the quantity, or raise E124, or E175 for another
+    unit."""
     array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
         shown = repr(value)

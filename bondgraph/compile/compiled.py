@@ -291,9 +291,9 @@ class Compiled(Frozen):
         ----------
         parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
 
-        Raises `ModelError` as `initial` does, E309 for parameters from which a quantity that is not finite follows, E214 for
-        switches whose modes contradict the start values, E455 for start velocities that violate the constraints; `RunError` for
-        invalid settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
+        Raises `ModelError` as `initial` does, E309 for parameters that make a quantity infinite or NaN, E214 for switches whose
+        modes contradict the start values, E455 for start velocities that violate the constraints; `RunError` for invalid
+        settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 

@@ -153,8 +153,8 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
     """Return the final iterates (rows, k) of Newton's method from many starting points (rows, k); NaN if an iteration fails.
 
     Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
-    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
-    residuals are divided by the distances from these, so that no iteration ends there.
+    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k), the
+    residuals are divided by the distances from them, to keep iterations from ending at a known root.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))

@@ -30,8 +30,8 @@ GROWTH, SHRINKAGE = 2.0, 0.25
 
 @dataclass(frozen=True)
 class CurveEnd:
-    """End of source stepping: the largest fraction of the sources at which a solution was found, and x (n,) there; None if there
-    is none even without sources."""
+    """End of source stepping: the largest fraction of the sources at which a solution was found, and x (n,) there; None if no
+    solution was found even without sources."""
 
     part: float
     x: np.ndarray | None

@@ -120,7 +120,7 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
     flow.
 
     Friction then cannot hold the flow. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort
-    below the limit is possible, and the effort is zero.
+    below the limit is possible, and zero is chosen.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None

@@ -191,7 +191,7 @@ class Estimate:
     trials: tuple[Trial, ...] = field(repr=False)
 
     def __getitem__(self, label: str) -> float:
-        """Return the value of a number by name."""
+        """Return the estimated value with this name."""
         if label not in self.labels:
             raise unknown_name("estimated number", label, self.labels)
         return float(self.values[self.labels.index(label)])

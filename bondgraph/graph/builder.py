@@ -155,7 +155,7 @@ class Graph(Draft):
         >>> round(float(rc.simulate(1.0, progress=False)["c.effort"][-1]), 3)
         5.0
 
-        Raises `ModelError` E178 unless both nodes are J0, or both J1, and for no parts.
+        Raises `ModelError` E178 if the nodes are not both J0 or both J1, or if no parts are given.
         """
         self._need_parts(*(end for end in (start, stop) if end is not None), *parts)
         for tail, head in list(branch(self.name, start, stop, parts, self.parts)):

@@ -50,7 +50,7 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
 
 
 def expecting(parameter: Parameter, unit: str) -> Parameter:
-    """Return a parameter that its formula reads in this unit, which also becomes the parameter's unit if it has none."""
+    """Return the parameter, to be read by its formula in this unit; a parameter without a unit also gets this unit."""
     declared = parameter.unit or unit
     implied = declared == unit and conversion(unit, "") is None
     return replace(parameter, unit=declared, expected="" if implied else unit)

@@ -332,7 +332,7 @@ class Resistor(Law):
 @short_repr
 @dataclass(frozen=True)
 class Reaction(Law):
-    """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
+    """Dissipator between two ports: one flow, into port 1 and out of port 2, that depends on both efforts."""
 
     flow: Op
     """Operation (effort at port 1, effort at port 2, parameters, signals) -> flow."""

@@ -39,7 +39,7 @@ def known_ending(path: str | os.PathLike[str], *endings: str) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file as UTF-8, atomically; E414 if it cannot be written."""
+    """Write a text file as UTF-8, atomically; raise E414 if it cannot be written."""
     with atomic_file(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)

@@ -172,7 +172,8 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
 
 
 def _ways(system: Any, kind: str) -> tuple[str, ...]:
-    """Return how a system object of SciPy or python-control becomes a transfer function ("tf") or a state space ("ss")."""
+    """Return the calls that convert an object of SciPy or python-control to a transfer function ("tf") or a state space
+    ("ss")."""
     if hasattr(system, "A") or type(system).__module__.startswith("scipy."):
         return (f"system.to_{kind}()",) if hasattr(system, f"to_{kind}") else (f"control.{kind}(system)",)
     if hasattr(system, "linearize") and not hasattr(system, "num"):
@@ -199,7 +200,7 @@ def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any
 
 
 def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) -> list[np.ndarray]:
-    """Return A (n, n), B (n, m), C (p, n), D (p, m); E443 unless the shapes match each other, and m matches the inputs."""
+    """Return A (n, n), B (n, m), C (p, n), D (p, m); raise E443 unless the shapes match each other, and m matches the inputs."""
     numbers: list[np.ndarray] = []
     for letter, value in zip("ABCD", matrices, strict=True):
         if letter == "D" and value is None:

@@ -192,7 +192,7 @@ _SHARPEST = 1e-6
 """Width of an interval, relative to the size of the surface, below which a normal that still turns by `_BEND` indicates an
 edge."""
 _SMOOTH = 0.5
-"""Fraction of a jump that remains in half of the interval; if less remains twice in a row, the surface is smooth there."""
+"""Ratio of the jumps after and before halving an interval; smaller ratios twice in a row indicate a smooth surface."""
 _CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
 """Curvature times size from which a grid point may be near a tip; smallest growth of the curvature in each window of half the
 width; number of windows; curvature times size of a tip."""

@@ -166,7 +166,7 @@ class Expressions(Emitter):
     # Arithmetic and conditions.
 
     def common(self, values: Sequence[Computed | Known], node: ast.AST) -> Any:
-        """Return the type of numbers in one operation."""
+        """Return the common type of the operands of an operation."""
         kinds = {each.type for each in values}
         if not kinds <= set(KINDS):
             self.fail(node, f"these are not numbers: {' and '.join(sorted(map(named, kinds)))}")

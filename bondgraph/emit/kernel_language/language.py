@@ -27,7 +27,7 @@ import numpy as np
 Item = TypeVar("Item")
 
 KINDS: Mapping[Any, str] = MappingProxyType({float: "double", int: "i64", bool: "i64"})
-"""Kind of a number in memory."""
+"""Python type of a number -> LLVM type in memory."""
 POINTER = "ptr"
 
 

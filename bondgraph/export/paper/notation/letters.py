@@ -152,7 +152,7 @@ class Letters:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Return values of the first of equal parts that have a counterpart in all other parts."""
+        """Values of the first part that have a counterpart in every equal part."""
         counts = Counter(map(self._counterpart, self.letters))
         return frozenset(
             name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
@@ -165,12 +165,12 @@ class Letters:
         return name
 
     def general(self, name: str) -> str:
-        """Return the LaTeX of the first value of a group, with letters for the numbers of equal parts."""
+        """Return the LaTeX of the first value of a group, with letters for the indices of equal parts."""
         around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the letters in `general(name)` that stand for numbers of parts, each with these numbers."""
+        """Return the letters in `general(name)` that stand for indices of equal parts, each with these indices."""
         around = self._around(name) if name in self.shared else ()
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
