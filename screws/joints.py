@@ -39,7 +39,7 @@ class Joint:
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
-    Raises `GeometryError` G131 for screws of another shape, not finite, or not independent.
+    Raises `GeometryError` G131 for screws of another shape, and for screws that are not finite or not independent.
     """
 
     name: str
@@ -217,7 +217,7 @@ def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def _direction(name: str, axis: Vector3) -> np.ndarray:
-    """Return the unit vector along an axis; G132 if it has no direction."""
+    """Return the unit vector along an axis; raise G132 if it has no direction."""
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:

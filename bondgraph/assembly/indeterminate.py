@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NULL_TOLERANCE = 1e-9
-"""Fraction of the largest singular value below which another counts as zero; also for entries of unit vectors."""
+"""Relative size below which singular values, and entries of unit vectors, count as zero."""
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines from which some runs need only a few outputs. Their operations are not fused, so that each output is always bitwise
-equal."""
+"""Routines from which some runs need only a few outputs. Their operations are not fused, so that each output is bitwise equal,
+whatever else is computed."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""

@@ -86,7 +86,7 @@ class Library:
 def routines_text(
     routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS, *, fused: bool = True
 ) -> str:
-    """Return the LLVM IR that `compile_routines` compiles; `compile_routines` with `quick` = 0 compiles this without `fused`."""
+    """Return the LLVM IR that `compile_routines` compiles; with `quick` = 0, it compiles the IR without `fused`."""
     return _module(routines, single_limit, part, fused)[0]
 
 

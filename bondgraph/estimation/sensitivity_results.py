@@ -272,7 +272,7 @@ def run_sensitivities(
     Parameters
     ----------
     model : compiled, or a graph.
-    names : names of parameters ("winding.resistance") and of states whose start varies ("rotor.p"), or of their components.
+    names : names of parameters ("winding.resistance") and of states whose start values vary ("rotor.p"), or of their components.
     parameters, initial : as for `simulate`.
 
     Raises `ModelError` E370 for invalid names, E371 for a start without a derivative, E372 for too large a model; `RunError` E373

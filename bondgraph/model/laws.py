@@ -120,7 +120,7 @@ class Storing(Law):
 
     @property
     def ease(self) -> tuple[int | bool, ...]:
-        """Sort key of coupled storages: the first in this order keep their states."""
+        """Sort key of coupled storages: the first storages in this order keep their states."""
         raise NotImplementedError
 
     def demand(self, port: int) -> CausalityRequest:

@@ -61,7 +61,7 @@ def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
 
 
 def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:
-    """Solve for the stationary pair by Newton iteration with line search, to rounding error; None without convergence."""
+    """Solve for the stationary pair by Newton iteration with line search, to rounding error; None if it does not converge."""
     surface1, surface2, length = bodies.surface1, bodies.surface2, bodies.length
     current = evaluate(bodies, start)
     for _ in range(max_iterations):

@@ -30,7 +30,7 @@ _REACH = 0.2
 """Largest distance of a point from the normal at the nearest sample, relative to the surface's size; farther points lie beyond
 the edge."""
 _STARTS, _APART = 6, 0.3
-"""Number of points from which an overlap is searched for, and their minimum distance relative to the smaller body's size."""
+"""Number of points at which the search for an overlap starts, and their minimum distance relative to the smaller body's size."""
 _SHALLOW = 1e-6
 """Depth relative to the smaller body's size that counts as rounding error."""
 _CLEAR, _DEEPER = 0.02, 1.5
@@ -189,7 +189,7 @@ def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.n
 
 
 def _away(bodies: Bodies, points: np.ndarray, contacts: np.ndarray) -> np.ndarray:
-    """Return which of the points (k, 3) are away from all contacts."""
+    """Return a mask (k,) of the points (k, 3) that are away from all contacts."""
     distance = np.linalg.norm(points[:, None, :] - contacts[None, :, :], axis=2).min(axis=1, initial=np.inf)
     return np.asarray(distance > _AWAY * bodies.length)
 

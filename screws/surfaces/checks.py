@@ -25,7 +25,7 @@ def check_positive(kind: str, **sizes: Any) -> None:
 
 
 def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
-    """Return parameters with their names as text; G101 if a parameter is not a finite number."""
+    """Return parameters with their names as text; raise G101 if a parameter is not a finite number."""
     for key, value in dict(parameters or {}).items():
         if not np.isfinite(real(value)):
             raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
@@ -33,7 +33,7 @@ def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
 
 
 def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
-    """Return the range (from, to) of a coordinate; G101 if it is not two finite, ascending numbers."""
+    """Return the range (from, to) of a coordinate; raise G101 if it is not two finite, ascending numbers."""
     interval = reals(limits, 2)
     if interval is None or not interval[0] < interval[1]:
         ends = " to ".join(shown(end) for end in limits) if np.ndim(limits) == 1 and len(limits) == 2 else shown(limits)

@@ -155,7 +155,7 @@ class _Analysis:
                 return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
-        """Return the number of the object for a procedure's variable, which is negative."""
+        """Return the number, which is negative, of the object for a procedure's variable."""
         return self._locals.setdefault((procedure, name), -1 - len(self._locals))
 
     def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:

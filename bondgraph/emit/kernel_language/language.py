@@ -178,8 +178,8 @@ def unrolled(items: Iterable[Item]) -> Iterable[Item]:
 
 
 def empty_like(values: np.ndarray, count: int) -> np.ndarray:
-    """Return an uninitialised array of `count` numbers, a constant, with the type of another array; machine code frees it at
-    the end of the function."""
+    """Return an uninitialised array of `count` numbers (a constant) with the type of another array; machine code frees it at the
+    end of the function."""
     return np.empty(count, dtype=values.dtype)
 
 

@@ -10,8 +10,6 @@ At an edge, both equations are satisfied: the derivatives from both sides agree 
 differ are refused (E374).
 
 Source: Facchinei, Pang, Finite-Dimensional Variational Inequalities, 2003, chapter 5.
-
-Collisions where they differ have no derivative and are refused (E374).
 """
 
 from __future__ import annotations
