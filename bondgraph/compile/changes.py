@@ -104,7 +104,7 @@ def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedSta
 
 
 def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: Mapping[str, Any], name: str) -> np.ndarray:
-    """Return the state with which the law gives `value`; `inputs` are states, parameters and modes by name.
+    """Return the state at which the law gives `value`; `inputs` are states, parameters and modes by name.
 
     Raises `ModelError` E124 if no such state is found.
     """
@@ -234,8 +234,11 @@ def changed_start(
             if root in computed_values and not refines and _differ(computed_values[root], value):
                 lines = tuple(each.place for each in system.starts if name in each.results)
                 title = f'two start functions disagree on "{name}"'
-                why = f"one gives {computed_values[root]!r}, and a later one {value!r}"
-                cures = ("one start function for it", f'"{name}" among the arguments of the later one, if it refines the value')
+                why = f"one function gives {computed_values[root]!r}, and a later function {value!r}"
+                cures = (
+                    "one start function for it",
+                    f'"{name}" among the arguments of the later function, if it refines the value',
+                )
                 raise refusal("E171", title, *cures, about=model.name, why=why, places=lines)
             computed_values[root] = value
             if root in states:

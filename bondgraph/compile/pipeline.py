@@ -312,7 +312,7 @@ def _finite_elsewhere(compiled: Compiled, statement: Statement, env: Mapping[str
             tried = True
             yield f"another {arg}: with {np.array2string(np.asarray(other(arg)), precision=6)} it is finite"
     if not tried:
-        yield "another formula: no other start value or parameter was found with which it is finite"
+        yield "another formula: no other start value or parameter was found that makes it finite"
         element = compiled.model.elements.get(statement.element)
         if element is not None and isinstance(element.law, Storage) and any(np.ndim(env[arg]) for arg in others):
             yield COUPLED

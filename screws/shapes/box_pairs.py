@@ -231,7 +231,7 @@ def _crossings(
 def _patches(
     rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes, best: np.ndarray, size: np.ndarray, reach: float
 ) -> NearestPoints:
-    """Return the corners of the intersection of the face across direction `best` of one box with the facing face of the other."""
+    """Intersect the face across direction `best` of one box with the facing face of the other box; return the corners."""
     swapped = best[rows] >= 3
     fields = list(zip(shapes1.take(rows), shapes2.take(rows), strict=True))
     a = PlacedShapes(*(np.where(_column_flags(swapped, y), y, x) for x, y in fields))

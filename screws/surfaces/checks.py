@@ -194,7 +194,7 @@ edge."""
 _SMOOTH = 0.5
 """Ratio of the jumps after and before halving an interval; smaller ratios twice in a row indicate a smooth surface."""
 _CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
-"""Curvature times size from which a grid point may be near a tip; smallest growth of the curvature in each window of half the
+"""Curvature times size above which a grid point may be near a tip; smallest growth of the curvature in each window of half the
 width; number of windows; curvature times size of a tip."""
 _CAP = 0.45
 """Half-angle, rad, of the polar caps, which the other chart of a closed surface covers."""

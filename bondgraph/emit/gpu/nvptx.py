@@ -25,7 +25,7 @@ TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 BLOCK_THREADS = 1024
 """Maximum number of threads per block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Call with which `emit.text` allocates a large workspace on the heap."""
+"""Call by which `emit.text` allocates a large workspace on the heap."""
 _KERNEL = "ptx_kernel"
 
 

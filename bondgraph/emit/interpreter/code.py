@@ -207,7 +207,7 @@ def machine_code(lanes: int = 1) -> Library:
 
 @functools.cache
 def addresses(lanes: int, is_guarded: bool = True) -> np.ndarray:
-    """Return the address of each kind of step's code, by instruction and by the bit mask of its varying arguments."""
+    """Return the address of the code of each kind of step, by instruction and by the bit mask of its varying arguments."""
     library, table = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MAX_ARGUMENTS), dtype=np.int64)
     for code in ARGUMENTS:
         for varying in variants(code):

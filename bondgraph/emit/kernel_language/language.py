@@ -52,7 +52,7 @@ class Array:
 
     @property
     def kind(self) -> str:
-        """Kind of the entries in memory."""
+        """LLVM type of the entries in memory."""
         return KINDS.get(self.entries, POINTER)
 
 

@@ -40,7 +40,7 @@ KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
 VERSIONS = (2, 3)
 _CHANGE = 1e-6
 """Relative change of a parameter that reveals its effect on the start."""
-_NOT_LIVE = "This page does not simulate: the llvmlite with which it was made cannot write WebAssembly."
+_NOT_LIVE = "This page does not simulate: it was made with an llvmlite that cannot write WebAssembly."
 _SHIFT = 2.0**-20
 """Shift of the start time that reveals its effect, as a fraction of the run; a power of two, so that sums are exact."""
 

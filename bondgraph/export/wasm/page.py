@@ -31,7 +31,7 @@ MOST_PANELS = 4
 """Maximum number of quantities that are shown by default."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
-REPLAYS = "this page only replays a run: the llvmlite with which it was made cannot write WebAssembly"
+REPLAYS = "this page only replays a run: it was made with an llvmlite that cannot write WebAssembly"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from bondgraph.interchange.fmu.description import FmuVariable
 from bondgraph.interchange.fmu.words import listener, logger
 
 _WARNING = 1
-"""Largest status with which an FMU continues."""
+"""Largest status at which an FMU continues."""
 _MOST_WORDS = 4
 """Maximum number of messages of an FMU that an error shows."""
 _TYPES: Mapping[int, Mapping[str, Any]] = {

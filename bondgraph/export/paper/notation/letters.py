@@ -107,7 +107,7 @@ _FONTS = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|righ
 
 @dataclass(frozen=True)
 class Letters:
-    """LaTeX of values by name; within equal parts, a letter stands for the number of the part."""
+    """LaTeX of values by name; within equal parts, a letter stands for the index of the part."""
 
     letters: Mapping[str, Letter]
     parts: Parts
@@ -115,7 +115,7 @@ class Letters:
     used: set[str] = field(default_factory=set)
     """First value of each used group, which needs an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
-    """Branches in which letters stand for the numbers of parts."""
+    """Branches in which letters stand for the indices of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """External values of these branches -> their names inside them."""
 

@@ -78,7 +78,7 @@ def inside(system: System, part: Component) -> list[Statement]:
 
 
 INDICES = "ijklnqrvwz"
-"""Letters for the numbers of equal parts."""
+"""Letters for the indices of equal parts."""
 MIN_SAVED = 7
 """Minimum number of equations saved by writing equal parts once."""
 
