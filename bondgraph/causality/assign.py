@@ -183,7 +183,7 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
 
     A storage whose state is not a plain integral cannot be dependent, and a configuration (IC) is less suited than a plain
     storage; a start value other than zero is worth keeping; a storage without an inverse must be solved for its state; a
-    nonlinear one is less suited than a linear one. For storages with equal keys the motion is the same either way.
+    nonlinear storage is less suited than a linear storage. For storages with equal keys the motion is the same either way.
     """
     law = element.law_as(Storing)
     initial = law.follows[1].initial

@@ -303,7 +303,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Split changes into start values of storages in derivative causality, by the name of the state, and all other changes.
 
-    Raises `ModelError` E124 for an invalid value of the former.
+    Raises `ModelError` E124 for an invalid value of a storage.
     """
     names = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}" for path in causality.derivative}
     state_of = {system.resolve(name): name for name in names}

@@ -115,7 +115,7 @@ class Compiled(Frozen):
     def initial(
         self, changes: Initial | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the start state x and the modes m; dependent start values follow from the changed ones.
+        """Return the start state x and the modes m; dependent start values follow from the changed start values.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
         operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend

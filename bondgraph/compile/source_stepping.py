@@ -40,7 +40,7 @@ class CurveEnd:
 def follow_sources(
     program: Program, t: float, x: np.ndarray, parameters: Callable[[float], np.ndarray], m: np.ndarray
 ) -> CurveEnd:
-    """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given ones.
+    """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given sources.
 
     `parameters`(part) returns p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
     reach the given sources, charged storages are scaled too.

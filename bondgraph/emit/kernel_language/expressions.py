@@ -230,7 +230,7 @@ class Expressions(Emitter):
         return self._by_ways(test, parts)
 
     def _by_ways(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
-        """Return one of two values; only the chosen one is evaluated."""
+        """Return one of two values; only the chosen value is evaluated."""
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):

@@ -146,7 +146,7 @@ class Letters:
         return replace(self, inside=(*self.inside, branch), renamed={**self.renamed, **renamed})
 
     def first(self, name: str) -> str:
-        """Return the corresponding value in the first of the equal parts, if all of them have one; else the value itself."""
+        """Return the corresponding value in the first of the equal parts, if every part has one; else the value itself."""
         first = self._counterpart(name)
         return first if first in self.shared else name
 
