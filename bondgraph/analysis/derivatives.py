@@ -75,7 +75,7 @@ class Derivatives:
         if wrong:
             labels = [*(f"{name}'" for name in self.states), *self.outputs]
             why = f"no finite value or derivative of {', '.join(dict.fromkeys(labels[r] for r in wrong))}"
-            cure = "another point: this one may lie on a kink or a pole of a formula"
+            cure = "another point: the present point may lie on a kink or a pole of a formula"
             title = "there is no linear system at this point"
             raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
         matrix, n = self.matrix(nonzeros), len(self.states)

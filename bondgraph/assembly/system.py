@@ -46,7 +46,7 @@ class Statement(NamedTuple):
     element: str
 
     def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the values of the outs; for a single one, a list or tuple from the formula becomes an array."""
+        """Return the values of the outs; for a single out, a list or tuple from the formula becomes an array."""
         values = self.op(*arguments)
         if len(self.outs) > 1:
             return tuple(values)

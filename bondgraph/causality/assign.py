@@ -306,7 +306,7 @@ def assign_causality(model: Model) -> Causality:
 
 
 def openings(model: Model) -> dict[str, tuple[str, ...]]:
-    """Return, for each switched junction, the bonds that could set its common variable, the chosen one first.
+    """Return, for each switched junction, the bonds that could set its common variable, the chosen bond first.
 
     When the junction opens, nothing sets the other variable of the chosen bond. Raises `ModelError` E203.
     """

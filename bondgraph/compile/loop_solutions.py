@@ -303,11 +303,11 @@ def start_on_branch(
     guesses: Mapping[str, Any],
     begun: frozenset[int],
 ) -> np.ndarray:
-    """Return the start state x (n,) with the solution of the nonlinear loops: the only one, or the nearest to the guesses by
-    name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns (indices in
-    x), whose elements have start values of their own, are left to Newton's method. If no solution is found, the loops are solved
-    again as the sources are scaled up from zero; `parameters`(part) returns p with the sources at the fraction `part` of their
-    values.
+    """Return the start state x (n,) with the solution of the nonlinear loops: the only solution, or the solution nearest to the
+    guesses by name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns
+    (indices in x), whose elements have start values of their own, are left to Newton's method. If no solution is found, the loops
+    are solved again as the sources are scaled up from zero; `parameters`(part) returns p with the sources at the fraction `part`
+    of their values.
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.

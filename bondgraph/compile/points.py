@@ -18,7 +18,7 @@ from bondgraph.run_arguments import Initial, StartValues, start_of
 @short_repr
 @dataclass(frozen=True)
 class Point:
-    """A time (s), state x (n,), the user's parameters p (without derived ones) and modes m."""
+    """A time (s), state x (n,), the user's parameters p (without derived parameters) and modes m."""
 
     t: float
     x: np.ndarray

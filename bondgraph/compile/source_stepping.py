@@ -1,4 +1,4 @@
-"""Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given ones (homotopy).
+"""Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given sources (homotopy).
 
 Newton's method fails if the first guess overflows: with five exponential diodes in series at 24 V, one diode gets the whole
 voltage.

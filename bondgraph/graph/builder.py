@@ -106,7 +106,7 @@ class Graph(Draft):
     def add(self, first: Element | Graph, *others: Element | Graph) -> Graph:
         """Add elements or nested graphs; adding the same part again has no effect.
 
-        Raises `ModelError` E100 for anything else, E114 for a graph that contains this one.
+        Raises `ModelError` E100 for anything else, E114 for a graph that contains this graph.
         """
         parts = (first, *others)
         for part in parts:

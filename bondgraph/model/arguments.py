@@ -246,7 +246,7 @@ def spelled_out(function: F, law: str = "") -> F:
 
 
 def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
-    """Return the function, which then refuses an unknown keyword (E317) and suggests a similar one or shows the law."""
+    """Return the function, which then refuses an unknown keyword (E317) and suggests a similar keyword or shows the law."""
     allowed = frozenset(names)
 
     @functools.wraps(function)
@@ -301,7 +301,7 @@ def need_text(example: str, **texts: Any) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Return True if names made from this one stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
+    """Return True if names made from this name stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
     marked = "." in name or ":" in name or "'" in name or "->" in name or name.startswith("-")
     return not marked and bool(name.strip())
 

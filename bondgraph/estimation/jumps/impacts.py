@@ -102,7 +102,7 @@ class CollisionJumps:
         return any(self._kernels.same(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
-        """Return True if the impulses of one bounce change flows at the contact of the other."""
+        """Return True if the impulses of one bounce change flows at the contact of the other bounce."""
         bounces, sides = self._collisions.bounces, []
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))

@@ -359,8 +359,8 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
         yield (
             f"Clocks: the ticks of clock k are at {phrases.times}; between ticks, x holds the values that they set. Integrate to "
             "the next tick of any clock. For each clock that is due at this time, from the first to the last, "
-            f"x becomes {phrases.tick}: a later clock sees the changes of an earlier clock. Then check the guards, because a tick "
-            "may trigger an event, and restart the integration, because the rates jump:",
+            f"x becomes {phrases.tick}: a later clock sees the changes of an earlier clock. Then check the guards, because a "
+            "tick may trigger an event, and restart the integration, because the rates jump:",
             [tick.element for tick in content.ticks],
         )
     if content.loops:
