@@ -154,7 +154,7 @@ class RunSettings(TypedDict, total=False):
         Setting(
             None,
             "negligible error, per state or for all, in the states' units; by default it follows from rtol and each state's"
-            " couplings to the others.",
+            " couplings to the other states.",
         ),
     ]
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]

@@ -332,7 +332,7 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
 
 
 def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, constant: Collection[str] = ()) -> int:
-    """Count the distinct operations of a formula, without operations that depend only on `constant` arguments.
+    """Count the distinct operations of a formula, except operations that depend only on `constant` arguments.
 
     Arguments are as in `compile_formula`; each argument that the formula reads counts as one operation.
     """

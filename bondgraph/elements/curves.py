@@ -118,7 +118,7 @@ class Curve(Frozen):
         wrong = np.flatnonzero((slopes.min(axis=0) < -rounding) | (slopes.max(axis=0) <= rounding))
         if len(wrong):
             k = int(wrong[0])
-            cure = 'values that only ascend or only descend; a "monotone" or "linear" curve then does so everywhere'
+            cure = 'values that only ascend or only descend, and kind="monotone" or "linear", which adds no extrema'
             return f"it does not {verb} between {points[k]:g} and {points[k + 1]:g}", cure
         ends = [f"{points[k]:g}" for k in (0, -1) if sign * self.coefficients[1, k] <= rounding]
         if not ends:

@@ -233,7 +233,7 @@ class RunSensitivities:
         return self.labels.index(label)
 
     def of(self, names: str | Sequence[str]) -> np.ndarray:
-        """Return the derivatives of several quantities, with their numbers in a row, (samples, numbers, k)."""
+        """Return the derivatives of several quantities, with all components in a row, (samples, numbers, k)."""
         labels, prepared = self.variational.outputs([names] if isinstance(names, str) else list(names))
         count, k = len(self.t), len(self.labels)
         y = np.concatenate([self.result.x, self.S.transpose(0, 2, 1).reshape(count, -1)], axis=1)

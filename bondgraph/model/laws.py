@@ -396,7 +396,7 @@ class SignalBlock(Law):
     """Parameters that are times of jumps or kinks of a result, s, at which an integrator restarts."""
     delay: str | None = None
     history: Callable[[float], float] | float | None = None
-    """Parameter that delays the `updates`, s; and the signal before the start, or None for its value at the start."""
+    """Parameter that delays the `updates`, s, and the signal before the start (None for its value at the start)."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return self.kept

@@ -87,7 +87,8 @@ def state_space(
     initial: Any = 0.0,
     **shown: Unpack[Format],
 ) -> Element:
-    """State space x' = A x + B u, y = C x + D u; with a `period`, s, x[k+1] = A x[k] + B u[k], sampled, and y held between ticks.
+    """State space x' = A x + B u, y = C x + D u; with a `period`, s, it is sampled, x[k+1] = A x[k] + B u[k], and y is held
+    between ticks.
 
     The inputs u are the paths of numbers, or of one vector; `y` is a number for one row of C, else a vector. A (n, n), B (n,
     inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop

@@ -141,7 +141,7 @@ def parametric(
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
     Raises `GeometryError` G101 for an empty range or a parameter that is not a number, G104 for an inward normal, G105 for a
-    surface that is not regular, not finite in its range, or has an edge or tip, G107 for an unusable formula, G116 if `inside`
+    surface that is not regular, is not finite in its range, or has an edge or tip, G107 for an unusable formula, G116 if `inside`
     does not define the side.
 
     Examples
