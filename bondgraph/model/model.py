@@ -262,7 +262,7 @@ class Model(Frozen):
         return {path: tuple(bonds) for path, bonds in incident.items()}
 
     def network(self) -> nx.MultiDiGraph:
-        """Return the graph in networkx: nodes with `kind`, edges along the half arrows with `bond`."""
+        """Return a networkx graph: nodes with `kind`, edges along the half arrows with `bond`."""
         import networkx as nx
 
         graph = nx.MultiDiGraph(name=self.name)
