@@ -196,7 +196,7 @@ def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> N
 
 
 def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments: Any) -> None:
-    """Refuse arguments that belong to a user's formula and would be ignored without one."""
+    """Refuse arguments that belong to a user's formula and would be ignored without a formula."""
     extra = [key for key, value in arguments.items() if value]
     if extra:
         title = f'{kind} "{name}" has {word}, so it cannot use {", ".join(extra)}'

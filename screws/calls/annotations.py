@@ -71,7 +71,8 @@ def _is_instance(value: Any, kind: type) -> bool:
 
 
 def shape_of(annotation: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`; None without one."""
+    """Return the shape of an array that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`; None without a
+    shape."""
     return next((each.sizes for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArrayShape)), None)
 
 
