@@ -186,7 +186,7 @@ def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
 
 
 def _notes(dimension: int) -> dict[str, StateSpec]:
-    """Return the states in which friction in several directions stores its slip direction, speed and start."""
+    """Return the states in which friction in several directions stores its slip direction, highest speed and start time."""
     if dimension == 1:
         return {}
     return {"heading": StateSpec(np.eye(dimension)[0]), "pace": StateSpec(0.0), "began": StateSpec(0.0, unit="s")}

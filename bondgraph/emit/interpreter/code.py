@@ -53,7 +53,8 @@ derivatives."""
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""Numbers: in a scalar run, lanes hold columns and share every number; runs in SIMD lanes have one number per lane."""
+"""Numbers of a run: in a scalar run, lanes hold columns and share every number; with several runs, each lane has its own
+numbers."""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 
