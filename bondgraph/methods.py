@@ -116,7 +116,7 @@ METHODS = {entry.name: entry for entry in _ENTRIES}
 
 AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]
-"""Methods of "auto": the first one, and the one for a model that turns out to be stiff."""
+"""Methods of "auto": the first method, and the method for a model that turns out to be stiff."""
 
 RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "dop853"}
 """Methods of earlier versions, each with its replacement."""

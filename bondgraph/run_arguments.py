@@ -136,8 +136,8 @@ class RunSettings(TypedDict, total=False):
         float | Sequence[float] | np.ndarray | None,
         Setting(
             None,
-            "sample step in s, 0.01; or a whole number, 2000, of equidistant samples; or ascending sample times. 1001 samples by"
-            " default. The start is sampled too.",
+            "sample step in s (0.01), number of equidistant samples (2000), or ascending sample times; 1001 samples by default."
+            " The start is sampled too.",
         ),
     ]
     method: Annotated[str | MethodEntry, Setting("auto", help_text())]
@@ -154,7 +154,7 @@ class RunSettings(TypedDict, total=False):
         Setting(
             None,
             "negligible error, per state or for all, in the states' units; by default it follows from rtol and each state's"
-            " couplings to the others.",
+            " couplings to the other states.",
         ),
     ]
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]

@@ -35,7 +35,7 @@ def _of_method(entry: MethodEntry) -> Callable[[], Library]:
 
 
 def _of_pages() -> None:
-    """Compile the solvers that "auto" uses to WebAssembly, for all pages."""
+    """Compile to WebAssembly the solvers that "auto" uses, for all pages."""
     if is_available():
         multiply_add_modules()
         for method in (method_of(dop853.TABLEAU), RODAS5P):

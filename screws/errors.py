@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ScrewbondError(Exception):
-    """Base of all errors that the user can fix, here and in the packages built on this one."""
+    """Base of all errors that the user can fix, here and in the packages built on this package."""
 
 
 class CodedError(ScrewbondError):

@@ -39,7 +39,7 @@ class Joint:
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
-    Raises `GeometryError` G131 for screws of another shape, not finite, or not independent.
+    Raises `GeometryError` G131 for screws of another shape, and for screws that are not finite or not independent.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Joint:
     def __post_init__(self) -> None:
         screws = np.array(self.screws, dtype=float)
         if screws.ndim != 2 or screws.shape[0] != 6 or screws.shape[1] > 6 or not np.all(np.isfinite(screws)):
-            title = f'the screws of joint "{self.name}" have the shape {screws.shape}, or are not finite'
+            title = f'the screws of joint "{self.name}", of shape {screws.shape}, are not a finite array (6, n) with n <= 6'
             raise GeometryError("G131", title, "an array (6, n) of finite numbers, one twist [omega; v] in each column")
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
@@ -217,7 +217,7 @@ def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def _direction(name: str, axis: Vector3) -> np.ndarray:
-    """Return the unit vector along an axis; G132 if it has no direction."""
+    """Return the unit vector along an axis; raise G132 if it has no direction."""
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:

@@ -223,7 +223,7 @@ def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequenc
 
     The points are finite and ascending; the result is NaN where u is NaN. Bisection finds the piece.
 
-    Raises `ValueError` for points that do not ascend, or fewer or more values than points.
+    Raises `ValueError` for points that do not ascend, or if the numbers of points and values differ.
     """
     _check_points(points, len(values))
     points, values = (each if isinstance(each, np.ndarray) else array(each) for each in (points, values))

@@ -53,7 +53,8 @@ class Derivatives:
     """Kernel (t, x, p, m) -> rates, outputs, nonzeros."""
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; E262 if an algebraic loop has no solution."""
+        """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
+        solution."""
         point = consistent(self.compiled, point)
         everything = self.kernel(point.t, point.x, with_zeros(self.kernel, point.p), point.m)
         n, k = len(self.states), len(self.outputs)
@@ -74,7 +75,7 @@ class Derivatives:
         if wrong:
             labels = [*(f"{name}'" for name in self.states), *self.outputs]
             why = f"no finite value or derivative of {', '.join(dict.fromkeys(labels[r] for r in wrong))}"
-            cure = "another point: this one may lie on a kink or a pole of a formula"
+            cure = "another point: the present point may lie on a kink or a pole of a formula"
             title = "there is no linear system at this point"
             raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
         matrix, n = self.matrix(nonzeros), len(self.states)

@@ -88,7 +88,7 @@ class Linear:
         return hasattr(self.A, "toarray")
 
     def dense(self) -> Matrices:
-        """Return A, B, C, D as NumPy arrays; E256 with more than 4000 states."""
+        """Return A, B, C, D as NumPy arrays; raise E256 with more than 4000 states."""
         if not self.is_sparse:
             return self.A, self.B, self.C, self.D
         if self.order > DENSE:
@@ -98,7 +98,7 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` nearest to `near`; E256 for all poles of
+        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` nearest to `near`; raise E256 for all poles of
         more than 4000 states."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
@@ -125,13 +125,13 @@ class Linear:
     def transfer_function(
         self, input: str | None = None, output: str | None = None, tolerance: float = 1e-11
     ) -> TransferFunction:
-        """Return the transfer function from one input to one output, with cancellations; a name may be left out if there is only
-        one. E255 for an unknown input or output."""
+        """Return the transfer function from one input to one output, without common poles and zeros; a name may be left out if
+        there is only one. Raises E255 for an unknown input or output."""
         part = self._single(input, output)
         return replace(transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance), period=self.period)
 
     def part(self, inputs: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Linear:
-        """Return the system with some of its inputs and outputs, in the given order; E255 for an unknown name."""
+        """Return the system with some of its inputs and outputs, in the given order; raise E255 for an unknown name."""
         columns, rows = _indices(self, "input", inputs, self.inputs), _indices(self, "output", outputs, self.outputs)
         return replace(
             self,
@@ -194,7 +194,7 @@ class Linear:
         return cell(*blocks)
 
     def to_control(self) -> Any:
-        """Return a `control.StateSpace` of python-control with the same names; E258 if it is not installed."""
+        """Return a `control.StateSpace` of python-control with the same names; raise E258 if it is not installed."""
         control = self._control()
         names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
         names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
@@ -232,8 +232,8 @@ class Linear:
     def nyquist(
         self, input: str | None = None, output: str | None = None, *, omega: Frequencies = None, axes: Any = None
     ) -> np.ndarray:
-        """Plot the Nyquist curve of a loop, with the point -1, with python-control; return Matplotlib axes, (1,). Names and
-        errors are those of `bode`."""
+        """Plot the Nyquist curve of a loop and the point -1 with python-control; return Matplotlib axes, (1,). Names and errors
+        are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         with styled():
             drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))

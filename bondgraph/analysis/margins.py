@@ -61,8 +61,8 @@ def _of_gain(factor: float, at: float) -> str:
 
 
 def _at_edges(matrices: Matrices, period: float | None) -> list[tuple[float, float]]:
-    """Return L and the angular frequency at the ends of the frequency range, where L is real, which python-control leaves out:
-    the highest frequency and, for a sampled loop, also zero."""
+    """Return L and the angular frequency at the ends of the frequency range, where L is real: the highest frequency and, for a
+    sampled loop, also zero; python-control leaves them out."""
     a, b, c, d = matrices
     if period is None:
         return [(float(d.item()), np.inf)]

@@ -79,7 +79,7 @@ def linearise_sampled(
         point, ticks = _ticked(compiled, clocks, before, indices, count)
         counting = first_only & (point.x[indices] != before.x[indices])
         if counting.any():
-            title = f'"{state_labels[int(np.flatnonzero(counting)[0])]}" makes ticks differ'
+            title = f'"{state_labels[int(np.flatnonzero(counting)[0])]}" changes at every tick: no two ticks are alike'
             raise _refused(compiled, title, "a sampled_pid without filter_period, or runs that show how the loop settles")
     values, slopes = _differentiated(traced, output_scalars, variables)(before)
     rates = [zero for state in states for zero in _rates(traced, state)]
@@ -106,8 +106,8 @@ def linearise_sampled(
 def _ticked(
     compiled: Compiled, clocks: Sequence[_Differentiated], before: Point, indices: Sequence[int], count: int
 ) -> tuple[Point, np.ndarray]:
-    """Return the point after the ticks of all clocks, in their order, and the Jacobian of these ticks by states and inputs,
-    (count, count)."""
+    """Return the point after the ticks of all clocks, in their order, and the Jacobian (count, count) of these ticks with respect
+    to states and inputs."""
     point, matrix, n = before, np.eye(count), len(indices)
     for clock in clocks:
         after, tick = clock(point)

@@ -131,8 +131,8 @@ def _reached(a: np.ndarray, b: np.ndarray, small: float) -> tuple[np.ndarray, in
 def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return matrices L (r, n), K (n, r) of the minimal realisation (L A K, L B, C K, D), L K = I.
 
-    Unreachable states are dropped first, then unobservable ones. Singular values count as zero below `tolerance` times the norm
-    of the balanced system.
+    First unreachable, then unobservable states are dropped. Singular values count as zero below `tolerance` times the norm of the
+    balanced system.
     """
     (a, b, c, _), scale = balanced(matrices)
     small = tolerance * max(_size((a, b, c)), 1e-300)

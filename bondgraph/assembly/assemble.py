@@ -254,7 +254,7 @@ def _declare_parameters(draft: Assembly, path: str, element: Element) -> None:
 
 
 def writer_of(element: Element) -> Writer:
-    """Return the writer of an element's statements; raises `ModelError` E172 for a law without one."""
+    """Return the writer of an element's statements; raises `ModelError` E172 for a law without a writer."""
     law = type(element.law)
     if law not in ASSEMBLE:
         title = f'{element.kind} "{element.name}" has a law without statements'

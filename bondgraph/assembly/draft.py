@@ -107,7 +107,7 @@ def law_arguments(path: str, element: Element) -> tuple[str, ...]:
 
 
 def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
-    """Return the name of a value, or for sign -1 of its negative, computed by a statement of the element `path`."""
+    """Return the name of a value, or of its negative for sign -1, which a statement of the element `path` computes."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)

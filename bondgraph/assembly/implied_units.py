@@ -1,9 +1,9 @@
 """Units that the equations imply for values without a declared unit, such as signals and the gains of a controller.
 
-Terms of a sum have one unit, a product has the product of units, and the argument of a sine is in radians. A formula is called
-with `UnitScalar`s: each operation adds an equation, and an equation with one unknown unit determines it. Numbers in formulas may
-stand for quantities, so a product with a number determines nothing; neither does an equation that contradicts another, or that
-contains an effort or flow of the generic domain.
+The terms of a sum have the same unit, the unit of a product is the product of the units, and the argument of a sine is in
+radians. A formula is called with `UnitScalar`s: each operation adds an equation, and an equation with one unknown unit determines
+it. Numbers in formulas may stand for quantities, so a product with a number determines nothing; neither does an equation that
+contradicts another, or that contains an effort or flow of the generic domain.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class UnitScalar:
         return self.node
 
     def __bool__(self) -> bool:
-        raise TypeError("the value of a scalar with a unit only")
+        raise TypeError("a scalar that has only a unit has no truth value")
 
     def _condition(self, other: Any) -> UnitScalar:
         self._same(other)

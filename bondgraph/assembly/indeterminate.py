@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NULL_TOLERANCE = 1e-9
-"""Fraction of the largest singular value below which another counts as zero; also for entries of unit vectors."""
+"""Relative size below which singular values, and entries of unit vectors, count as zero."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Indeterminate:
         return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return, for each quantity, a mask (k,) of the samples, with modes (k, slots), at which it is indeterminate."""
+        """Return, for each quantity, a mask (k,) of the samples at which it is indeterminate, given their modes (k, slots)."""
         here = np.asarray(np.all([modes[:, slot] == state for slot, state in self.slots.items()], axis=0))
         return dict.fromkeys(self.quantities, here)
 
@@ -56,7 +56,7 @@ class IndeterminateCircuits:
         return "circuits of active ideal elements"
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return, for each quantity, a mask (k,) of the samples, with modes (k, slots), at which it is indeterminate."""
+        """Return, for each quantity, a mask (k,) of the samples at which it is indeterminate, given their modes (k, slots)."""
         always = np.ones(len(modes), dtype=bool)
         holds = np.array([always if gate is None else np.isin(modes[:, gate[0]], gate[1]) for gate in self.gates]).T
         patterns, of_sample = np.unique(holds, axis=0, return_inverse=True)

@@ -46,7 +46,7 @@ class Statement(NamedTuple):
     element: str
 
     def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the values of the outs; for a single one, a list or tuple from the formula becomes an array."""
+        """Return the values of the outs; for a single out, a list or tuple from the formula becomes an array."""
         values = self.op(*arguments)
         if len(self.outs) > 1:
             return tuple(values)
@@ -96,7 +96,7 @@ class LoweredTransition:
     accumulates: int | None = None
     """State of the automaton once this event accumulates (Zeno)."""
     passes: int | None = None
-    """State of the automaton if the quantity that this event would stop crosses zero without it."""
+    """State of the automaton if the quantity that this event would stop crosses zero by itself."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
     """Elements whose equations may contradict each other in a mode, and a description of the mode; a contradiction ends the

@@ -41,7 +41,8 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
 
 
 def _edges(automaton: Automaton) -> tuple[Transition, ...]:
-    """Return the transitions, and add missing ones, without a guard, to the states that follow accumulations (Zeno)."""
+    """Return the transitions, and add missing transitions, whose guards never fire, to the states that follow accumulations
+    (Zeno)."""
     edges = list(automaton.transitions)
     for edge in automaton.transitions:
         at_rest = edge.accumulates

@@ -66,7 +66,7 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
 
 
 def _to_turn_round(model: Model, paths: Sequence[str]) -> str:
-    """Return the first of these matrix transformers whose reversal would give the graph a causality, "" if there is none."""
+    """Return the path of the first matrix transformer whose reversal would make the graph causal; "" if none would."""
     for path in dict.fromkeys(paths):
         element = model.elements.get(path)
         if element is None or not isinstance(element.law, Transformer) or element.law.invertible:
@@ -183,7 +183,7 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
 
     A storage whose state is not a plain integral cannot be dependent, and a configuration (IC) is less suited than a plain
     storage; a start value other than zero is worth keeping; a storage without an inverse must be solved for its state; a
-    nonlinear one is less suited than a linear one. For storages with equal keys the motion is the same either way.
+    nonlinear storage is less suited than a linear storage. For storages with equal keys the motion is the same either way.
     """
     law = element.law_as(Storing)
     initial = law.follows[1].initial
@@ -231,8 +231,8 @@ def ambiguous_junctions(model: Model, setters: Mapping[str, Sequence[int]]) -> l
 
 
 def _is_dead(model: Model, bond: Bond, junction: str) -> bool:
-    """Return True if a bond leads to a linear resistor, also through transformers: no effort without flow, no flow without
-    effort."""
+    """Return True if a bond leads, directly or through transformers, to a linear resistor, whose effort and flow vanish
+    together."""
     element = model.elements[_beyond(bond, junction)]
     while isinstance(element.law, Ratio) and element.law.invertible:
         bond = next(b for b in model.bonds_at(element.name) if b is not bond)
@@ -306,7 +306,7 @@ def assign_causality(model: Model) -> Causality:
 
 
 def openings(model: Model) -> dict[str, tuple[str, ...]]:
-    """Return, for each switched junction, the bonds that could set its common variable, the chosen one first.
+    """Return, for each switched junction, the bonds that could set its common variable, the chosen bond first.
 
     When the junction opens, nothing sets the other variable of the chosen bond. Raises `ModelError` E203.
     """

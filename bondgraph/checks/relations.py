@@ -313,7 +313,7 @@ def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
     """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola.
 
     `constant` marks the formulas that are constant everywhere; a formula that is not constant, but repeats a value among the
-    neighbours, has too few digits there.
+    neighbours, is too inaccurate there.
     """
     neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])
     cases = [case for case in neighbours if case is not None and _differs(*case)]

@@ -104,7 +104,7 @@ def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedSta
 
 
 def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: Mapping[str, Any], name: str) -> np.ndarray:
-    """Return the state with which the law gives `value`; `inputs` are states, parameters and modes by name.
+    """Return the state at which the law gives `value`; `inputs` are states, parameters and modes by name.
 
     Raises `ModelError` E124 if no such state is found.
     """
@@ -184,10 +184,10 @@ class StartCall:
 def changed_start(
     model: Model, system: System, changes: Mapping[str, Any], parameters: Mapping[str, Any], earlier: Sequence[StartCall] = ()
 ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
-    """Return start state x and modes m with changes and dependent start values; and the calls of start functions.
+    """Return the start state x and the modes m with changes and dependent start values, and the calls of start functions.
 
     `changes` names states (`spring.q`), efforts and flows that one state determines (`wheel.flow`), or automata (`contact`, by
-    the name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
+    the name of a state); `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
     calls are not called again.
 
     Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for an invalid value or a value set by two names,
@@ -234,8 +234,11 @@ def changed_start(
             if root in computed_values and not refines and _differ(computed_values[root], value):
                 lines = tuple(each.place for each in system.starts if name in each.results)
                 title = f'two start functions disagree on "{name}"'
-                why = f"one gives {computed_values[root]!r}, and a later one {value!r}"
-                cures = ("one start function for it", f'"{name}" among the arguments of the later one, if it refines the value')
+                why = f"one function gives {computed_values[root]!r}, and a later function {value!r}"
+                cures = (
+                    "one start function for it",
+                    f'"{name}" among the arguments of the later function, if it refines the value',
+                )
                 raise refusal("E171", title, *cures, about=model.name, why=why, places=lines)
             computed_values[root] = value
             if root in states:
@@ -300,7 +303,7 @@ def dependent_among(
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Split changes into start values of storages in derivative causality, by the name of the state, and all other changes.
 
-    Raises `ModelError` E124 for an invalid value of the former.
+    Raises `ModelError` E124 for an invalid value of a storage.
     """
     names = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}" for path in causality.derivative}
     state_of = {system.resolve(name): name for name in names}
@@ -330,7 +333,8 @@ def _unit_of(system: System, root: str, value: Any) -> str:
 
 
 def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:
-    """Return a change as an array of the shape of `like`, in the unit of the quantity, or raise E124; E175 for another unit."""
+    """Return a change as an array of the shape of `like`, in the unit of the quantity, or raise E124, or E175 for another
+    unit."""
     array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
         shown = repr(value)

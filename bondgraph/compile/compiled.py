@@ -115,7 +115,7 @@ class Compiled(Frozen):
     def initial(
         self, changes: Initial | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return start state x and modes m; dependent start values follow from the changed ones.
+        """Return the start state x and the modes m; dependent start values follow from the changed start values.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
         operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
@@ -291,9 +291,9 @@ class Compiled(Frozen):
         ----------
         parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
 
-        Raises `ModelError` as `initial` does, E309 for parameters from which a quantity that is not finite follows, E214 for
-        switches whose modes contradict the start values, E455 for start velocities that violate the constraints; `RunError` for
-        invalid settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
+        Raises `ModelError` as `initial` does, E309 for parameters that make a quantity infinite or NaN, E214 for switches whose
+        modes contradict the start values, E455 for start velocities that violate the constraints; `RunError` for invalid
+        settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 

@@ -161,7 +161,7 @@ Keep = Sequence[str] | Mapping[str, Any]
 """Names of states, parts or other values that remain unchanged, or a mapping from such names to new values."""
 
 MOTIONS = 3
-"""Number of random motions with which redundant constraints are tested."""
+"""Number of random motions that test redundant constraints."""
 
 MAX_LISTED = 8
 """Maximum number of constraints that a message lists."""

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines from which some runs need only a few outputs. Their operations are not fused, so that each output is always bitwise
-equal."""
+"""Routines from which some runs need only a few outputs. Their operations are not fused, so that each output is bitwise equal,
+whatever else is computed."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
@@ -52,7 +52,7 @@ INTERPRETED = frozenset({"closures"})
 
 
 def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[str, Kernel]:
-    """Return kernels by name, in machine code or interpreted; E123 for an unknown backend."""
+    """Return kernels by name, in machine code or interpreted; raise E123 for an unknown backend."""
     if backend not in BACKENDS:
         why = f"known: {', '.join(BACKENDS)}"
         raise refusal("E123", f'backend "{backend}" is unknown', 'backend="auto"', about="compile", why=why, places=())
@@ -126,14 +126,14 @@ def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
 
 
 def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
-    """Return the steps, after fusion, of the `kernels_of` machine code that a run calls, for each routine, or for each case of a
-    routine with alternatives."""
+    """Return, for each routine or each case of a routine with alternatives, the steps after fusion of the machine code
+    (`kernels_of`) that a run calls."""
     steps = [steps_in_machine_code(module) for module in _modules_of_runs(routines)]
     return {name: listing for module in steps for name, listing in module.items()}
 
 
 def native_texts(routines: Mapping[str, Code]) -> list[str]:
-    """Return the LLVM IR of the machine code of `kernels_of` that a run calls."""
+    """Return the LLVM IR of the kernels from `kernels_of` that a run calls."""
     return [routines_text(module) for module in _modules_of_runs(routines)]
 
 
@@ -332,7 +332,7 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
 
 
 def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, constant: Collection[str] = ()) -> int:
-    """Count the distinct operations of a formula, without operations that depend only on `constant` arguments.
+    """Count the distinct operations of a formula, except operations that depend only on `constant` arguments.
 
     Arguments are as in `compile_formula`; each argument that the formula reads counts as one operation.
     """

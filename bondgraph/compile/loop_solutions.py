@@ -153,8 +153,8 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
     """Return the final iterates (rows, k) of Newton's method from many starting points (rows, k); NaN if an iteration fails.
 
     Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
-    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
-    residuals are divided by the distances from these, so that no iteration ends there.
+    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k), the
+    residuals are divided by the distances from them, to keep iterations from ending at a known root.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
@@ -303,11 +303,11 @@ def start_on_branch(
     guesses: Mapping[str, Any],
     begun: frozenset[int],
 ) -> np.ndarray:
-    """Return the start state x (n,) with the solution of the nonlinear loops: the only one, or the nearest to the guesses by
-    name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns (indices in
-    x), whose elements have start values of their own, are left to Newton's method. If no solution is found, the loops are solved
-    again as the sources are scaled up from zero; `parameters`(part) returns p with the sources at the fraction `part` of their
-    values.
+    """Return the start state x (n,) with the solution of the nonlinear loops: the only solution, or the solution nearest to the
+    guesses by name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns
+    (indices in x), whose elements have start values of their own, are left to Newton's method. If no solution is found, the loops
+    are solved again as the sources are scaled up from zero; `parameters`(part) returns p with the sources at the fraction `part`
+    of their values.
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.

@@ -188,7 +188,7 @@ def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Co
     if compiled.program.delays and asker not in _WITH_DELAYS:
         delay = compiled.program.delays[0].name
         title, why = f'{asker} does not support the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
-        cure = "a transfer_function instead: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
+        cure = "a transfer_function instead, such as Pade's (1 - s T/2) / (1 + s T/2) for a short delay T"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
     if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
         title, why = f'{asker} does not support "{clock.name}"', "its equations are hidden in a library"
@@ -211,7 +211,7 @@ def _without_law(model: Model) -> list[Problem]:
             ("nothing in the graph gives the contact a force, so its bodies would pass through each other",),
             (point.place,),
             (
-                'time stepping: stepper(graph, inertia="full").simulate(1.0, step=1e-3), of bondgraph.stepping',
+                'time stepping: bondgraph.stepping.stepper(graph, inertia="full").simulate(1.0, step=1e-3)',
                 "a law with a force of its own: contact(..., law=Impact(restitution=0.5)), or Compliant(...)",
             ),
         )
@@ -312,7 +312,7 @@ def _finite_elsewhere(compiled: Compiled, statement: Statement, env: Mapping[str
             tried = True
             yield f"another {arg}: with {np.array2string(np.asarray(other(arg)), precision=6)} it is finite"
     if not tried:
-        yield "another formula: no other start value or parameter was found with which it is finite"
+        yield "another formula: no other start value or parameter was found that makes it finite"
         element = compiled.model.elements.get(statement.element)
         if element is not None and isinstance(element.law, Storage) and any(np.ndim(env[arg]) for arg in others):
             yield COUPLED

@@ -18,7 +18,7 @@ from bondgraph.run_arguments import Initial, StartValues, start_of
 @short_repr
 @dataclass(frozen=True)
 class Point:
-    """A time (s), state x (n,), the user's parameters p (without derived ones) and modes m."""
+    """A time (s), state x (n,), the user's parameters p (without derived parameters) and modes m."""
 
     t: float
     x: np.ndarray
@@ -80,5 +80,5 @@ def evaluate_at(compiled: Compiled, point: Point) -> dict[str, Any]:
 
 
 def whole_parameters(compiled: Compiled, point: Point) -> np.ndarray:
-    """Return the parameter vector of the kernels: the user's parameters, and derived ones."""
+    """Return the parameter vector of the kernels: the user's and the derived parameters."""
     return np.concatenate([point.p, compiled.prepare(point.p)])

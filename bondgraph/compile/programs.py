@@ -56,10 +56,10 @@ def program_of(
 ) -> Program:
     """Return the program of a system: its kernels, transitions, clocks and the names of all values.
 
-    The model provides its bonds and the messages with which a run ends. Called at first use: `differentiate` for the Jacobian
-    with its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for
-    SIMD kernels of several runs, `texts` for the LLVM IR of kernels that many runs call, `expand` for Taylor coefficients up to
-    an order. If `autonomous`, no rate depends on the time.
+    The model provides its bonds and the messages for the end of a run. Called at first use: `differentiate` for the Jacobian with
+    its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for SIMD
+    kernels of several runs, `texts` for the LLVM IR of kernels that many runs call, `expand` for Taylor coefficients up to an
+    order. If `autonomous`, no rate depends on the time.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
     layout = Layout(LazyTable(lambda: _slots(system)))
@@ -139,7 +139,7 @@ def _transition(event: LoweredTransition, model: Model) -> RunTransition:
 
 
 def _end(event: LoweredTransition, model: Model) -> Problem | None:
-    """Return the problem with which a transition ends the run, or None."""
+    """Return the problem that a transition reports when it ends the run, or None."""
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
     if event.paradox:
@@ -204,7 +204,7 @@ def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
 
 
 def _reads_delays(system: System, value: str) -> bool:
-    """Return True if a value may depend on a delayed signal at the same time."""
+    """Return True if a value may depend directly on a delayed signal."""
     delayed = {state for clock in system.clocks if clock.delay for state, _ in clock.updates}
     delayed |= {unknown.value for unknown in system.unknowns}  # an unknown may depend on anything
     pending, seen = [value], set[str]()

@@ -1,4 +1,4 @@
-"""Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given ones (homotopy).
+"""Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given sources (homotopy).
 
 Newton's method fails if the first guess overflows: with five exponential diodes in series at 24 V, one diode gets the whole
 voltage.
@@ -30,8 +30,8 @@ GROWTH, SHRINKAGE = 2.0, 0.25
 
 @dataclass(frozen=True)
 class CurveEnd:
-    """End of source stepping: the largest fraction of the sources at which a solution was found, and x (n,) there; None if there
-    is none even without sources."""
+    """End of source stepping: the largest fraction of the sources at which a solution was found, and x (n,) there; None if no
+    solution was found even without sources."""
 
     part: float
     x: np.ndarray | None
@@ -40,7 +40,7 @@ class CurveEnd:
 def follow_sources(
     program: Program, t: float, x: np.ndarray, parameters: Callable[[float], np.ndarray], m: np.ndarray
 ) -> CurveEnd:
-    """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given ones.
+    """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given sources.
 
     `parameters`(part) returns p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
     reach the given sources, charged storages are scaled too.

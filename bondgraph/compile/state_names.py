@@ -43,8 +43,8 @@ def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], 
 def pick_inputs(
     traced: Traced, names: str | Sequence[str], signals: Mapping[str, str] = {}, others: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 for a name that is not a parameter or
-    is given twice.
+    """Return labels of inputs and their indices in the parameter vector; raise `ModelError` E250 for a name that is not a
+    parameter or is given twice.
 
     `signals` are the names by which users know parameters that were added to signals; `others` are signals to suggest too.
     """
@@ -63,14 +63,14 @@ def pick_inputs(
 
 
 def pick_outputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Return labels of outputs and their scalars on the tape; `ModelError` E251 for an unknown name."""
+    """Return labels of outputs and their scalars on the tape; raise `ModelError` E251 for an unknown name."""
     picked = list(_picked(traced.context.system, "outputs", names, traced.values, "E251", "a value of the model"))
     flat = {full: scalars_of(traced.values[full]) for _, full, _ in picked}
     return tuple(label for label, _, _ in picked), tuple(flat[full][k] for _, full, k in picked)
 
 
 def pick_states(system: System, names: str | Sequence[str]) -> tuple[int, ...]:
-    """Return the indices of named states among `moving_states`, by component; `ModelError` E261 for other names."""
+    """Return the indices of named states among `moving_states`, by component; raise `ModelError` E261 for other names."""
     states, _, labels = moving_states(system)
     starts = {state.name: state.initial for state in states}
     picked = _picked(system, "names of states", names, starts, "E261", "a state that moves")
@@ -112,7 +112,7 @@ _COMPONENTS = ', or a component of it such as "force.value[2]"'
 
 
 def unknown_name(code: str, name: str, kind: str, names: Iterable[str], also: str = "") -> Problem:
-    """Return the problem of a name that is not among `names`, with similar ones; `also` adds an alternative to the cure."""
+    """Return the problem of a name that is not among `names`, with similar names; `also` adds an alternative to the cure."""
     near = similar_names(name, names := list(names))
     listed = near or sorted(names)[:8]
     why = f"{'similar names' if near else 'names'}: {', '.join(listed)}" if listed else "there is none"

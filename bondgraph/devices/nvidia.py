@@ -22,7 +22,7 @@ _OLD = {36, 209, 222, 803, 804}
 _MEMORY = {2, 701}
 """Result codes for too little memory, or too few registers or too little stack for a launch."""
 _NO_GPU = {34, 46, 100, 101}
-"""Result codes without a driver, without a GPU, or with a GPU that is in use."""
+"""Result codes that report no driver, no GPU, or a GPU that is in use."""
 _LOST = {4, 201, 214, 220, 702, 709, 802, 810, 999}
 """Result codes after which a GPU is lost: reset, memory or link error, watchdog, end of its context."""
 

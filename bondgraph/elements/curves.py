@@ -118,7 +118,7 @@ class Curve(Frozen):
         wrong = np.flatnonzero((slopes.min(axis=0) < -rounding) | (slopes.max(axis=0) <= rounding))
         if len(wrong):
             k = int(wrong[0])
-            cure = 'values that ascend or descend everywhere; kind="monotone" or "linear" keeps them so between the points'
+            cure = 'values that only ascend or only descend, and kind="monotone" or "linear", which adds no extrema'
             return f"it does not {verb} between {points[k]:g} and {points[k + 1]:g}", cure
         ends = [f"{points[k]:g}" for k in (0, -1) if sign * self.coefficients[1, k] <= rounding]
         if not ends:
@@ -233,7 +233,7 @@ def _checked_values(about: str, values: Any, axes: Sequence[np.ndarray], outside
         gap = float(np.max(np.abs(np.diff(ends, axis=axis))))
         if word == "periodic" and gap > 1e-9 * float(np.max(np.abs(numbers))):
             title, why = f"a periodic {about} needs equal values at both ends", f"they differ by {gap:g}"
-            raise refusal("E147", title, "the first value again at the last point", about=about, why=why)
+            raise refusal("E147", title, "the first value repeated at the last point", about=about, why=why)
     return numbers
 
 
@@ -275,7 +275,8 @@ def _pieces(x: np.ndarray, values: np.ndarray, slopes: np.ndarray | None, outsid
 
 
 def _sections(kind: str, y: np.ndarray, values: np.ndarray, outside: str) -> np.ndarray:
-    """Return coefficients (n, degree + 1, m + 1) along the second axis of values (n, m)."""
+    """Return the coefficients (n, degree + 1, m + 1) of the polynomial pieces that interpolate values (n, m) along their second
+    axis."""
     return np.moveaxis(_pieces(y, values.T, _slopes(kind, y, values.T, outside), outside), -1, 0)
 
 

@@ -120,7 +120,7 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
     flow.
 
     Friction then cannot hold the flow. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort
-    below the limit is possible, and the effort is zero.
+    below the limit is possible, and zero is chosen.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None
@@ -186,7 +186,7 @@ def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
 
 
 def _notes(dimension: int) -> dict[str, StateSpec]:
-    """Return the states in which friction in several directions stores its slip direction, speed and start."""
+    """Return the states in which friction in several directions stores its slip direction, highest speed and start time."""
     if dimension == 1:
         return {}
     return {"heading": StateSpec(np.eye(dimension)[0]), "pace": StateSpec(0.0), "began": StateSpec(0.0, unit="s")}

@@ -90,7 +90,7 @@ _SCALAR = ((1, 1), (None, None))
 
 
 def _ratio_shape(kind: str, name: str, ratio: Any, fitting: Mapping[int, str]) -> tuple[int, ...]:
-    """Return the shape of a ratio; E128 for an unsuitable number of axes, or an axis of length zero."""
+    """Return the shape of a ratio; raise E128 for an unsuitable number of axes, or an axis of length zero."""
     shape = shape_of(ratio)
     if len(shape) not in fitting or 0 in shape:
         *some, last = fitting.values()

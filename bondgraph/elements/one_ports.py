@@ -159,7 +159,7 @@ def Constraint(
 
     The effort is such that h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0, with h' the flow and h its integral (a state that starts
     at `initial`) or `position`(*parameters, *coordinates, *signals): errors decay with the double pole -5 1/s by default. It
-    models a flow source of zero between ports, a loop closure or a joint; unlike an Sf it never conflicts with an I.
+    models a source of zero flow between ports, a loop closure or a joint; unlike an Sf it never conflicts with an I.
 
     Parameters
     ----------
@@ -362,8 +362,8 @@ def _storage(
     start: tuple[Any, Any],
     port: OnePort,
 ) -> Element:
-    """Return a storage given by a linear coefficient or an energy, with (start value, nominal size); E110 unless exactly one of
-    the two is given."""
+    """Return a storage given by a linear coefficient or an energy, with (start value, nominal size); raise E110 unless exactly
+    one of the two is given."""
     initial, nominal = start
     size = port["dimension"] = (
         port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)

@@ -201,7 +201,8 @@ def _read(path: Path) -> bytes | None:
 
 
 def _other_writers(status: os.stat_result) -> str:
-    """Return who else can write to a file or folder, or ""; also "" on Windows, which protects a user's folders itself."""
+    """Return a description of who else can write to a file or folder; "" if no one can, or on Windows, which protects a user's
+    folders itself."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid != os.geteuid():

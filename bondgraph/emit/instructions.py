@@ -177,7 +177,7 @@ def _of_bits() -> Iterator[Primitive]:
 
 
 WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
-"""Kind of a scalar or condition -> kind of a vector with one entry per lane."""
+"""Type of a scalar or condition -> type of the vector with one entry per lane."""
 
 
 def wide_name(name: str) -> str:

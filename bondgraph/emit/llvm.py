@@ -48,7 +48,8 @@ SHARED, FEW = 300, 0.01
 """Minimum number of steps of a routine that shares the code of a longer routine, and maximum fraction by which the longer routine
 exceeds it."""
 ENDING = 0.9
-"""Minimum fraction of the steps of a long routine that its remainder must share; beyond `QUICK` steps, 0.5."""
+"""Minimum length of a routine that serves as the ending of a long routine, relative to the long routine; 0.5 beyond `QUICK`
+steps."""
 QUICK = 60_000
 """Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
 speed."""
@@ -71,11 +72,11 @@ class Library:
     each: Mapping[str, str] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
-        """Return the address of the function `name`; `CompileError` E394 if it does not exist."""
+        """Return the address of the function `name`; raise `CompileError` E394 if it does not exist."""
         return _entry("compiled function", name, self.addresses)
 
     def kernel(self, name: str) -> Kernel:
-        """Return the routine `name` as a kernel; `CompileError` E394 if it does not exist."""
+        """Return the routine `name` as a kernel; raise `CompileError` E394 if it does not exist."""
         sizes, outputs = _entry("compiled routine", name, self.routines)
         has_loop = name not in self.each
         loop = self.addresses[f"{name}.many" if has_loop else self.each[name]]
@@ -85,7 +86,7 @@ class Library:
 def routines_text(
     routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS, *, fused: bool = True
 ) -> str:
-    """Return the LLVM IR that `compile_routines` compiles; `compile_routines` with `quick` = 0 compiles this without `fused`."""
+    """Return the LLVM IR that `compile_routines` compiles; with `quick` = 0, it compiles the IR without `fused`."""
     return _module(routines, single_limit, part, fused)[0]
 
 
@@ -140,8 +141,8 @@ def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part
 
 
 def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
-    """Split routines into functions that share beginnings; return the LLVM IR of the calling functions, and the programs that
-    they call."""
+    """Split routines into functions, some of which several routines share; return the LLVM IR of the calling functions, and the
+    programs that they call."""
     texts, straight = list[str](), list[_Straight]()
     beginnings = _beginnings(routines)
     ends = _ends(routines, beginnings)

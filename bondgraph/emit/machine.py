@@ -40,7 +40,7 @@ def have_llvm() -> bool:
 
 
 def binding() -> Any:
-    """Return the initialised binding of LLVM; `CompileError` E391 if llvmlite is not installed or too old."""
+    """Return the initialised binding of LLVM; raise `CompileError` E391 if llvmlite is not installed or too old."""
     if not have_llvm():
         title = "machine code needs llvmlite, which is not installed or is older than 0.45"
         cures = (f"{sys.executable} -m pip install 'llvmlite>=0.45'", "the NumPy interpreter, which is slower")

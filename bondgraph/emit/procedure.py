@@ -144,7 +144,8 @@ def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Proce
 
 
 def renamed(procedures: Iterable[Procedure], prefix: str, others: Collection[str] = ()) -> list[Procedure]:
-    """Return the procedures, all internal, with a prefix before their names and the names that they call, except `others`."""
+    """Return internal copies of the procedures, with a prefix before their names and before the names, other than `others`, that
+    they call."""
     copies = [copy.copy(procedure) for procedure in procedures]
     for procedure in copies:
         procedure.name, procedure.internal = prefix + procedure.name, True

@@ -106,8 +106,8 @@ define internal double @take(double %index, ptr %values, i64 %n) nounwind always
 """Machine code of `opcodes.SEARCHSORTED` and `opcodes.TAKE`.
 
 Bisection halves the range without a branch to mispredict. A table of constants is divided into n - 1 equal buckets (index
-search); bisection is only needed in buckets with more than three points, and nearly equidistant points need no index. The buckets
-of points and numbers follow from the same rounded, monotone formula, so that the count is exact.
+search); bisection is only needed in buckets with more than three points, and nearly equidistant points need no index. The same
+rounded, monotone formula gives the buckets of points and numbers, so the count of points is exact.
 """
 
 

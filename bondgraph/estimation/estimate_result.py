@@ -163,7 +163,7 @@ class Estimate:
     singular_values, directions : (k,), and (k, k), in which row i is a combination of relative changes of the numbers with the
         standard deviation 1 / singular_values[i]; the best-determined combination comes first.
     residuals : (model - data) / sigma (samples, numbers) of each experiment, by the name of the channel.
-    sigma : standard deviations of the noise, likewise.
+    sigma : standard deviations of the noise, in the same form.
     estimated_sigmas : channels whose noise is estimated from the residuals.
     chi2, degrees_of_freedom : sum of all squared residuals, and its degrees of freedom.
     findings : remarks on numbers that are not identifiable or at their bounds, and warnings.
@@ -191,7 +191,7 @@ class Estimate:
     trials: tuple[Trial, ...] = field(repr=False)
 
     def __getitem__(self, label: str) -> float:
-        """Return the value of a number by name."""
+        """Return the estimated value with this name."""
         if label not in self.labels:
             raise unknown_name("estimated number", label, self.labels)
         return float(self.values[self.labels.index(label)])

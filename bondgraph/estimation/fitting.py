@@ -34,7 +34,7 @@ from bondgraph.run.settings import check_names
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 
 CONVERGED = 1e-8
-"""Relative changes of the sum of squares and of the numbers; the search ends when both are smaller."""
+"""Relative changes of the sum of squares and of the estimated numbers; the search ends when both are smaller."""
 
 MAX_RUNS = 100
 """Maximum total number of runs over all experiments."""
@@ -61,9 +61,9 @@ def estimate(
     Parameters
     ----------
     model : compiled, or a graph.
-    unknown : names of parameters and of states with unknown start, or of their components, with (low, high), (low, guess, high)
-        or an initial guess. A search between bounds starts from the model's value if this is inside; without bounds, the search
-        stays within the model's limits (a resistance is not negative).
+    unknown : names of parameters and of states with unknown start values, or of their components, with (low, high), (low, guess,
+        high) or an initial guess. A search between bounds starts from the model's value if this is inside; without bounds, the
+        search stays within the model's limits (a resistance is not negative).
     data : {"rotor.flow": (t, y, sigma)}, or a list of `Experiment` for several experiments. sigma is the standard deviation of
         the noise, by default estimated from the residuals.
     loss : "linear", least squares; "soft_l1" or "huber", for data with outliers: these losses grow linearly instead of
@@ -236,7 +236,7 @@ def _variation(y: np.ndarray) -> float:
 
 
 def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:
-    """Raise E377 for bounds of an array as a whole."""
+    """Raise E377 if an array has bounds as a whole."""
     for name in unknown:
         labels = free_parameters_of(compiled, name).labels
         if len(labels) > 1:
@@ -268,7 +268,7 @@ def _ranges(
 
 
 def _lower_limit(compiled: Compiled, varied: FreeParameters, j: int) -> float:
-    """Return the lower limit of a number: zero if it must not be negative, like a resistance, else -inf."""
+    """Return the lower limit of an estimated number: zero if it must not be negative, like a resistance, else -inf."""
     at = varied.values(compiled.parameters(), compiled.initial()[0])
     try:
         compiled.initial(*reversed(with_values(compiled, varied.alone(j), [-abs(at[j]) or -1.0])))

@@ -64,7 +64,7 @@ class FreeParameters:
 def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreeParameters:
     """Return the varied numbers of parameters and states by name; components are allowed.
 
-    Raises `ModelError` E370 for other names, a number named twice, and a state that depends on others.
+    Raises `ModelError` E370 for an unknown name, a number named twice, or a state that depends on other states.
     """
     layout, system = compiled.program.layout, compiled.system
     rows: list[tuple[str, str, tuple[str, int], int, int]] = []
@@ -103,8 +103,7 @@ def with_values(
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the changes of parameters and of start values, by name, with which the varied numbers have the values `numbers`
-    (k,)."""
+    """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,)."""
     changes, starts = dict(parameters or {}), dict(initial or {})
     x = compiled.initial(initial, parameters)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)

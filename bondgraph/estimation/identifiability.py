@@ -138,8 +138,7 @@ def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V:
 
 
 def _words(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
-    """Describe a combination of relative changes, as the product of powers of numbers that grows along it; omit shares up to
-    `least`."""
+    """Describe a combination of relative changes by the product of powers that it increases; omit exponents up to `least`."""
     order = [j for j in np.argsort(-np.abs(direction), kind="stable").tolist() if abs(direction[j]) > least]
     largest = direction[order[0]]
     parts = [

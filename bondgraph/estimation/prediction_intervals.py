@@ -72,7 +72,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     Parameters
     ----------
     run : result of `run_sensitivities`.
-    parameter_uncertainty : standard deviation of each varied number, by name; their covariance (k, k); or their `Estimate`.
+    parameter_uncertainty : standard deviation of each varied number, by name, their covariance (k, k), or their `Estimate`.
 
     Raises `ModelError` E379 if the uncertainty does not match the varied numbers.
     """

@@ -233,7 +233,7 @@ class RunSensitivities:
         return self.labels.index(label)
 
     def of(self, names: str | Sequence[str]) -> np.ndarray:
-        """Return the derivatives of several quantities, with their numbers in a row, (samples, numbers, k)."""
+        """Return the derivatives of several quantities, with all components in a row, (samples, numbers, k)."""
         labels, prepared = self.variational.outputs([names] if isinstance(names, str) else list(names))
         count, k = len(self.t), len(self.labels)
         y = np.concatenate([self.result.x, self.S.transpose(0, 2, 1).reshape(count, -1)], axis=1)
@@ -272,7 +272,7 @@ def run_sensitivities(
     Parameters
     ----------
     model : compiled, or a graph.
-    names : names of parameters ("winding.resistance") and of states whose start varies ("rotor.p"), or of their components.
+    names : names of parameters ("winding.resistance") and of states whose start values vary ("rotor.p"), or of their components.
     parameters, initial : as for `simulate`.
 
     Raises `ModelError` E370 for invalid names, E371 for a start without a derivative, E372 for too large a model; `RunError` E373

@@ -229,7 +229,8 @@ class Variational:
 
     @paused_collection()
     def _compiled(self, groups: Mapping[str, Sequence[Any]], more: tuple[str, ...]) -> dict[str, Kernel]:
-        """Compile a kernel for each group of scalars, and `prepare` for their shared parameters; E372 if a kernel is too long."""
+        """Compile a kernel for each group of scalars, and `prepare` for their shared parameters; raise E372 if a kernel is too
+        long."""
         tape, moved = appended(self._tape, [scalar for group in groups.values() for scalar in group], "x", more)
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:
@@ -343,7 +344,7 @@ class SensitivityWeights(ErrorWeights):
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
         """Return True if rounding errors in steps exceeded `rtol` times the weight of an entry of S. Columns that contain only
-        rounding errors do not count: columns of `numbers` (k,) whose change by their own size has no effect."""
+        rounding errors do not count: doubling their entry of `numbers` (k,) has no effect."""
         n = self._count
         if not self.exceeded[n:].any():
             return False

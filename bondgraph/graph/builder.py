@@ -52,7 +52,7 @@ class Graph(Draft):
 
     def __getitem__(self, path: str) -> Element | Graph:
         """Return the element or nested graph with this name, or at this path into nested graphs, "left.damper"; an unknown name
-        raises a KeyError that lists similar ones."""
+        raises a KeyError that lists similar names."""
         first, _, inner_path = path.partition(".")
         part = self.parts.get(first)
         if part is None or (inner_path and not isinstance(part, Graph)):
@@ -106,7 +106,7 @@ class Graph(Draft):
     def add(self, first: Element | Graph, *others: Element | Graph) -> Graph:
         """Add elements or nested graphs; adding the same part again has no effect.
 
-        Raises `ModelError` E100 for anything else, E114 for a graph that contains this one.
+        Raises `ModelError` E100 for anything else, E114 for a graph that contains this graph.
         """
         parts = (first, *others)
         for part in parts:
@@ -155,7 +155,7 @@ class Graph(Draft):
         >>> round(float(rc.simulate(1.0, progress=False)["c.effort"][-1]), 3)
         5.0
 
-        Raises `ModelError` E178 unless both nodes are J0, or both J1, and for no parts.
+        Raises `ModelError` E178 if the nodes are not both J0 or both J1, or if no parts are given.
         """
         self._need_parts(*(end for end in (start, stop) if end is not None), *parts)
         for tail, head in list(branch(self.name, start, stop, parts, self.parts)):

@@ -43,7 +43,7 @@ def take_out(graph: Draft, name: str, part: Contents | None = None) -> list[Prob
     if old is None:
         return [_unknown(graph, name, "remove")]
     if part not in (None, old):
-        title = f'the part "{name}" to remove is not the part of "{graph.name}"'
+        title = f'the part to remove is not the part "{name}" of "{graph.name}"'
         return [Problem("E138", title, (), (old.place, caller_place()), (f'graph.remove("{name}")',))]
     del graph.parts[name]
     graph.links = [link for link in graph.links if old not in (link.tail.owner, link.head.owner)]

@@ -69,7 +69,7 @@ def described_parts(graph: Draft) -> Iterator[str]:
 
 
 def described_part(find: Callable[[], Draft | None], path: str) -> str:
-    """Return the line for an element of a graph; "" if either is gone, or the element lacks bonds."""
+    """Return the line for an element of a graph; "" if the graph or the element no longer exists, or the element lacks bonds."""
     graph = find()
     model = None if graph is None else flatten(graph)[0]
     element = None if model is None else model.elements.get(path)

@@ -252,7 +252,7 @@ def _clash(
     if {getattr(value, "pseudo", False) for value, _ in (first, second)} == {True, False}:
         cures = (HEAT_FROM_POWER,)
         if THERMAL in (first[0], second[0]):
-            cures = ('domain="thermal" for both, or domain="heat" for both: entropy flow and heat flow do not meet',)
+            cures = ('domain="thermal" for both, or domain="heat" for both: an entropy flow cannot be connected to a heat flow',)
     requests, places = (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place)
     pushing = next((flat[path] for _, path in (first, second) if isinstance(flat[path].law, Source)), None)
     if attribute == "dimension" and pushing is not None and any(_is_of_screws(flat[path]) for _, path in (first, second)):

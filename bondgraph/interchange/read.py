@@ -272,7 +272,7 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
     A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file
     contains only the names of FMUs: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
 
-    Raises `ModelError` E357 if the file cannot be read; and as `parse_model` does.
+    Raises `ModelError` E357 if the file cannot be read, and the errors of `parse_model`.
     """
     source = Path(path)
     try:
@@ -303,7 +303,7 @@ def _formulas(decoder: Decoder, content: Any) -> dict[str, RecordedFormula]:
         raise file_error("E354", decoder.file, "formulas", f"they have {length} steps; the limit is {MAX_STEPS}")
     weight = sum(formula.operation_count for formula in formulas.values())
     if weight > MAX_OPERATIONS:
-        why = f"they take about {weight:.2g} operations with all their differentiations; the limit is {MAX_OPERATIONS:.2g}"
+        why = f"they take about {weight:.2g} operations, including all differentiations; the limit is {MAX_OPERATIONS:.2g}"
         raise file_error("E354", decoder.file, "formulas", why)
     return formulas
 

@@ -42,7 +42,7 @@ from bondgraph.output.files import write_text
 
 
 class NotStorable(Exception):
-    """Error for a value in a picture that a file cannot hold."""
+    """Error for a value in the data of pictures that cannot be stored in a file."""
 
 
 @dataclass

@@ -50,7 +50,7 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
 
 
 def expecting(parameter: Parameter, unit: str) -> Parameter:
-    """Return a parameter that its formula reads in this unit, which also becomes the parameter's unit if it has none."""
+    """Return the parameter, to be read by its formula in this unit; a parameter without a unit also gets this unit."""
     declared = parameter.unit or unit
     implied = declared == unit and conversion(unit, "") is None
     return replace(parameter, unit=declared, expected="" if implied else unit)
@@ -196,7 +196,7 @@ def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> N
 
 
 def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments: Any) -> None:
-    """Refuse arguments that belong to a user's formula and would be ignored without one."""
+    """Refuse arguments that belong to a user's formula and would be ignored without a formula."""
     extra = [key for key, value in arguments.items() if value]
     if extra:
         title = f'{kind} "{name}" has {word}, so it cannot use {", ".join(extra)}'
@@ -246,7 +246,7 @@ def spelled_out(function: F, law: str = "") -> F:
 
 
 def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
-    """Return the function, which then refuses an unknown keyword (E317) and suggests a similar one or shows the law."""
+    """Return the function, which then refuses an unknown keyword (E317) and suggests a similar keyword or shows the law."""
     allowed = frozenset(names)
 
     @functools.wraps(function)
@@ -301,7 +301,7 @@ def need_text(example: str, **texts: Any) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Return True if names made from this one stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
+    """Return True if names made from this name stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
     marked = "." in name or ":" in name or "'" in name or "->" in name or name.startswith("-")
     return not marked and bool(name.strip())
 

@@ -32,10 +32,10 @@ class Transition:
     impact: Sequence[str] = ()
     """Constraints whose flow f an impulse of this transition changes to -e f (restitution e); momentum is conserved."""
     accumulates: str | None = None
-    """State that follows once firings of this transition accumulate (Zeno), such as the rest state of a bouncing ball."""
+    """State entered once firings of this transition accumulate (Zeno), such as the rest state of a bouncing ball."""
     passes: str | None = None
-    """State that follows instead of the target, without a jump, if the quantity that the impulse would stop passes through zero
-    by itself."""
+    """State entered instead of the target, without a jump, if the quantity that the impulse would stop passes through zero by
+    itself."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))

@@ -120,7 +120,7 @@ class Storing(Law):
 
     @property
     def ease(self) -> tuple[int | bool, ...]:
-        """Sort key of coupled storages: the first in this order keep their states."""
+        """Sort key of coupled storages: the first storages in this order keep their states."""
         raise NotImplementedError
 
     def demand(self, port: int) -> CausalityRequest:
@@ -332,7 +332,7 @@ class Resistor(Law):
 @short_repr
 @dataclass(frozen=True)
 class Reaction(Law):
-    """Dissipator between two ports: one flow, in at port 1 and out at port 2, from the efforts of both."""
+    """Dissipator between two ports: one flow, into port 1 and out of port 2, that depends on both efforts."""
 
     flow: Op
     """Operation (effort at port 1, effort at port 2, parameters, signals) -> flow."""
@@ -396,7 +396,7 @@ class SignalBlock(Law):
     """Parameters that are times of jumps or kinks of a result, s, at which an integrator restarts."""
     delay: str | None = None
     history: Callable[[float], float] | float | None = None
-    """Parameter that delays the `updates`, s; and the signal before the start, or None for its value at the start."""
+    """Parameter that delays the `updates`, s, and the signal before the start (None for its value at the start)."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return self.kept

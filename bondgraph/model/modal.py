@@ -38,7 +38,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
         if not isinstance(value, Parameter) and np.any(value):
             title = f'a parameter that depends on the mode of "{automaton}" has a value without a unit in {state}'
             cures = (f"Parameter({value}, {units[0]!r})",)
-            raise refusal("E175", title, *cures, about=automaton, why=f"others have: {', '.join(dict.fromkeys(units))}")
+            raise refusal("E175", title, *cures, about=automaton, why=f"units in other modes: {', '.join(dict.fromkeys(units))}")
         numbers[state] = in_unit(automaton, f"the value in {state}", value, units[0])
     return Parameter(ByMode(automaton, numbers), units[0])
 

@@ -64,7 +64,7 @@ class SignalEntry:
 @short_repr
 @dataclass(frozen=True)
 class ContactPoint:
-    """Contact of two bodies, with any law. Time stepping, pictures and reports read these records; nothing identifies a contact
+    """Contact of two bodies, with any law. Time stepping, pictures and reports read these records, and never identify a contact
     by the names of its signals."""
 
     path: str
@@ -142,8 +142,8 @@ class CollisionSet:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records;
-    nothing identifies a body by the names of its signals."""
+    """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records, and
+    never identify a body by the names of its signals."""
 
     kind: str
     """Name of the drawing function."""
@@ -262,7 +262,7 @@ class Model(Frozen):
         return {path: tuple(bonds) for path, bonds in incident.items()}
 
     def network(self) -> nx.MultiDiGraph:
-        """Return the graph in networkx: nodes with `kind`, edges along the half arrows with `bond`."""
+        """Return a networkx graph: nodes with `kind`, edges along the half arrows with `bond`."""
         import networkx as nx
 
         graph = nx.MultiDiGraph(name=self.name)

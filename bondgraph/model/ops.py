@@ -298,7 +298,7 @@ STABILISED = Op(
     r"#1 + #4\,#2 + #5\,#3 + #6\,#3^3",
     "BO18 (23); BO20 (6)",
 )
-"""Baumgarte stabilisation h'' + a1 h' + a0 h + a2 h^3 = 0 of a constraint; Bortoff 2018, (23), and cubic term of 2020, (6)."""
+"""Baumgarte stabilisation h'' + a1 h' + a0 h + a2 h^3 = 0 (Bortoff 2018, eq. 23; for a2, Bortoff 2020, eq. 6)."""
 
 DAMPED = Op("damped", lambda second, first, a1: second + a1 * first, r"#1 + #3\,#2")
 """Stabilisation h'' + a1 h' = 0 of a constraint on velocity only."""

@@ -66,7 +66,8 @@ def is_pose(unit: str, count: int) -> bool:
 
 
 def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components, also for a pose; None if the number of units does not divide `count`."""
+    """Return the unit of each of `count` components, which may be those of a pose; None if the number of units does not divide
+    `count`."""
     units = parts(unit)
     if is_pose(unit, count):
         return [units[0]] * 4 + [units[1]] * 3

@@ -37,7 +37,7 @@ EXTRAS = {
 
 
 def missing_package(*packages: str) -> str:
-    """Return how to install the first missing package; "" if none is missing.
+    """Return instructions to install the first missing package; "" if none is missing.
 
     >>> missing_package("numpy")
     ''

@@ -39,7 +39,7 @@ def known_ending(path: str | os.PathLike[str], *endings: str) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file as UTF-8, atomically; E414 if it cannot be written."""
+    """Write a text file as UTF-8, atomically; raise E414 if it cannot be written."""
     with atomic_file(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)
@@ -313,7 +313,7 @@ def _check_names(out: Path, names: Iterable[str]) -> None:
 @contextlib.contextmanager
 def created_folders(folder: Path, keep: bool = True) -> Iterator[None]:
     """Create a folder and its parents for the block; created folders that are empty are deleted again, unless the block ends
-    without an error and `keep` is set. Raises OSError if one cannot be created."""
+    without an error and `keep` is set. Raises OSError if a folder cannot be created."""
     created: list[Path] = []
     try:
         _make_folders(folder, created)

@@ -1,4 +1,4 @@
-"""Lazy tables and rows, computed when first read, because many tables of large models are never read; and lazy modules."""
+"""Lazy tables, rows and modules, made at their first use, because many tables of large models are never read."""
 
 from __future__ import annotations
 

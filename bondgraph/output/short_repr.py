@@ -11,7 +11,7 @@ import numpy as np
 
 T = TypeVar("T")
 MAX_LENGTH = 400
-"""Maximum number of characters of all fields together; an ellipsis replaces the rest."""
+"""Maximum number of characters of all fields together; an ellipsis replaces further characters."""
 _MAX_VALUE_LENGTH, _MAX_ENTRIES = 60, 4
 
 
@@ -47,7 +47,7 @@ def _class_name(thing: Any) -> str:
 
 
 def joined_fields(parts: Iterable[str], used: int = 0) -> str:
-    """Join as many strings as fit, separated by commas."""
+    """Join strings, separated by commas, up to `MAX_LENGTH` characters."""
     kept: list[str] = []
     for part in parts:
         used += len(part) + 2

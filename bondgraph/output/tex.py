@@ -28,7 +28,7 @@ _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "p
 
 
 EXACT = 17
-"""Number of significant digits with which a number reads back bit for bit."""
+"""Number of significant digits that suffice to read a number back bit for bit."""
 
 
 def decimal_latex(value: float, digits: int) -> str:

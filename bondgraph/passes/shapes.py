@@ -205,7 +205,7 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     if code != "E128":
         cure = "a formula that accepts floats and arrays of floats with these shapes at the start values"
     elif isinstance(law, SignalBlock):
-        cure = "consistent shapes: numbers for a number, (n,) for a vector, a matrix with a column for each component"
+        cure = "consistent shapes: a scalar for a scalar, (n,) for a vector, a matrix with a column for each component"
     elif isinstance(law, Ratio):
         cure = "dimensions=(n1, n2) if the ratio is a matrix: (n2, n1) for a transformer, (n1, n2) for a gyrator"
     else:

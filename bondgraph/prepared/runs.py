@@ -45,7 +45,7 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
     """Return parameters of the kernels, (runs, parameters), if only scalars vary; else None, and the parameters are read run by
     run.
 
-    Valid ranges are intervals, so only the smallest and largest value are checked. Raises `ModelError` as `Compiled.parameters`
+    Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
     """
     system, p = compiled.system, flat(compiled.system.parameters.values())

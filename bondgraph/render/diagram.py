@@ -247,11 +247,11 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
                 cure = ", ".join(f'"{name}"' for name in (bonds or list(names))[:MAX_LISTED])
                 raise refusal("E589", f'there is no bond "{bond}" to label', cure, about=model.name)
             if not (isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(each, str) for each in texts)):
-                title = f'the label of "{bond}" is not a pair of texts'
-                raise refusal("E589", title, 'a text for its effort and a text for its flow: ("3 N", "2 m/s")', about=model.name)
+                title = f'the label of "{bond}" is not a pair of strings'
+                raise refusal("E589", title, 'strings for its effort and its flow: ("3 N", "2 m/s")', about=model.name)
         return labels
     if not (isinstance(labels, bool) or labels == "numbers"):
-        cures = 'labels=True, "numbers", or a mapping from bond names to texts'
+        cures = 'labels=True, "numbers", or a mapping from bond names to pairs of strings'
         raise refusal("E589", f"labels cannot be {labels!r}", cures, about=model.name)
     numbered = {edge.number: edge.bond for edge in drawn.edges if edge.bond is not None} if labels else {}
     if labels == "numbers":

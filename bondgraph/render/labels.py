@@ -255,7 +255,7 @@ def _count_inside(points: np.ndarray, rectangles: np.ndarray, margin: float) -> 
 
 
 def _within(inner: np.ndarray, outer: Rectangle) -> np.ndarray:
-    """Return a mask (n,) of the rectangles (n, 4) inside another one."""
+    """Return a mask (n,) of the rectangles (n, 4) inside another rectangle."""
     return np.all((inner[:, :2] > outer[:2]) & (inner[:, 2:] < outer[2:]), axis=1)
 
 

@@ -25,7 +25,7 @@ NARROWER = {"normal": 0.90, "bold": 0.84}
 
 
 def paint(svg: str, path: Path, title: str) -> None:
-    """Write the picture of `svg` to a path that ends in .pdf or .png; E416 if Matplotlib is not installed."""
+    """Write the picture of `svg` to a path that ends in .pdf or .png; raise E416 if Matplotlib is not installed."""
     require_package("a PDF or PNG of a diagram", "matplotlib")
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -239,7 +239,7 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
 
 
 def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
-    """Return for each nested graph the outermost folded graph that it is or lies in."""
+    """Return, for each nested graph that is folded or lies in a folded graph, the outermost folded graph."""
     enclosing_folded = {path: [parent for parent in enclosing(path) if parent in folded] for path in model.groups}
     return {path: around[0] for path, around in enclosing_folded.items() if around}
 

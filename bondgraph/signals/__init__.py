@@ -1,4 +1,4 @@
-"""Signal blocks: each is an `Element` whose result is the signal `<name>.y`, and curves through tabulated data.
+"""Signal blocks, and curves through tabulated data. Each block is an `Element` whose result is the signal `<name>.y`.
 
 Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers such
 as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes `unit` and

@@ -124,7 +124,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     if relation not in ("and", "or", "not"):
         title = f'logic "{name}": there is no relation {relation!r}'
         cure = 'one of these, or a chain of blocks: "not" after "and" gives NAND'
-        raise refusal("E149", title, cure, about=name, why="the relations are and, or, not")
+        raise refusal("E149", title, cure, about=name, why='the relations are "and", "or" and "not"')
     inputs = names_of(inputs, "inputs", name)
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:

@@ -1,6 +1,6 @@
 """Shared parts of signal blocks: a block without states, and argument checks with their errors.
 
-Builder of signal blocks: collects equations, inputs and states step by step, and makes the `Element`.
+The builder of signal blocks collects equations, inputs and states step by step, and makes the `Element`.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def of_result(unit: str, **values: Any) -> dict[str, Parameter]:
 
 
 def limits_of(kind: str, name: str, limits: Any, unit: str) -> dict[str, Parameter]:
-    """Return a pair of limits as parameters `lowest` and `highest`; E148 unless they are a pair in this order."""
+    """Return a pair of limits as parameters `lowest` and `highest`; raise E148 unless they are a pair in this order."""
     if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2:
         title = f'{kind} "{name}" has the limits {limits!r}'
         raise refusal("E148", title, "limits=(lowest, highest)", about=name, why="limits are a pair")

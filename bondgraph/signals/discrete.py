@@ -233,7 +233,7 @@ def noise(
     Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is not a whole
     number from 0 to 2147483397.
 
-    Source: L'Ecuyer 1988 (generator); Box and Muller 1958 (normal numbers).
+    Source: L'Ecuyer 1988 (generator); Box and Muller 1958 (normal deviates).
     """
     need_positive("noise", name, period=period)
     choice("noise", name, distribution=(distribution, tuple(formulas.NOISE)))

@@ -16,7 +16,7 @@ from bondgraph.model.ops import Op
 from screws.scalars import absolute, array, cos, equal, floor, interpolate, less, log, maximum, minimum, sin, sqrt, where
 
 SMOOTH = (0.0, 0.0, 0.0, 10.0, -15.0, 6.0)
-"""Coefficients of s^3 (10 - 15 s + 6 s^2), lowest power first: it starts and ends at rest without acceleration."""
+"""Coefficients, lowest power first, of s^3 (10 - 15 s + 6 s^2), which starts and ends without speed or acceleration."""
 
 
 def _clipped(u: Any, lowest: Any, highest: Any) -> Any:
@@ -340,5 +340,5 @@ NOISE = {
     "normal": Op("normal noise", _normal, r"#3 + #4\,\operatorname{normal}(#1)"),
     "uniform": Op("uniform noise", _uniform, r"#3 + \sqrt{12}\,#4 \left(\operatorname{uniform}(#1) - \tfrac{1}{2}\right)"),
 }
-"""Distribution -> (generator, seed, mean, deviation) -> y and state of the generator after a tick: combined congruential
-generator of L'Ecuyer 1988; normal numbers by Box and Muller 1958."""
+"""Distribution -> (generator, seed, mean, deviation) -> y and state of the generator after a tick: the combined congruential
+generator of L'Ecuyer 1988; normal deviates by Box and Muller 1958."""

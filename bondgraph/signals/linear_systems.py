@@ -87,7 +87,8 @@ def state_space(
     initial: Any = 0.0,
     **shown: Unpack[Format],
 ) -> Element:
-    """State space x' = A x + B u, y = C x + D u; with a `period`, s, x[k+1] = A x[k] + B u[k], sampled, and y held between ticks.
+    """State space x' = A x + B u, y = C x + D u; with a `period`, s, it is sampled, x[k+1] = A x[k] + B u[k], and y is held
+    between ticks.
 
     The inputs u are the paths of numbers, or of one vector; `y` is a number for one row of C, else a vector. A (n, n), B (n,
     inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop
@@ -172,7 +173,8 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
 
 
 def _ways(system: Any, kind: str) -> tuple[str, ...]:
-    """Return how a system object of SciPy or python-control becomes a transfer function ("tf") or a state space ("ss")."""
+    """Return the calls that convert an object of SciPy or python-control to a transfer function ("tf") or a state space
+    ("ss")."""
     if hasattr(system, "A") or type(system).__module__.startswith("scipy."):
         return (f"system.to_{kind}()",) if hasattr(system, f"to_{kind}") else (f"control.{kind}(system)",)
     if hasattr(system, "linearize") and not hasattr(system, "num"):
@@ -199,7 +201,7 @@ def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any
 
 
 def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) -> list[np.ndarray]:
-    """Return A (n, n), B (n, m), C (p, n), D (p, m); E443 unless the shapes match each other, and m matches the inputs."""
+    """Return A (n, n), B (n, m), C (p, n), D (p, m); raise E443 unless the shapes match each other, and m matches the inputs."""
     numbers: list[np.ndarray] = []
     for letter, value in zip("ABCD", matrices, strict=True):
         if letter == "D" and value is None:

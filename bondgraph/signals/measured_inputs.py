@@ -303,7 +303,7 @@ def _moment(cell: str) -> datetime.datetime | None:
 def _days_counted(
     name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]
 ) -> list[datetime.datetime | None]:
-    """Return the dates, with times of day after midnight on the next day; E446 if the day is ambiguous."""
+    """Return the dates; times of day move to the next day when they pass midnight. Raises E446 if the day is ambiguous."""
     counted, days, last, ahead = list(moments), 0, None, 0
     for k, moment in enumerate(moments):
         if moment is None or moment.date() != datetime.date.fromisoformat(_DAY):
@@ -336,7 +336,7 @@ def _number(cell: str, comma: bool) -> float | None:
 
 
 def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str, cure: str) -> Any:
-    """Return numbers in the expected unit, or in SI if none is expected; E445 if no conversion exists."""
+    """Return numbers in the expected unit, or in SI if none is expected; raise E445 if no conversion exists."""
     convert = conversion(unit, expected)
     if isinstance(convert, Unreadable):
         title = f'the unit "{unit}" of "{header}" cannot be read'

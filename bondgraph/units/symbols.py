@@ -120,7 +120,7 @@ CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
 ANGLES = frozenset(_ANGLES) | frozenset(prefix + "rad" for prefix in _PREFIXES)
 """Symbols of angles and speeds of rotation."""
 LONG_TIMES = frozenset(("min", "h", "hr", "d", "day", "a", "yr"))
-"""Symbols of times per which revolutions are counted: 1/min may be one revolution or one radian per minute."""
+"""Units of time in speeds of rotation: 1/min may be one revolution or one radian per minute."""
 TEMPERATURES = frozenset(_SCALES)
 """Symbols of temperature scales whose zero is not 0 K."""
 

@@ -71,7 +71,8 @@ def _is_instance(value: Any, kind: type) -> bool:
 
 
 def shape_of(annotation: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`; None without one."""
+    """Return the shape of an array that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`; None without a
+    shape."""
     return next((each.sizes for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArrayShape)), None)
 
 
@@ -79,7 +80,7 @@ def described(annotation: Any) -> str:
     """Describe the values that an annotation accepts.
 
     >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"])
-    ('a number or None', 'a list, each text', "'a' or 'b'")
+    ('a number or None', 'a list, each entry text', "'a' or 'b'")
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if shape := shape_of(annotation):
@@ -103,4 +104,4 @@ def described(annotation: Any) -> str:
         return "a function"
     if kind not in _LISTS or not parts:
         return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
-    return f"a list, each {described(parts[0])}"
+    return f"a list, each entry {described(parts[0])}"

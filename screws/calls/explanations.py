@@ -1,4 +1,4 @@
-"""Explanation of failed calls: from a function and its arguments, an error that names the wrong argument, or None.
+"""Explanation of failed calls by an error that names the wrong argument, if there is one.
 
 The signature is read only after a call has failed, so a valid call costs almost nothing.
 """

@@ -61,7 +61,7 @@ def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
 
 
 def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:
-    """Solve for the stationary pair by Newton iteration with line search, to rounding error; None without convergence."""
+    """Solve for the stationary pair by Newton iteration with line search, to rounding error; None if it does not converge."""
     surface1, surface2, length = bodies.surface1, bodies.surface2, bodies.length
     current = evaluate(bodies, start)
     for _ in range(max_iterations):
@@ -239,7 +239,7 @@ def distinct(bodies: Bodies, pairs: Iterable[StationaryPair]) -> list[Stationary
 
 def _bodies(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> Bodies:
     if not is_pose(H_1_2, 1e-8):
-        title = "the relative pose of the bodies is not a pose: (4, 4), finite, with a right-handed rotation"
+        title = "the relative pose of the bodies is not a finite (4, 4) matrix with a right-handed rotation"
         raise GeometryError("G124", title, "build it with screws.pose(R, p) or screws.pose_from_state(x)")
     return Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
 

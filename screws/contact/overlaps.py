@@ -30,7 +30,7 @@ _REACH = 0.2
 """Largest distance of a point from the normal at the nearest sample, relative to the surface's size; farther points lie beyond
 the edge."""
 _STARTS, _APART = 6, 0.3
-"""Number of points from which an overlap is searched for, and their minimum distance relative to the smaller body's size."""
+"""Number of points at which the search for an overlap starts, and their minimum distance relative to the smaller body's size."""
 _SHALLOW = 1e-6
 """Depth relative to the smaller body's size that counts as rounding error."""
 _CLEAR, _DEEPER = 0.02, 1.5
@@ -47,8 +47,8 @@ class Overlap:
 
 @dataclass(frozen=True)
 class InsidePoint:
-    """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below the
-    nearest sample of the other body, m, and the coordinates of both samples."""
+    """Sample of one body inside the other body: its point (3,) in the axes of body 1, m, the number of its body, its depth below
+    the nearest sample of the other body, m, and the coordinates of both samples."""
 
     point: np.ndarray
     body: int
@@ -83,14 +83,14 @@ def overlap_elsewhere(
 
 
 def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[InsidePoint]:
-    """Return the deepest samples of either body inside the other, spaced apart, as starting points of a search for
+    """Return the deepest samples of either body inside the other body, spaced apart, as starting points of a search for
     overlaps."""
     bodies = Bodies(surface1, surface2, H_1_2)
     return _spread(inside_points(surface1, surface2, H_1_2, np.zeros((0, 3))), _APART * bodies.length)
 
 
 def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> float:
-    """Return the depth of the deepest sample of the smaller body inside the other, away from the points `contacts` (k, 3) of
+    """Return the depth of the deepest sample of the smaller body inside the other body, away from the points `contacts` (k, 3) of
     body 1, m; 0 if none is inside."""
     bodies = Bodies(surface1, surface2, H_1_2)
     smaller = min((body for body in (1, 2) if has_samples(_surface(bodies, body))), key=lambda body: _surface(bodies, body).size)
@@ -101,7 +101,7 @@ def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, cont
 
 
 def inside_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> list[InsidePoint]:
-    """Return the samples of either body that lie inside the other, away from the points `contacts` (k, 3) of body 1."""
+    """Return the samples of either body that lie inside the other body, away from the points `contacts` (k, 3) of body 1."""
     bodies = Bodies(surface1, surface2, H_1_2)
     inside = []
     for body in (1, 2):
@@ -189,7 +189,7 @@ def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.n
 
 
 def _away(bodies: Bodies, points: np.ndarray, contacts: np.ndarray) -> np.ndarray:
-    """Return which of the points (k, 3) are away from all contacts."""
+    """Return a mask (k,) of the points (k, 3) that are away from all contacts."""
     distance = np.linalg.norm(points[:, None, :] - contacts[None, :, :], axis=2).min(axis=1, initial=np.inf)
     return np.asarray(distance > _AWAY * bodies.length)
 
@@ -229,7 +229,7 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
     pairs by increasing depth, then separated pairs by increasing gap.
 
     `H_1_2` is the pose (4, 4) of body 2 in body 1. The search starts where `all_closest_points` does, from either body, and from
-    the points of each body inside the other. Raises `GeometryError` G124 if H_1_2 is not a pose.
+    the points of each body inside the other body. Raises `GeometryError` G124 if H_1_2 is not a pose.
     """
     bodies = Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
     other_way = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))

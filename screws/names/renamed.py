@@ -116,7 +116,7 @@ def now(old: str, new: str) -> str:
 
 
 def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file, with outdated names and values replaced by the current ones."""
+    """Return the settings of a file, with outdated names and values updated."""
     named = {SETTINGS.get(name, name): value for name, value in settings.items()}
     return {
         name: SETTING_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value for name, value in named.items()
@@ -129,7 +129,7 @@ def new_words(names: Iterable[str]) -> dict[str, str]:
 
 
 def answer_old_names(owner: T) -> T:
-    """Make a package (by its name), a class or a function answer an old name with the new one; otherwise leave it unchanged."""
+    """Make a package (by its name), a class or a function answer an old name with the new name; otherwise leave it unchanged."""
     if isinstance(owner, str):
         _for_package(owner)
         return owner

@@ -1,9 +1,9 @@
 """Contact of two boxes by the separating axis theorem: common patch of two faces, crossing of two edges, or nearest points.
 
-Two boxes are apart exactly if one of 15 directions separates them: the normals of their faces, and the products of their edges
-(Gottschalk, Lin and Manocha 1996). The direction of the largest gap decides the features in contact. If it is a face, the facing
-face of the other box is clipped to its rectangle. Separated boxes may be nearest at a corner, along none of these directions;
-then all features are compared.
+Two boxes are apart if and only if one of 15 directions separates them: the normals of their faces, and the products of their
+edges (Gottschalk, Lin and Manocha 1996). The direction of the largest gap decides the features in contact. If it is a face, the
+facing face of the other box is clipped to its rectangle. Separated boxes may be nearest at a corner, along none of these
+directions; then all features are compared.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> Nea
 def _points(
     rows: np.ndarray, core: np.ndarray, out: np.ndarray, height: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes
 ) -> NearestPoints:
-    """Return the nearest points from points `core` at heights above the box; core and outward direction are in the axes of the
-    box."""
+    """Return the nearest points for points `core` of the other shape at `height` above the box; `core` and `out` (outwards) are
+    in the box's axes."""
     R, r = shapes2.R[rows], shapes1.radius[rows]
     centre, n = shapes2.p[rows] + rotate(R, core), rotate(R, out)
     return NearestPoints(rows, centre - r[:, None] * n, centre - height[:, None] * n, -n, height - r)
@@ -86,8 +86,8 @@ def _nearest_parameter(c: np.ndarray, a: np.ndarray, h: np.ndarray) -> np.ndarra
     """Return t in [-1, 1] at which c + t a is nearest to the box |x| <= h, (m,).
 
     The square of the distance is convex in t, and its slope is piecewise linear, with breakpoints where the line crosses the six
-    planes of the faces: the root lies between two neighbouring
-    breakpoints. If an interval of points is equally near, its middle is returned.
+    planes of the faces: the root lies between two neighbouring breakpoints. If an interval of points is equally near, its middle
+    is returned.
     """
     moving = np.abs(a) > 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -148,7 +148,7 @@ NEXT, AFTER = [1, 2, 0], [2, 0, 1]
 
 def box_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
     """Return at most eight corners of a common patch, or one point. The gap is the distance if the boxes are apart; if they
-    overlap, its depth exceeds the least penetration depth by at most `FACE_PREFERENCE` of a box."""
+    overlap, the depth exceeds the least penetration depth by at most `FACE_PREFERENCE` times the size of the smaller box."""
     C = np.matmul(np.swapaxes(shapes1.R, 1, 2), shapes2.R)
     d1 = rotate_back(shapes1.R, shapes2.p - shapes1.p)
     d2 = rotate_back(shapes2.R, shapes2.p - shapes1.p)
@@ -231,7 +231,7 @@ def _crossings(
 def _patches(
     rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes, best: np.ndarray, size: np.ndarray, reach: float
 ) -> NearestPoints:
-    """Return the corners of the intersection of the face across direction `best` of one box with the facing face of the other."""
+    """Intersect the face across direction `best` of one box with the facing face of the other box; return the corners."""
     swapped = best[rows] >= 3
     fields = list(zip(shapes1.take(rows), shapes2.take(rows), strict=True))
     a = PlacedShapes(*(np.where(_column_flags(swapped, y), y, x) for x, y in fields))

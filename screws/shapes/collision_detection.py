@@ -9,7 +9,7 @@ Nearest points of balls and capsules, with each other or with a half-space, in c
 The core of a round shape is a segment, of length zero for a ball. Two segments are nearest where an end of one faces the other,
 or where they cross; each case is a candidate with its own normal, so parallel capsules get two points.
 
-Nearest points of pairs with a convex hull: corners on a half-space here, all others by the package coal.
+Nearest points of pairs with a convex hull: corners on a half-space here, all other points by the package coal.
 
 Coal (Pan, Chitta and Manocha 2012; Montaut and others 2022) gives the direction of separation or least penetration of two hulls,
 and their common contact patch. The gap at each corner of that patch follows from the planes of their faces.

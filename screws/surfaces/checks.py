@@ -25,7 +25,7 @@ def check_positive(kind: str, **sizes: Any) -> None:
 
 
 def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
-    """Return parameters with their names as text; G101 if a parameter is not a finite number."""
+    """Return parameters with their names as text; raise G101 if a parameter is not a finite number."""
     for key, value in dict(parameters or {}).items():
         if not np.isfinite(real(value)):
             raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
@@ -33,7 +33,7 @@ def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
 
 
 def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
-    """Return the range (from, to) of a coordinate; G101 if it is not two finite, ascending numbers."""
+    """Return the range (from, to) of a coordinate; raise G101 if it is not two finite, ascending numbers."""
     interval = reals(limits, 2)
     if interval is None or not interval[0] < interval[1]:
         ends = " to ".join(shown(end) for end in limits) if np.ndim(limits) == 1 and len(limits) == 2 else shown(limits)
@@ -192,9 +192,9 @@ _SHARPEST = 1e-6
 """Width of an interval, relative to the size of the surface, below which a normal that still turns by `_BEND` indicates an
 edge."""
 _SMOOTH = 0.5
-"""Fraction of a jump that remains in half of the interval; if less remains twice in a row, the surface is smooth there."""
+"""Ratio of the jumps after and before halving an interval; smaller ratios twice in a row indicate a smooth surface."""
 _CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
-"""Curvature times size from which a grid point may be near a tip; smallest growth of the curvature in each window of half the
+"""Curvature times size above which a grid point may be near a tip; smallest growth of the curvature in each window of half the
 width; number of windows; curvature times size of a tip."""
 _CAP = 0.45
 """Half-angle, rad, of the polar caps, which the other chart of a closed surface covers."""

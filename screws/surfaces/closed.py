@@ -105,7 +105,7 @@ class ClosedFormula(Closed):
 
 
 def triple(value: Any, name: str) -> Triple:
-    """Return the three coordinates of a user's formula; G107 otherwise."""
+    """Return the three coordinates of a user's formula; raise G107 otherwise."""
     try:
         x, y, z = value
     except (TypeError, ValueError):

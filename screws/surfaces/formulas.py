@@ -38,7 +38,7 @@ class Expressions:
 
 
 def expressions(entries: Any, symbols: tuple[Any, ...], name: str) -> Expressions:
-    """Convert three SymPy expressions to a function; G107 for an unknown symbol or function."""
+    """Convert three SymPy expressions to a function; raise G107 for an unknown symbol or function."""
     import sympy
 
     components = tuple(sympy.Float(e) if isinstance(e, float) else e for e in entries)
@@ -141,7 +141,7 @@ def parametric(
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
     Raises `GeometryError` G101 for an empty range or a parameter that is not a number, G104 for an inward normal, G105 for a
-    surface that is not regular, not finite in its range, or has an edge or tip, G107 for an unusable formula, G116 if `inside`
+    surface that is not regular, is not finite in its range, or has an edge or tip, G107 for an unusable formula, G116 if `inside`
     does not define the side.
 
     Examples
@@ -173,7 +173,7 @@ def parametric(
 
 
 def _periodicity(name: str, periodic: Any) -> tuple[bool, bool]:
-    """Return which coordinates are periodic; G101 unless it is a pair of booleans."""
+    """Return which coordinates are periodic; raise G101 unless it is a pair of booleans."""
     flags = tuple(periodic) if isinstance(periodic, Sequence) else ()
     if len(flags) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in flags):
         raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False): u periodic, v not")

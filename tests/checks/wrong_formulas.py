@@ -25,7 +25,7 @@ FORMULAS: list[Case] = [
     ("E146", lambda: signals.table("f", "c.q", [1.0, 0.0], [1.0, 2.0]), ("finite and ascending", "1 is followed by 0")),
     ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0]), ("do not form a table", "(2,)", "(1,)")),
     ("E148", lambda: signals.limiter("limit", "c.q", 2.0, 1.0), ("lowest is above highest",)),
-    ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("'xor'", "and, or, not")),
+    ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("'xor'", '"and", "or" and "not"')),
     ("E180", lambda: loop(Se("u", 1.0), I("m", 1.0), R("r", flow=signals.curve([0, 1], [0, 1]))), ('R "r"', "beyond 0 and 1")),
     ("E181", lambda: signals.curve([0, 1, 2], [0, 1, 0], outside="periodic").integral().integral(), ("grows by 1",)),
     ("E182", lambda: signals.noise("n", 1.0, 1e-3, seed=-1), ('noise "n"', "given: -1")),

@@ -77,6 +77,6 @@ NUMBERS: list[Case] = [
         lambda: compile_model(
             loop(I("m", 1.0), C("c", capacitance=1.0)).start(lambda: (1.0,), [], ["c.q"]).start(lambda: (2.0,), [], ["c.q"])
         ),
-        ('disagree on "c.q"', "among the arguments of the later one"),
+        ('disagree on "c.q"', "among the arguments of the later function"),
     ),
 ]

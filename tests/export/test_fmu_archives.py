@@ -283,7 +283,7 @@ def test_the_documentation_is_a_page_that_simulates(folder: Path, monkeypatch: p
         page(page="yes")
     monkeypatch.setattr(fmu_writer, "is_available", lambda: False)
     assert (
-        page().replace("<p>This page does not simulate: the llvmlite with which it was made cannot write WebAssembly.</p>\n", "")
+        page().replace("<p>This page does not simulate: it was made with an llvmlite that cannot write WebAssembly.</p>\n", "")
         == plain
     )
 

@@ -218,7 +218,7 @@ def test_a_page_without_webassembly_replays(monkeypatch):
     page = live_page(compiled, t_end=1.0, live={"spring.stiffness": (10.0, 200.0)}, show=["spring.q"], samples=0.1)
     facts = facts_of(page)
     np.testing.assert_array_equal(facts["replay"]["columns"], [compiled.simulate(1.0, samples=0.1)["spring.q"]])
-    assert facts["why"] == "this page only replays a run: the llvmlite with which it was made cannot write WebAssembly"
+    assert facts["why"] == "this page only replays a run: it was made with an llvmlite that cannot write WebAssembly"
     assert "solver" not in facts
 
 

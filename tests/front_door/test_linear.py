@@ -209,5 +209,5 @@ def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():
 
 
 def test_ticks_that_are_not_alike_are_refused():
-    with pytest.raises(ModelError, match=r'E565 "law.count" makes ticks differ'):
+    with pytest.raises(ModelError, match=r'E565 "law.count" changes at every tick'):
         linearise_sampled(derived(0.1, 0.05, 2.0, filter_period=0.3))

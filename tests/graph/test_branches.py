@@ -128,7 +128,7 @@ def test_bonds_and_parts_that_cannot_be_removed() -> None:
             change()
     with pytest.raises(ModelError, match=r"E100 None"):
         graph.disconnect("v", None)  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match=r'E138 the part "v" to remove is not the part of "double"'):
+    with pytest.raises(ModelError, match=r'E138 the part to remove is not the part "v" of "double"'):
         graph.remove(J1("v"))
 
 

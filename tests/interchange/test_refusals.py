@@ -159,7 +159,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E353", "no known domain", lambda f: f["model"]["bonds"][0].update(domain="magic")),
     ("E353", "not a number", lambda f: f["model"]["elements"]["coil"]["parameters"]["inertia"].update(value=True)),
     ("E354", "not a step", lambda f: next(iter(f["formulas"].values())).update(steps=[["exec", 0]])),
-    ("E354", "operations with all their differentiations", lambda f: next(iter(f["formulas"].values()))["steps"].append(HEAVY)),
+    ("E354", "operations, including all differentiations", lambda f: next(iter(f["formulas"].values()))["steps"].append(HEAVY)),
     ("E354", "no formula", lambda f: f["operations"][0].update(formula="none")),
     ("E354", "of a constant", lambda f: f["operations"][0].update({"$is": "Constant"})),
     ("E354", "not a list", lambda f: f.update(operations={})),

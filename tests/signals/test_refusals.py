@@ -84,7 +84,7 @@ WRONG = [
     ("E444", lambda: signals.measured("m", "nowhere.csv"), ('measured input "m": "nowhere.csv" cannot be read',)),
     ("E445", lambda: signals.measured("m", {"t": [0.0, 1.0], "h (lbz)": [0.0, 1.0]}), ('the unit "lbz"',)),
     ("E446", lambda: signals.measured("m", ([0.0, 1.0, 1.0], [0.0, 1.0, 2.0])), ("is repeated", "clean=True")),
-    ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("no relation 'xor'", "and, or, not")),
+    ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("no relation 'xor'", '"and", "or" and "not"')),
 ]
 
 NO_BLOCK = [

@@ -17,7 +17,7 @@ _MAGIC = 6755399441055744.0
 """1.5 * 2^52: added to a number, it leaves the nearest integer in the lowest bits."""
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""ln 2: thirty-three bits, and the remainder."""
+"""ln 2 in two parts: thirty-three bits, and the remainder."""
 _LEAST = 2.2250738585072014e-308
 """Smallest normal number."""
 
@@ -72,9 +72,9 @@ _TWO_THIRDS_HIGH, _TWO_THIRDS_LOW = 0.6666666666666666, 3.700743415417188e-17
 _FAR_EXPONENT = 708.0
 """Largest |x| for which e^x is certainly a normal number."""
 _PI_2 = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-"""pi/2: thirty-three bits, the next thirty-three, and the remainder."""
+"""pi/2 in three parts: thirty-three bits, the next thirty-three bits, and the remainder."""
 _PI_2_FAR = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-"""pi/2: three parts of fifty-three bits each."""
+"""pi/2 in three parts of fifty-three bits each."""
 NEAR, FAR = 1e5, 35184372088832.0
 """Largest |angle|, rad, for which `_PI_2` and `_PI_2_FAR` suffice."""
 _SIN = (

@@ -25,12 +25,12 @@ TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 BLOCK_THREADS = 1024
 """Maximum number of threads per block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Call with which `emit.text` allocates a large workspace on the heap."""
+"""Call by which `emit.text` allocates a large workspace on the heap."""
 _KERNEL = "ptx_kernel"
 
 
 def target() -> Any:
-    """Return the target; `CompileError` E282 if LLVM was built without it."""
+    """Return the target; raise `CompileError` E282 if LLVM was built without it."""
     written = cross_target(TRIPLE)
     if written is None:
         import llvmlite
@@ -38,7 +38,7 @@ def target() -> Any:
         title = (
             f"llvmlite {llvmlite.__version__} cannot write code for NVIDIA's GPUs: its LLVM was built without the target NVPTX"
         )
-        cures = ("llvmlite 0.50 from PyPI, which has it", "device=None, which runs on the processor")
+        cures = ("llvmlite 0.50 from PyPI, which includes this target", "device=None, which runs on the processor")
         raise CompileError(Problem("E282", title, cures=cures))
     return written
 

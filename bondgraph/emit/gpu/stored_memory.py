@@ -1,7 +1,7 @@
 """Points-to analysis: find the regions of memory that procedures store to, regardless of the order of instructions.
 
-Memory outside procedures is described by objects, the numbers of regions. What a pointer may point to follows from the initial
-tables and from what procedures store in them.
+Each region of memory outside procedures is an object, identified by its number. What a pointer may point to follows from the
+initial tables and from what procedures store in them.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class _Analysis:
                 return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
-        """Return the object of a procedure's variable, a negative number."""
+        """Return the number, which is negative, of the object for a procedure's variable."""
         return self._locals.setdefault((procedure, name), -1 - len(self._locals))
 
     def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:

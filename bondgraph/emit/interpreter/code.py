@@ -53,7 +53,8 @@ derivatives."""
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""Numbers: in a scalar run, lanes hold columns and share every number; runs in SIMD lanes have one number per lane."""
+"""Numbers of a run: in a scalar run, lanes hold columns and share every number; with several runs, each lane has its own
+numbers."""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 
@@ -207,7 +208,7 @@ def machine_code(lanes: int = 1) -> Library:
 
 @functools.cache
 def addresses(lanes: int, is_guarded: bool = True) -> np.ndarray:
-    """Return the address of each kind of step's code, by instruction and by the bit mask of its varying arguments."""
+    """Return the address of the code of each kind of step, by instruction and by the bit mask of its varying arguments."""
     library, table = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MAX_ARGUMENTS), dtype=np.int64)
     for code in ARGUMENTS:
         for varying in variants(code):

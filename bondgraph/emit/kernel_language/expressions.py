@@ -166,7 +166,7 @@ class Expressions(Emitter):
     # Arithmetic and conditions.
 
     def common(self, values: Sequence[Computed | Known], node: ast.AST) -> Any:
-        """Return the type of numbers in one operation."""
+        """Return the common type of the operands of an operation."""
         kinds = {each.type for each in values}
         if not kinds <= set(KINDS):
             self.fail(node, f"these are not numbers: {' and '.join(sorted(map(named, kinds)))}")
@@ -230,7 +230,7 @@ class Expressions(Emitter):
         return self._by_ways(test, parts)
 
     def _by_ways(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
-        """Return one of two values; only the chosen one is evaluated."""
+        """Return one of two values; only the chosen value is evaluated."""
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):

@@ -27,7 +27,7 @@ import numpy as np
 Item = TypeVar("Item")
 
 KINDS: Mapping[Any, str] = MappingProxyType({float: "double", int: "i64", bool: "i64"})
-"""Kind of a number in memory."""
+"""Python type of a number -> LLVM type in memory."""
 POINTER = "ptr"
 
 
@@ -52,7 +52,7 @@ class Array:
 
     @property
     def kind(self) -> str:
-        """Kind of the entries in memory."""
+        """LLVM type of the entries in memory."""
         return KINDS.get(self.entries, POINTER)
 
 
@@ -178,8 +178,8 @@ def unrolled(items: Iterable[Item]) -> Iterable[Item]:
 
 
 def empty_like(values: np.ndarray, count: int) -> np.ndarray:
-    """Return an uninitialised array of `count` numbers, a constant, with the type of another array; machine code frees it at
-    the end of the function."""
+    """Return an uninitialised array of `count` numbers (a constant) with the type of another array; machine code frees it at the
+    end of the function."""
     return np.empty(count, dtype=values.dtype)
 
 

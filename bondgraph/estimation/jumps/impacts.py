@@ -95,14 +95,14 @@ class CollisionJumps:
         return []
 
     def _is_plain(self, at: SensitivityState, event: Event) -> bool:
-        """Return True if an event is the reset of its transition, with or without its impulse."""
+        """Return True if an event changes the states as the reset of its transition does, with or without the impulse."""
         bound, index = self._kernels.bound, event.transition
         pushed = bound.pushed(index, at.t, at.x, at.m)
         results = [bound.reset(index, at.t, at.x, at.m), *([] if pushed is None else [pushed[1]])]
         return any(self._kernels.same(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
-        """Return True if the impulses of one bounce change flows at the contact of the other."""
+        """Return True if the impulses of one bounce change flows at the contact of the other bounce."""
         bounces, sides = self._collisions.bounces, []
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))
@@ -110,7 +110,7 @@ class CollisionJumps:
         return acting(table, *sides)
 
     def after_part(self, part: ImpactPart, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a part of a collision; E374 if it has no derivative."""
+        """Return D after a part of a collision; raise E374 if this derivative does not exist."""
         kernels, impact = self._kernels, part.impact
         context = EventScales.of(kernels, event, D)
         refuse_separating(context, part.transitions, at, D, dt)
@@ -161,7 +161,7 @@ class CollisionJumps:
 
     def refuse_after(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
         """Raise E374 for contacts that touch at zero speed after sequential collisions if a change along a direction makes them
-        approach, except for the last contact, whose speed restitution determines."""
+        approach, except for the last contact, whose speed is determined by restitution."""
         self._refuse_touching(EventScales.of(self._kernels, event, D), at, D, dt, set(range(len(at.m))) - self._slots(event))
 
     def refuse_before(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:

@@ -6,11 +6,10 @@ active equations, and their derivatives follow from the implicit function theore
 
     E(z, a, b) = 0,  a = A z + q,  b = B z   ->   (E_z + E_a A + E_b B) dz = -(E_a (dA z + dq) + E_b dB z)
 
-At an edge, both equations are satisfied: the derivatives from both sides agree only if they obey both.
+At an edge, both equations are satisfied: the derivatives from both sides agree only if they obey both. Collisions at which they
+differ are refused (E374).
 
 Source: Facchinei, Pang, Finite-Dimensional Variational Inequalities, 2003, chapter 5.
-
-Collisions where they differ have no derivative and are refused (E374).
 """
 
 from __future__ import annotations

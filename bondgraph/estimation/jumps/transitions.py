@@ -62,7 +62,7 @@ def independent_event_time(
     transition: int,
 ) -> np.ndarray | None:
     """Return dt of a transition whose guard would have crossed zero by itself from the state and rates at the beginning of this
-    instant; None for a transition that another triggered."""
+    instant; None for a transition that was triggered by another."""
     edge = kernels.bound.program.transitions[transition]
     start, rates = begin
     if start.m[edge.slot] != edge.source:
@@ -83,7 +83,7 @@ def _crossing(
     transition: int,
     before: PrecedingSegment | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Return dt of a guard's zero crossing, and the delay of the crossing; E373 if the guard only touches zero."""
+    """Return dt of a guard's zero crossing, and the delay of the crossing; raise E373 if the guard only touches zero."""
     values = kernels.values(kernels.guard(transition), at, S, np.zeros(S.shape[1]), f)
     value, slopes, speed = values.item(0), values[1:-1], values.item(-1)
     if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
@@ -189,7 +189,7 @@ class EventJumps:
             raise coincidence_refusal(self._kernels, step.event, step.transition, off)
 
     def _acts(self, step: _Step, earlier: Sequence[_Step]) -> bool:
-        """Return True if a step is a collision that interacts with an earlier one, except bounces of the same contact."""
+        """Return True if a step is a collision that interacts with an earlier collision, except bounces of the same contact."""
         part, colliding, edges = step.part, self._colliding, self._kernels.bound.program.transitions
         return colliding is not None and any(
             part.acts_on(other.part)
@@ -219,7 +219,7 @@ class EventJumps:
         return [*steps, _Step(replace(event, x_before=x, m_before=m), parts[-1].transitions[0], parts[-1])]
 
     def _after(self, step: _Step, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a step; E374 if no formula gives the state after it."""
+        """Return D after a step; raise E374 if no formula gives the state after it."""
         if step.part is not None:
             assert self._colliding is not None
             D = self._colliding.after_part(step.part, step.event, at, D, dt)

@@ -122,7 +122,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
     prototypes = (
         ("rates", "out: dx/dt", "states"),
         ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
-        ("outputs", "out: all values: the values named above, and intermediate values", "outputs"),
+        ("outputs", "out: the values named above, and intermediate values", "outputs"),
         ("guards", "out: one number for each transition", "transitions"),
         ("powers", "out: W", "powers"),
         ("energies", "out: J", "energies"),

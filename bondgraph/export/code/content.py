@@ -359,14 +359,14 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
         yield (
             f"Clocks: the ticks of clock k are at {phrases.times}; between ticks, x holds the values that they set. Integrate to "
             "the next tick of any clock. For each clock that is due at this time, from the first to the last, "
-            f"x becomes {phrases.tick}: a later clock sees the changes of an earlier one. Then check the guards, because a tick "
-            "may trigger an event, and restart the integration, because the rates jump:",
+            f"x becomes {phrases.tick}: a later clock sees the changes of an earlier clock. Then check the guards, because a "
+            "tick may trigger an event, and restart the integration, because the rates jump:",
             [tick.element for tick in content.ticks],
         )
     if content.loops:
         yield (
             "Algebraic loops: some states are unknowns of nonlinear loops and follow the solution during integration. Before a "
-            f"run and after events and ticks, correct them: {phrases.loop} gives residuals, then a Newton step:",
+            f"run and after events and ticks, correct them: {phrases.loop} returns residuals and a Newton step:",
             [", ".join(loop.guesses) for loop, _ in content.loops],
         )
 
@@ -376,6 +376,9 @@ def _transitions(content: Content) -> list[str]:
     for k, event in enumerate(content.system.events):
         end = f"; ends the run: {event.error}" if event.error else "; a change of coordinates" * event.internal
         lines.append(
-            event.kind + ", with a reset" * (k in content.resets) + " to which others may respond" * (k in content.pushes) + end
+            event.kind
+            + ", with a reset" * (k in content.resets)
+            + " to which other events may respond" * (k in content.pushes)
+            + end
         )
     return lines

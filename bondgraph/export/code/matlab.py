@@ -102,7 +102,9 @@ def _functions(content: Content) -> dict[str, str]:
         edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
         files["transitions"] = _matrix("transitions", "Rows (index in m, mode before, mode after).", edges)
     if content.pushes:
-        meaning = f"What the impulse of transition k adds to {lengths['guards']} guards, then x without the impulse; or []."
+        meaning = (
+            f"Changes of {lengths['guards']} guards by the impulse of transition k, then x without it; [] without an impulse."
+        )
         files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
     if content.ticks:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}

@@ -82,7 +82,7 @@ def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
 
     It has `prepare`, `rates`, `jacobian`, `outputs`, `guards`, `powers` and `energies`, `reset` and `push` of transitions,
     `tick` of clocks and `loop` of nonlinear algebraic loops, the start `x0`, `p0`, `m0`, and tables of the user's names. Every
-    function takes one point, or arrays of points along the axes before the last.
+    function takes one point, or an array of points, with the values of a point along the last axis.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _source(content: Content) -> str:
     same = "    if k not in _RESET:\n        return np.array(x, dtype=float)"
     parts.append(_numbered("reset", content.resets, f"x after transition k, (..., {n}).", same))
     if content.pushes:
-        meaning = f"What the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); or None."
+        meaning = f"Changes of guards (..., {k}) by the impulse of transition k, and x without it (..., {n}); or None."
         none = "    if k not in _PUSH:\n        return None"
         parts.append(_numbered("push", content.pushes, meaning, none, f"[..., :{k}]", f"[..., {k}:]"))
     if content.ticks:

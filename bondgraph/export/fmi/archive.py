@@ -14,7 +14,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def write_archive(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> Path:
-    """Write a zip archive of files by name, in the order of the names, atomically; E414 if it cannot be written."""
+    """Write a zip archive of files by name, in the order of the names, atomically; raise E414 if it cannot be written."""
     with atomic_file(path) as part, zipfile.ZipFile(part, "w") as packed:
         for name in sorted(files):
             entry = zipfile.ZipInfo(name, _DATE)

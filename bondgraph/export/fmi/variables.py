@@ -65,7 +65,8 @@ class ModelVariable:
         return math.prod(self.shape)
 
     def reference(self, number: int = 0) -> int:
-        """Return the value reference of one of its numbers; the reference of the first also denotes the whole array."""
+        """Return the value reference of one of the variable's numbers; the reference of the first number also denotes the whole
+        array."""
         return (self.kind << PLACES) + self.first + number
 
 

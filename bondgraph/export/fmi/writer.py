@@ -40,7 +40,7 @@ KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
 VERSIONS = (2, 3)
 _CHANGE = 1e-6
 """Relative change of a parameter that reveals its effect on the start."""
-_NOT_LIVE = "This page does not simulate: the llvmlite with which it was made cannot write WebAssembly."
+_NOT_LIVE = "This page does not simulate: it was made with an llvmlite that cannot write WebAssembly."
 _SHIFT = 2.0**-20
 """Shift of the start time that reveals its effect, as a fraction of the run; a power of two, so that sums are exact."""
 
@@ -103,7 +103,7 @@ def fmu(
     t_end : end of the experiment that the FMU suggests, s; it sets the time scale of the solver.
     version : version of the standard: 2 for FMI 2.0, 3 for FMI 3.0.
     inputs : parameters that the importer sets during a run, such as "push.value".
-    outputs : values that are outputs; all other values can also be read.
+    outputs : values that become outputs of the FMU; all other values can also be read.
     kinds : interface types: "co-simulation", "model exchange".
     platforms : "host", or "x86_64-linux", "aarch64-linux", "x86_64-windows", "x86_64-darwin", "aarch64-darwin", which need the
         package ziglang; empty for an FMU with only sources.

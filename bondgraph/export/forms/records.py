@@ -319,8 +319,8 @@ class StateEquations(Typeset):
     ticks: Mapping[str, tuple[str, str]]
     """State that changes only at ticks -> offset and period of its clock, which ticks at offset + n period."""
     definitions: Mapping[str, Any]
-    """Long expressions: name of a symbol -> its expression, in an order of evaluation. The symbol is a value of the model under
-    its name, a time derivative with a prime, or a common part s1, s2 ... of several expressions."""
+    """Long expressions: name of a symbol -> its expression, in evaluation order. The symbol is a value of the model under its
+    name, a time derivative with a prime, or a common part s1, s2 ... of several expressions."""
     systems: tuple[LinearSystem, ...]
     """Linear equations in unknowns whose solution would be too long."""
     states: tuple[str, ...]

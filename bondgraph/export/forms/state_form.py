@@ -62,7 +62,7 @@ def _is_inside(element: str, path: str) -> bool:
 
 
 def _owner(compiled: Compiled, state: State) -> str:
-    """Return the path of the element that owns a state: the longest path of an element with which its name begins."""
+    """Return the path of the element that owns a state: the longest element path that is a prefix of the state's name."""
     path = state.name
     while path and path not in compiled.model.elements:
         path = path.rpartition(".")[0]

@@ -128,7 +128,7 @@ def method(compiled: Compiled) -> list[Block]:
     if any(event.internal for event in system.events):
         words.append("Changes of coordinates do not affect the motion (for example, a change of chart near a pole). ")
     if any(isinstance(e.law, Junction) and e.law.automaton for e in model.elements.values()):
-        words.append("An X-junction joins its bonds in the given states, and transmits nothing in any other. ")
+        words.append("An X-junction joins its bonds in the given states, and transmits nothing in other states. ")
     ends = list(dict.fromkeys(event.error for event in system.events if event.error))
     if ends:
         words.append(f"A run ends if: {'; '.join(ends)}. ")

@@ -26,7 +26,7 @@ from bondgraph.model.ops import (
 from bondgraph.output.tex import array_latex, escape_latex
 
 ALONG_ARROW = " along the arrow"
-"""Suffix of the name of a power that is only used for another power."""
+"""Suffix of the name of a power that serves only to compute another power."""
 REMARK = r"\text{with }"
 """Beginning of a line that only explains symbols in the equations before it."""
 
@@ -187,7 +187,7 @@ POSE_UNIT = "1, m"
 """Unit of a pose: quaternion and position."""
 
 _FACTOR = re.compile(r"#(\d+)(\^\{-1\})?(?=(?:\\,| )*#(\d+))")
-"""Argument, possibly inverted, before another argument."""
+"""Pattern of an argument, possibly inverted, that is followed by another argument."""
 
 
 def _with_diagonals(line: str, vectors: Sequence[bool]) -> str:
@@ -205,5 +205,5 @@ def _bare(name: str) -> str:
 
 
 def is_needless(statement: Statement) -> bool:
-    """Return True if a statement only defines the negative of a value, or a power that is only used for another power."""
+    """Return True if a statement only defines the negative of a value, or a power that serves only to compute another power."""
     return statement.outs[0].endswith(ALONG_ARROW) or (statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}")

@@ -59,7 +59,7 @@ def states(compiled: Compiled, letters: Letters, units: Mapping[str, str], digit
 
 
 def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> list[Block]:
-    """Return all other letters, with the value's name in the program, its shape and unit."""
+    """Return all other letters, each with its name in the program, its shape and its unit."""
     system = compiled.system
     listed = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
     cells: Rows = []

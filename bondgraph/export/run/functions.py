@@ -114,7 +114,7 @@ def _dialect(prefix: str) -> Dialect:
 
 
 def _kernel(name: str, code: Code, steps: Mapping[str, Listing], dialect: Dialect, apart: str) -> str:
-    """Return a kernel as a function of addresses, as machine code calls it, with the same steps, fused or not."""
+    """Return a kernel as a function of addresses, which machine code can call, with the same steps and fusions."""
     blocks = [block for block, _ in code.blocks]
     signature = [*(f"const double *{_BLOCKS[block]}" for block in blocks), "double *restrict out"]
     arguments = ", ".join(argument_names(signature))

@@ -30,7 +30,7 @@ RETURNED = {
 """Results of a run in C: constant -> status and its meaning."""
 OUTCOMES = {
     EventOutcome.CYCLING: "transitions repeat endlessly",
-    EventOutcome.STUCK: "bounces do not return their guards below zero",
+    EventOutcome.STUCK: "guards remain above zero after their bounces",
     EventOutcome.TERMINAL: "a transition ends the run",
     EventOutcome.TOO_MANY: "the run has more than max_events events",
     EventOutcome.ACCUMULATION: "events accumulate, but there is no state of rest",

@@ -27,13 +27,13 @@ from bondgraph.run.steppers.method import Method
 TRIPLE = "wasm32-unknown-unknown"
 """LLVM target."""
 OF_SOLVER = ("begin_run", "advance_run", "run")
-"""Procedures of a solver that begin and advance a run; the last advances it with events."""
+"""Procedures of a solver that begin a run, advance it, and advance it with events."""
 INTERPRETER = ("interpret", "step_")
 """Name prefixes of the functions of the interpreter of derivatives."""
 _FUSED = multiply_add.__name__
 _REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementptr i64,", "alloca ptr": "alloca i64"}
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Call with which `emit.text` allocates a large workspace on the heap."""
+"""Call by which `emit.text` allocates a large workspace on the heap."""
 _SHARED = "elementary."
 """Prefix of the names of functions that several LLVM modules share."""
 _DEFINITION = re.compile(r"^(define .*) {$", re.MULTILINE)

@@ -31,7 +31,7 @@ MOST_PANELS = 4
 """Maximum number of quantities that are shown by default."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
-REPLAYS = "this page only replays a run: the llvmlite with which it was made cannot write WebAssembly"
+REPLAYS = "this page only replays a run: it was made with an llvmlite that cannot write WebAssembly"
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,8 @@ def live_page(
     initial, parameters : changes of start values and parameters, as in `simulate`.
 
     Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
-    that sets times of
-    clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or not together; `FileError` E415,
-    E414 as `LivePage.write` does.
+    that sets times of clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or cannot share a panel;
+    `FileError` E415, E414 as `LivePage.write` does.
     """
     if path is not None:
         known_ending(path, ".html")

@@ -18,8 +18,8 @@ from bondgraph.model.ops import ForeignLibrary
 def with_libraries(model: Model, libraries: Mapping[str, str | Path], file: str) -> Model:
     """Return a model with its libraries open; `file` is its name in messages.
 
-    Raises `ModelError` E694 for a library that is not given, E695 for a library without a block, E696 for a file that is not
-    the one with which the model was saved, E355 for a block that does not match its library; E690 and E691 as in `fmu_block`.
+    Raises `ModelError` E694 for a library that is not given, E695 for a library without a block, E696 for a library that has
+    changed since the model was saved, E355 for a block that does not match its library; E690 and E691 as in `fmu_block`.
     """
     needed = {path: library for path, element in model.elements.items() if (library := _library_of(element)) is not None}
     if unknown := sorted(set(libraries) - set(needed)):

@@ -14,7 +14,7 @@ from bondgraph.interchange.fmu.description import FmuVariable
 from bondgraph.interchange.fmu.words import listener, logger
 
 _WARNING = 1
-"""Largest status with which an FMU continues."""
+"""Largest status at which an FMU continues."""
 _MOST_WORDS = 4
 """Maximum number of messages of an FMU that an error shows."""
 _TYPES: Mapping[int, Mapping[str, Any]] = {
@@ -105,7 +105,7 @@ class FmuInstance:
             raise self.failed(f"has no function {name}", self.start) from None
 
     def _call(self, name: str, *arguments: Any) -> None:
-        """Call a function of the FMU for this instance; E692 with its messages if it fails."""
+        """Call a function of the FMU for this instance; raise E692 with its messages if it fails."""
         if (status := self._function(name)(self._component, *arguments)) > _WARNING:
             raise self.failed(f"fails in {name} with status {status}", self.start)
 

@@ -159,7 +159,7 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 
 
 def _refused(node: ast.AST) -> str:
-    """Return why a node is not arithmetic, and what to write instead, if possible."""
+    """Return the reason why a node is not arithmetic, and a replacement, if there is one."""
     cures: dict[type, str] = {
         ast.IfExp: "; use where(condition, a, b)",
         ast.Compare: "; compare two values, with < <= > >= or ==",

@@ -41,7 +41,7 @@ class Document:
 
 
 def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
-    """Return the content of a file and its name in messages; E630 if it cannot be read, is not UTF-8, or exceeds `largest`
+    """Return the content of a file and its name in messages; raise E630 if it cannot be read, is not UTF-8, or exceeds `largest`
     bytes."""
     source, name = Path(path), printable_path(path)
     try:
@@ -58,7 +58,7 @@ def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[
 
 
 def json_document(text: str, file: str) -> Document:
-    """Return the object in JSON text; E631 for anything else."""
+    """Return the object in JSON text; raise E631 for anything else."""
     try:
         content = strict_json(text, file, LARGEST_FILE)
     except ModelError as error:
@@ -69,7 +69,7 @@ def json_document(text: str, file: str) -> Document:
 
 
 def yaml_document(text: str, file: str) -> Document:
-    """Return the mapping in YAML text; E631 for anything else, for anchors, aliases and tags, and for deep nesting.
+    """Return the mapping in YAML text; raise E631 for anything else, for anchors, aliases and tags, and for deep nesting.
 
     Scalars are numbers, true, false and null as in JSON, or strings: `no`, `1:30` and dates are strings.
     """
@@ -176,7 +176,7 @@ class _Reader:
 
 
 def document_of(text: str, file: str) -> Document:
-    """Parse JSON or YAML text, according to the file's suffix; E631 for any other suffix."""
+    """Parse JSON or YAML text, according to the file's suffix; raise E631 for any other suffix."""
     endings = {".json": json_document, ".yaml": yaml_document, ".yml": yaml_document}
     read = endings.get(Path(file).suffix.lower())
     if read is None:

@@ -229,7 +229,7 @@ class ElementReader:
         return read
 
     def _formula(self, path: str, text: Any, names: Sequence[str]) -> Arithmetic:
-        """Return the formula that a text describes; E634 if it is not arithmetic."""
+        """Return the formula that a text describes; raise E634 if it is not arithmetic."""
         text = text if isinstance(text, str) else repr(text)
         try:
             return arithmetic(text, names)

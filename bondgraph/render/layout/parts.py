@@ -206,7 +206,7 @@ def shrunk(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
 
 
 def mirror_of(cells: np.ndarray, template: np.ndarray) -> np.ndarray | None:
-    """Return the first of `MIRRORS` in which cells (n, 2) match a template (n, 2); None if none does."""
+    """Return the first of `MIRRORS` in which cells (n, 2) match a template (n, 2); None without a match."""
     shifted = cells - cells.min(axis=0)
     for mirror in MIRRORS:
         turned = template * mirror

@@ -172,7 +172,7 @@ class RoutingGrid:
     in_nodes: tuple[np.ndarray, np.ndarray]
     """(m, x, y) for horizontal and vertical sections: True if they pass through a node's rectangle."""
     in_names: tuple[np.ndarray, np.ndarray]
-    """(x, y): number of names that sections of streets pass through."""
+    """(x, y) for horizontal and vertical sections: number of names that they pass through."""
     in_frames: tuple[np.ndarray, np.ndarray]
     """(b, x, y): True if sections are in a box."""
 
@@ -250,7 +250,7 @@ def _costs(
 
 
 def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of points of lines on horizontal and vertical sections."""
+    """Return how many points of the drawn lines lie on each horizontal and vertical section, weighted by kind of line."""
     level, plumb = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
     for other, line in lines:
         weight = 1.0 if sketch.edges[other].bond is not None else 0.4

@@ -20,8 +20,8 @@ Sides = np.ndarray
 
 
 def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
-    """Return the space that each node needs: names are below junctions or, where a bond leaves downwards, beside it on the freer
-    side."""
+    """Return the space that each node needs: a name is below its junction or, where a bond leaves downwards, beside the junction
+    on the freer side."""
     room = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
     for i, node in enumerate(sketch.nodes):
         if not node.below:
@@ -99,7 +99,7 @@ def _columns(
 
 
 def frame(sketch: Sketch, box: Box, where: np.ndarray) -> tuple[float, float, float, float]:
-    """Return left, top, right and bottom of a box in px."""
+    """Return the left, top, right and bottom edges of a box in px."""
     depth = box.path.count(".")
     room = sides(sketch, where.round(1))
     edges = []

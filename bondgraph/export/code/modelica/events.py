@@ -57,7 +57,7 @@ class WhenBranch:
     fires : value of this Boolean; "" for a clock.
     meaning : description of this Boolean.
     assigned, reinitialised : variable -> its new value.
-    ends : message with which it ends a run.
+    ends : message if it ends a run.
     stays : True if the condition may stay true.
     """
 

@@ -27,7 +27,7 @@ def _transitions(content: Content) -> Iterator[Problem]:
 
 
 def _reason(content: Content, k: int, event: LoweredTransition) -> str:
-    """Return why a transition cannot be written; "" if it can."""
+    """Return the reason why a transition cannot be written; "" if it can."""
     if event.accumulates is not None:
         return "its events accumulate until it comes to rest: infinitely many events in finite time"
     if k in content.pushes:

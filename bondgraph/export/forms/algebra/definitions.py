@@ -12,7 +12,7 @@ from bondgraph.output.lazy import sympy
 
 
 class Definitions:
-    """Definitions so far, in an order of evaluation, and the floats in the formulas.
+    """Definitions so far, in evaluation order, and the floats in the formulas.
 
     Parameters
     ----------

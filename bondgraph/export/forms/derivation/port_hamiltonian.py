@@ -64,7 +64,7 @@ class _Ports:
     resistors: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     """Resistor -> its statement, its input and its output."""
     sources: dict[str, tuple[str, str, int]] = field(default_factory=dict)
-    """Source -> its output, the conjugate variable, and the sign with which their product is supplied power."""
+    """Source -> its output, the conjugate variable, and the sign of their product as supplied power."""
     symbols: dict[str, Any] = field(default_factory=dict)
     """Value -> its symbols."""
     laws: dict[int, Op] = field(default_factory=dict)

@@ -75,7 +75,7 @@ class MechanicalParts:
 
 
 def mechanical_parts(compiled: Compiled) -> MechanicalParts:
-    """Return the elements of a model by role; raise E278 for an element without one."""
+    """Return the elements of a model by role; raise E278 for an element without a role."""
     parts = MechanicalParts()
     for path, element in compiled.model.elements.items():
         _add(parts, compiled, path, element)

@@ -118,7 +118,7 @@ class _Reader:
         return self.tokens[self.at] if self.at < len(self.tokens) else _END
 
     def take(self, wanted: str = "") -> str:
-        """Consume and return the next token; it must be the `wanted` one, if given."""
+        """Consume and return the next token; it must equal `wanted`, if given."""
         token = self.next()
         if token == _END or (wanted and token != wanted):
             raise self.refused(f"{wanted or 'something'} is missing")

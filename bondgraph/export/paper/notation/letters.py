@@ -107,7 +107,7 @@ _FONTS = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|righ
 
 @dataclass(frozen=True)
 class Letters:
-    """LaTeX of values by name; within equal parts, a letter stands for the number of the part."""
+    """LaTeX of values by name; within equal parts, a letter stands for the index of the part."""
 
     letters: Mapping[str, Letter]
     parts: Parts
@@ -115,7 +115,7 @@ class Letters:
     used: set[str] = field(default_factory=set)
     """First value of each used group, which needs an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
-    """Branches in which letters stand for the numbers of parts."""
+    """Branches in which letters stand for the indices of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """External values of these branches -> their names inside them."""
 
@@ -146,13 +146,13 @@ class Letters:
         return replace(self, inside=(*self.inside, branch), renamed={**self.renamed, **renamed})
 
     def first(self, name: str) -> str:
-        """Return the corresponding value in the first of the equal parts, if all of them have one; else the value itself."""
+        """Return the corresponding value in the first of the equal parts, if every part has one; else the value itself."""
         first = self._counterpart(name)
         return first if first in self.shared else name
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Return values of the first of equal parts that have a counterpart in all other parts."""
+        """Values of the first part that have a counterpart in every equal part."""
         counts = Counter(map(self._counterpart, self.letters))
         return frozenset(
             name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
@@ -165,12 +165,12 @@ class Letters:
         return name
 
     def general(self, name: str) -> str:
-        """Return the LaTeX of the first value of a group, with letters for the numbers of equal parts."""
+        """Return the LaTeX of the first value of a group, with letters for the indices of equal parts."""
         around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the letters in `general(name)` that stand for numbers of parts, each with these numbers."""
+        """Return the letters in `general(name)` that stand for indices of equal parts, each with these indices."""
         around = self._around(name) if name in self.shared else ()
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 

@@ -78,7 +78,7 @@ def inside(system: System, part: Component) -> list[Statement]:
 
 
 INDICES = "ijklnqrvwz"
-"""Letters for the numbers of equal parts."""
+"""Letters for the indices of equal parts."""
 MIN_SAVED = 7
 """Minimum number of equations saved by writing equal parts once."""
 
@@ -138,7 +138,7 @@ def _worthwhile(
 
 
 def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
-    """Return a form that is the same for all parts that can be written once, and the external values in order of first use."""
+    """Return a form that is equal for parts that can share equations, and their external values in order of first use."""
     statements = inside(system, part)
     if not statements:
         return part.path, ()
