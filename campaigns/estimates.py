@@ -93,7 +93,7 @@ def clean(name: str) -> Mapping[str, np.ndarray]:
 
 @functools.cache
 def seen(name: str) -> np.ndarray:
-    """Return an orthonormal basis (rows, parameters) of the noise over sigma that changes the estimate in the linear problem."""
+    """Return an orthonormal basis (rows, parameters) of the noise, divided by sigma, that changes the linear estimate."""
     own, measured = study(name), clean(name)
     times = np.unique(np.concatenate([[0.0], *(t for t, _ in own.data.values())]))
     end, names = float(times[-1]), list(own.truth)

@@ -210,7 +210,7 @@ def rigid_body(
     Parameters
     ----------
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
-    surface, shape, visual : surface for contacts of curved bodies, collision solids, and visuals that pictures show instead.
+    surface, shape, visual : surface for contacts of curved bodies, collision solids, and visuals that replace both in pictures.
     centre_of_mass : position in object coordinates, m.
     position, quaternion : start pose of the object frame (w, x, y, z; object to world).
     velocity, angular_velocity : velocity of the centre of mass, and angular velocity, at the start, in world coordinates, m/s and
@@ -292,7 +292,7 @@ def ground(
     position: Vector3 = (0.0, 0.0, 0.0),
     quaternion: Quaternion = IDENTITY_QUATERNION,
 ) -> Body:
-    """Build a body that never moves: Sf of zero twist at its 1-junction."""
+    """Build a body that never moves: an Sf of zero twist at its 1-junction."""
     body, world = Body(name, surface, shape, visual), world_junction(name)
     body.fixed = True
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)

@@ -37,7 +37,8 @@ from campaigns.graphs.rows import Rows, Situation, Terms
 class Point:
     """Relations of a model in one situation.
 
-    Bond variables are `<bond>:effort`, `<bond>:flow`, states `<element>.<state>`, the acceleration of an IC `<element>:rate`.
+    Bond variables are named `<bond>:effort` and `<bond>:flow`; states, `<element>.<state>`; the acceleration of an IC,
+    `<element>:rate`.
     """
 
     def __init__(self, model: Model, situation: Situation):

@@ -38,7 +38,8 @@ TOO_ILL = 1e10
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict: right, undecided, rightly refused, regular refused, wrong, uncoded or slow, with the reason."""
+    """Verdict on a graph, with the reason: "right", "wrong", "undecided", "slow", "uncoded", "rightly refused", or "regular
+    refused" for a graph that should not be refused."""
 
     kind: str
     reason: str = ""
@@ -155,8 +156,8 @@ def _worst(point: Point, wanted: np.ndarray) -> str:
 def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Verdict:
     """Check a refusal.
 
-    It is right if the relations have no unique solution in some mode, an open junction has several meanings, or states would have
-    to jump with the value that a block holds; open junctions get the meanings that causality allows.
+    A refusal is right if the relations have no unique solution in some mode, if an open junction can be read in several ways that
+    causality allows, or if states would have to jump with the value that a block holds.
     """
     try:
         model = graph.freeze()
@@ -177,7 +178,7 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
             return Verdict("rightly refused", f"{codes}: singular")
         several |= regular > 1
     if several and "E154" in codes:
-        return Verdict("rightly refused", f"{codes}: an open junction has several meanings")
+        return Verdict("rightly refused", f"{codes}: an open junction is ambiguous")
     return Verdict("regular refused", codes, said)
 
 

@@ -1,4 +1,4 @@
-"""Random graphs of every kind of element: graphs of `drawn` with further random features."""
+"""Random graphs with every kind of element: graphs from `drawn` with further random features."""
 
 from __future__ import annotations
 

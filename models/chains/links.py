@@ -136,7 +136,7 @@ class Mimic:
 
     Parameters
     ----------
-    link : name of the link whose joint drives; it may be driven itself.
+    link : name of the link whose joint drives this joint; the driving joint may itself be driven.
     factor : not zero; 1, rad/m or m/rad.
     offset : rad or m.
     """

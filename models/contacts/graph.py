@@ -112,8 +112,8 @@ def start_values(
     begin: Callable[[float], tuple[Any, ...]],
     place: StartPlace,
 ) -> Any:
-    """Return the function start poses -> contact coordinates of the closest points, start values of the law for the gap (`begin`:
-    d, states and modes), and charts."""
+    """Return a function of the start poses that returns the contact coordinates of the closest points, the law's start values for
+    the gap (`begin`: d, states and modes), and the charts."""
 
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)

@@ -49,7 +49,7 @@ def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
 
 
 def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str) -> Element:
-    """Return the C of the constrained components, its state s in C2, m or rad."""
+    """Return the C of the constrained components; its state s is in the frame C2, m or rad."""
     single = len(chosen) == 1
     k, start = (float(stiffness[0]), 0.0) if single else (stiffness, np.zeros(len(chosen)))
     symbols = {"q": "s", "stiffness": "K_s"}
@@ -79,7 +79,7 @@ def _transported_rates(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequenc
 
 
 def _ratio(k_x: Any, k_y: Any) -> Any:
-    """Return sqrt(k_y / k_x), 1 if both are equal, even if zero."""
+    """Return sqrt(k_y / k_x); 1 if both are equal, even if both are zero."""
     return where(equal(k_x, k_y), 1.0, sqrt(k_y / k_x))
 
 

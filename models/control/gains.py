@@ -35,9 +35,11 @@ def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, t
 
 
 def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller") -> None:
-    """Refuse gains outside 0 <= kp <= kd^2 (E476), at any time and along any axis: e'' + kd e' + kp(t) e = 0 is then stable.
+    """Refuse gains outside 0 <= kp <= kd^2 (E476), at any time and along any axis.
 
-    Source: Bortoff 2020, (12), by the circle criterion, for a constant kd.
+    Within these bounds, e'' + kd e' + kp(t) e = 0 is stable for a constant kd.
+
+    Source: Bortoff 2020, (12), by the circle criterion.
     """
     rate = numbers("the gain kd", kd)
     if isinstance(kp, Motion):

@@ -303,6 +303,6 @@ def _extreme(values: np.ndarray, which: str) -> np.ndarray:
 
 
 def _path_lengths(points: np.ndarray, touching: np.ndarray) -> np.ndarray:
-    """Return the lengths (k, n) so far of paths (k, n, 3), counted only in contact."""
+    """Return the lengths (k, n) of paths (k, n, 3) up to each sample, counted only in contact."""
     steps = np.linalg.norm(np.diff(points, axis=0), axis=2) * (touching[1:] & touching[:-1])
     return np.concatenate([np.zeros((1, points.shape[1])), np.cumsum(steps, axis=0)])

@@ -1,7 +1,7 @@
 """Force laws for the impact of a mass, in closed form: viscoelastic, and the two laws that WA22 rejects, virtual spring and
 Maxwell.
 
-The stored energy of the virtual spring drops by the factor e^2 at the end of compression; a Maxwell element is a spring and a
+The stored energy of the virtual spring is multiplied by e^2 at the end of compression; a Maxwell element is a spring and a
 damper in series. `equivalent_laws` gives all three laws the same speed, impulse and duration.
 
 Stiffness, damping, mass and speed determine the restitution, force, duration and energies of the viscoelastic impact exactly.
@@ -241,7 +241,7 @@ def check_positive(about: str, **numbers: Any) -> None:
 
 
 def _level(w: Any) -> Any:
-    """Return F(w) = w - ln(1 + w) >= 0 accurate within rounding error: near zero by the series of the inverse hyperbolic
+    """Return F(w) = w - ln(1 + w) >= 0, accurate to rounding error, near zero from the series of the inverse hyperbolic
     tangent."""
     w = np.asarray(w, dtype=float)
     z = w / (2.0 + w)
@@ -317,7 +317,7 @@ def _times(w0: float, samples: int) -> Floats:
 class SpringImpact:
     """Mass against a virtual spring with a coefficient of restitution (WA22, section V.B; Jia, Mason and Erdmann 2013).
 
-    At the end of compression, the stored energy drops by the factor e^2: the spring becomes stiffer, k / e^2, and less
+    At the end of compression, the stored energy is multiplied by e^2: the spring becomes stiffer, k / e^2, and less
     compressed, so that the force does not change. Force and compression peak at that time.
 
     Parameters

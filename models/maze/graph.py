@@ -72,7 +72,7 @@ class MazeParameters:
     lead2: tuple[float, float] = vector(2, "1/s", "z2 and p2 of the lead: zero at -z2, pole at -p2", (0.05, 5.0), least=0.0)
     begin: float = number("s", "time at which the reference begins", 10.0, least=0.0)
     height: float = number("m", "initial height of the ball above the outermost ring", 0.04905, above=0.0)
-    aside: float = number("m", "initial position of the ball to the right", 0.0)
+    aside: float = number("m", "initial horizontal position of the ball, positive to the right", 0.0)
 
     def __post_init__(self) -> None:
         check_record(self, "E530", "ball maze", _contradictions)

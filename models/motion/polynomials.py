@@ -229,7 +229,7 @@ def largest_jump(motion: Motion, order: int) -> Jump:
 
 
 def _bound(motion: Motion, order: int) -> float:
-    """Return an upper bound of a derivative between start and end, which scales its rounding errors."""
+    """Return an upper bound of a derivative between start and end, to which rounding errors are compared."""
     steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
     return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
 
@@ -339,7 +339,7 @@ def hold(position: float | Array | list[float] | tuple[float, ...], duration: fl
 
 
 LIMIT_TOLERANCE = 1e-9
-"""Relative excess of a limit that is still accepted."""
+"""Relative amount by which a value may exceed its limit."""
 
 
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:

@@ -146,7 +146,8 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
 
 
 def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
-    """Return the voltages of nodes on a card .ic V(node)=value, whose words are v, node and =value; V(x1.a) is "x1 a"."""
+    """Return the node voltages of a card .ic V(node)=value, split into the words v, node and =value; the node of V(x1.a) is named
+    "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
         raise card.error("E640", ".ic needs node voltages", ".ic V(out)=5")

@@ -85,7 +85,9 @@ class Circuit:
             )
         if device.node(names[0]) == device.node(names[1]):
             raise device.card.error(
-                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "another node, or remove the device"
+                "E644",
+                f'both ends of "{device.name}" connect to the node "{names[0]}"',
+                "connect one end to another node, or remove the device",
             )
         return tuple(self.node(device, name) for name in names)
 
@@ -145,7 +147,7 @@ def _inductor(circuit: Circuit, device: Device) -> None:
 
 
 def _source(circuit: Circuit, device: Device) -> None:
-    """Add a voltage source, positive at the first node, or a current source, from the first node through it to the second."""
+    """Add a voltage source, positive at the first node, or a current source that conducts from the first node to the second."""
     value, numbers = waveform(device, _words(device, 2), circuit.settings.transient)
     first, second = circuit.ends(device)
     circuit.is_driven |= (value(0.0, **numbers) if callable(value) else value) != 0.0
@@ -266,7 +268,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
         raise device.card.error("E641", f'"{device.name}" couples the unknown inductor "{unknown[0][:60]}"', "K1 L1 L2 0.9")
     if len(set(flat)) < max(2, len(flat)) or not abs(factor) < 1:
         raise device.card.error(
-            "E640", f'"{device.name}" couples exactly two inductors by a factor between -1 and 1', "K1 L1 L2 0.9"
+            "E640", f'"{device.name}" needs two or more inductors, all different, and a factor between -1 and 1', "K1 L1 L2 0.9"
         )
     for k, first in enumerate(flat):
         for second in flat[:k]:

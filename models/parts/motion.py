@@ -55,7 +55,7 @@ LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \
 
 
 def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]], parameters: dict[str, Value]) -> Graph:
-    """Return a gear whose `efficiencies`(*parameters) apply while the first shaft drives, and while the second does."""
+    """Return a gear; `efficiencies`(*parameters) returns one efficiency while the first shaft drives, one while it is driven."""
     part, shaft, core = Graph(name), J1("shaft", domain="rotation"), gear("core", n)
 
     def lost(*values: Value) -> Value:
@@ -276,7 +276,7 @@ def strut(name: str, k: Value, c: Value) -> Graph:
 
 
 def _gap(depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, x0: Value, part: Graph, domain: str) -> Graph:
-    """Return a spring and a damper that act at the signed `depth`(x, *ends) beyond a gap, and only push."""
+    """Return a spring and a damper that act on the signed `depth`(x, *ends) beyond a gap and never pull."""
 
     def energy(x: Value, k: Value, *ends: Value) -> Value:
         return k * depth(x, *ends) ** 2 / 2

@@ -100,13 +100,13 @@ class Stoichiometry:
 
     @cached_property
     def cycles(self) -> tuple[dict[int, float], ...]:
-        """Combinations of reactions that change no free species: how often each runs, by its index."""
+        """Combinations of reactions that change no free species: index of a reaction -> how often it runs."""
         return tuple({k: float(n) for k, n in enumerate(vector) if n} for vector in _null_space(self.rows(self.free)))
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite with a one-way reaction
-        ("->")."""
+        """Affinity, divided by R T, that the held amounts impose on each cycle; zero in equilibrium, infinite with a one-way
+        reaction ("->")."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf
@@ -305,7 +305,7 @@ def _reaction(
                 continue
             factor = words[0] if len(words) == 2 else "1"
             if not words or not re.fullmatch(r"[1-9]\d{0,2}", factor) or not re.fullmatch(r"[A-Za-z]\w*", words[-1]):
-                raise wrong(column, f'"{term.strip()}" is not a species, nor a number and a species')
+                raise wrong(column, f'"{term.strip()}" is neither a species nor a number and a species')
             counted[words[-1]] = counted.get(words[-1], 0) + int(factor)
         return counted
 

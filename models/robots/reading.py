@@ -218,7 +218,7 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
     if lower == upper == 0.0:
         blank = Ignored(
             f'limits of joint "{name}"',
-            "both are 0, which some exporters write for no limits; it is read as unlimited",
+            "both are 0, as some exporters write for a joint without limits; the joint is treated as unlimited",
             (at.line,),
         )
         return None, (), (blank,)

@@ -239,7 +239,7 @@ def read_sdf(
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Frame of a model: its pose (4, 4) in the frame that it names."""
+    """Frame of a model: its pose H (4, 4) in the frame named `relative_to`."""
 
     H: np.ndarray
     relative_to: str

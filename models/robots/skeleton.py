@@ -277,7 +277,8 @@ def robot_joint(joint: JointEntry) -> RobotJoint:
 
 
 def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, list[Problem]]:
-    """Return the mimic relation of a joint; E528 if its leader is not selected, or either has several degrees of freedom."""
+    """Return the mimic relation of a joint, or E528 if its leader is not selected or if either joint has several degrees of
+    freedom."""
     leader = selected.skeleton.joints_by_name.get(joint.leader or "")
     if leader is None or not joint.moves:
         return None, []

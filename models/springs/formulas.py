@@ -110,7 +110,7 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
     """Return the energy V(H_A_B), J, zero at rest.
 
     V = V_r + 1/4 p^T K_t p + 1/4 y^T K_t y + tr(G(K_c) R^T tilde(p)), where V_r is tr(G(K_r) (I - R)) ("trace") or
-    1/2 theta^T K_r theta ("rotation vector"). It is symmetric in a and b.
+    1/2 theta^T K_r theta ("rotation vector"). V is symmetric in A and B.
 
     Source: Fasse and Broenink 1997; Stramigioli 2001 (geometric springs).
     """
@@ -317,7 +317,7 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
     else:
         D = _matrix(damping, name)
     if not is_semidefinite(D):
-        raise spring_error("E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist")
+        raise spring_error("E493", name, "its damping is not positive semidefinite", "a damper that supplies power for no twist")
     return D
 
 

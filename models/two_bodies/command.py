@@ -139,7 +139,7 @@ class ContactRun:
         return self.dense()[0].peak(f"{self.contact}.normal force") if self.contact_intervals() else (0.0, 0.0)
 
     def contact_intervals(self) -> list[tuple[float, float]]:
-        """Return start and end (s) of every contact."""
+        """Return the start and the end (s) of every contact."""
         return list(contact_intervals(self.result, self.contact))
 
     def summary(self) -> dict[str, Any]:

@@ -92,7 +92,8 @@ class Compliant:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Component v_z; v_x and v_y if friction or a tangential parameter is given; omega_z likewise."""
+        """Component v_z; v_x and v_y with friction or a tangential parameter; omega_z with torsional friction or a rotational
+        parameter."""
         slips = self.friction is not None or _any_nonzero(self.tangential_stiffness, self.tangential_damping)
         turns = self.torsional_friction is not None or _any_nonzero(self.rotational_stiffness, self.rotational_damping)
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")

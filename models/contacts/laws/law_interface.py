@@ -36,7 +36,7 @@ class ContactForces:
     Attributes
     ----------
     switch : the automaton "switch", whose states determine when the law acts.
-    normal : force that presses the bodies apart, N, positive in contact.
+    normal : force that pushes the bodies apart, N, positive in contact.
     force : path of this force, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.
     begins : states and automata whose start values depend on the gap, and the gap itself.

@@ -74,7 +74,7 @@ def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
 def connect_velocity_constraint(
     graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
 ) -> tuple[str, ...]:
-    """Connect the velocity constraint of the tangential and rotational components without friction; return its name, if
+    """Connect the velocity constraint of those tangential and rotational components that have no friction; return its name, if
     any."""
     others = components_with(friction)
     components = tuple(component for component in chosen if component not in others)

@@ -30,7 +30,7 @@ SINGULARITY_TOLERANCE = 1e-7
 
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
-    """Raise E463 where the tips cannot meet at motor angles y (3,), E464 where the elbows lie on one line (nan)."""
+    """Raise E463 if the tips cannot meet at motor angles y (3,) (`reach` < 0), E464 if the elbows lie on one line (nan)."""
     if np.isnan(reach):
         title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
@@ -42,7 +42,7 @@ def check_assembled(y: np.ndarray, reach: float) -> None:
 
 
 def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
-    """Raise E463 where an arm cannot bring its tip to w (3,); `reach` (3,) is negative there."""
+    """Raise E463 if an arm cannot bring its tip to w (3,), that is, if its entry of `reach` (3,) is negative."""
     unreached = [i for i in range(3) if not reach[i] >= 0.0]
     if unreached:
         title = f"the tool cannot reach w = {format_numbers(w, 'm')}"
@@ -51,7 +51,7 @@ def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
 
 
 def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance: float, tolerance: float) -> None:
-    """Raise E464 in a singular posture, E465 where the tips are `distance` (m) apart or the tool is on the wrong side."""
+    """Raise E464 in a singular posture, E465 if the tips are `distance` (m) apart or the tool is on the wrong side."""
     if distance <= tolerance and side * sign >= SINGULARITY_TOLERANCE:
         return
     where = f"at y = {format_numbers(y, 'rad')}, w = {format_numbers(w, 'm')}"

@@ -170,7 +170,7 @@ class TouchDesign:
     Lambda : (3, 3) task-space inertia at the contact, kg.
     damping : damping of the joints, along x1 at the tool, N s/m.
     gains : gains of the controller and the contact.
-    speed : finger speed just before the contact, where joint damping balances kd, m/s.
+    speed : finger speed just before the contact, reduced by the joint damping, m/s.
     """
 
     position: np.ndarray

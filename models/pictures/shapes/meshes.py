@@ -351,7 +351,7 @@ def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v
 
 
 def grid_normals(grid: Array, outward: bool) -> Array:
-    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward`: c_u x c_v points outward."""
+    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward`: True if c_u x c_v points outward."""
     closed = np.allclose(grid[:, 0], grid[:, -1], atol=1e-9 * float(np.abs(grid).max()))
     wide = np.concatenate([grid[:, -2:-1], grid, grid[:, 1:2]], axis=1) if closed else grid
     along_v = np.gradient(wide, axis=1)
