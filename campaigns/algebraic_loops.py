@@ -83,7 +83,7 @@ def variants(case: LoopCase, rng: np.random.Generator) -> Iterator[tuple[str, Lo
 
 def built(case: LoopCase) -> Graph:
     """Build the graph: drive - resistance x - load(x) vanishes only at the known solutions. The half arrow determines the sign
-    with which the load enters the sum at the junction, so that the relation of a load whose arrow points outward is negated."""
+    with which the load enters the sum at the junction, so the relation of a load whose arrow points outward is negated."""
     unknowns = len(case.scale)
 
     def load(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Tests on mutants, in forks of one pytest session that has collected them once.
+"""Test mutants in forks of one pytest session, which collects the tests once.
 
 One fork runs all tests on the unmutated project, with probes in its machine code, and records which statements each test
 executes. For each mutant, another fork loads it in memory and runs the tests that execute the mutated statement, starting with

@@ -86,7 +86,7 @@ class Body(Graph):
 
 
 def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """Return the collision solids of a body; E545 for an invalid shape."""
+    """Return the collision solids of a body; raise E545 for an invalid shape."""
     solids = () if shape is None else (shape,) if isinstance(shape, Solid) else shape
     if not isinstance(solids, (tuple, list)) or not all(isinstance(solid, Solid) for solid in solids):
         title, cure = f'the shape of "{name}" is {shape!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
@@ -336,7 +336,7 @@ def prescribed_body(
     position: Vector3 = (0.0, 0.0, 0.0),
     quaternion: Quaternion = IDENTITY_QUATERNION,
 ) -> Body:
-    """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: Sf at its 1-junction.
+    """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: an Sf at its 1-junction.
 
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].

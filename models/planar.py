@@ -53,7 +53,7 @@ class PlanarAppearance:
     Attributes
     ----------
     outline : radius of a disc about its origin, or corners (n, 2) of a convex polygon in its axes, m; None: unknown.
-    visuals : visuals that pictures show instead.
+    visuals : visuals that pictures show instead of the outline.
     mass, inertia : kg, kg m^2; they size the square drawn for a body without an
         outline; None: unknown.
     gravity : along -y, m/s^2.
@@ -99,7 +99,7 @@ def mark_planar_body(
     place : pose of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a scalar signal for each, zero
         if left out; m, rad.
     outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
-    visual : a `Visual`, or several, that pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead of the outline.
 
     Return the graph. Raises `ModelError` E575 for invalid places and outlines.
     """
@@ -136,7 +136,7 @@ def mark_planar_contact(
 
 
 def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
-    """Return a radius, or corners (n, 2) anticlockwise; E575 for an invalid outline."""
+    """Return a radius, or corners (n, 2) anticlockwise; raise E575 for an invalid outline."""
     if outline is None:
         return None
     radius = floats(outline, ())
@@ -252,7 +252,7 @@ def planar_body(
     gravity : along -y, m/s^2.
     outline : for pictures only: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
         has its inertia, or a dot.
-    visual : a `Visual`, or several, that pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead of the outline.
 
     Raises `ModelError` E503 for invalid values, E150 for an invalid place, E575 for an invalid outline.
     """

@@ -274,7 +274,7 @@ def state_names(path: str, element: Element) -> list[str]:
 
 
 def _gradient(law: Storage, n: int) -> Callable[..., Any]:
-    """Return the output of a storage: the formula of its author or, without one, finite differences of the energy."""
+    """Return the output of a storage: its formula or, if it has no formula, finite differences of the energy."""
     if not law.by_gradient:
         return law.output
 

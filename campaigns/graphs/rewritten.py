@@ -1,4 +1,4 @@
-"""A built graph written in another way: parts moved into nested graphs, connected in another order, under other names ..."""
+"""A built graph written in another way: parts moved into nested graphs, connected in another order, or renamed."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _misses(point: Point, y: np.ndarray) -> float:
 
 
 def _gap(found: np.ndarray, wanted: np.ndarray, where: np.ndarray | slice = slice(None)) -> float:
-    """Return the largest difference, relative to 1 plus the largest number."""
+    """Return the largest difference, relative to 1 plus the largest value."""
     return float(np.abs(found - wanted)[where].max(initial=0.0) / (1.0 + np.abs(wanted).max(initial=0.0)))
 
 

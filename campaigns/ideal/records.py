@@ -78,7 +78,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Rub:
-    """Dry friction with a limit, on the slip v[a] - ratio * v[b], or on ratio * v[a] against the ground if `b` is None."""
+    """Dry friction with a limit, on the slip v[a] - ratio * v[b], or on ratio * v[a] relative to the ground if `b` is None."""
 
     a: int
     b: int | None

@@ -34,7 +34,7 @@ class Section:
     """One freedom: its frame turns about, or slides along, axis number `axis`, relative to the preceding frame."""
 
     before: int
-    """Number of the section that carries this section, from 1; 0 is the base."""
+    """Index of the section that carries this section, from 1; 0 is the base."""
     R: np.ndarray
     """Rotation (3, 3) of the section's frame in the preceding frame at q = 0."""
     p: np.ndarray
@@ -71,7 +71,7 @@ class Sections:
     drives: tuple[Drive, ...]
     """Drive of each freedom."""
     carrier: tuple[int, ...]
-    """Number of the section that carries each link, from 1; 0 is the base."""
+    """Index of the section that carries each link, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
     p: tuple[np.ndarray, ...]
     """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
@@ -199,7 +199,7 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """Return a value as floats, or nan if that fails, which the checks refuse."""
+    """Return a value as floats; if that fails, return nan, which the checks refuse."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):

@@ -256,7 +256,7 @@ class SwitchStates:
 
 
 def components_with(friction: Any) -> tuple[str, ...]:
-    """Return the constrained components of a law along the normal: v_z, and with friction v_x and v_y."""
+    """Return the constrained components of a law along the normal: v_z and, with friction, v_x and v_y."""
     return ("v_z",) if friction is None else (*IN_PLANE, "v_z")
 
 

@@ -161,7 +161,7 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
     """Return transitions that end the run when closest points are no longer unique or leave a surface with an edge."""
     focal = (
         "the bodies reach a focal distance: nearest points are no longer unique (K2 B + A is singular), as over a hollow whose"
-        " radius of curvature is no larger than that of the body"
+        " radius of curvature is no larger than the body's"
     )
     transitions = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
     for index, surface in enumerate(surfaces, start=1):

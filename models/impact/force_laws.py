@@ -11,8 +11,8 @@ With the compression s = -x > 0 and its rate s' = u (Wang, Dehio and Kheddar 202
     m u' = -k s - c s u            w = c u / k            w' = -(c s / m) (1 + w)
 
 In w and s, the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w). It begins at w0 = c v0 / k and ends
-where F has the same value again, which Lambert's W gives. u = -k/c, w = -1, is an invariant line that no impact reaches, so
-that s returns to zero. With an angle along this line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is the integral of a smooth
+where F has the same value again, which Lambert's W gives. The line u = -k/c, w = -1, is invariant, and no impact reaches it, so
+s returns to zero. With an angle along the level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is the integral of a smooth
 function.
 """
 
@@ -161,7 +161,7 @@ class ViscoelasticImpact:
 
     @property
     def impulse(self) -> float:
-        """N s."""
+        """Impulse, N s."""
         return self.m * self.v0 * (1.0 + self.restitution)
 
     @property
@@ -340,27 +340,27 @@ class SpringImpact:
 
     @property
     def restitution(self) -> float:
-        """e."""
+        """Coefficient of restitution e."""
         return self.e
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Duration, s."""
         return float(0.5 * np.pi * (1.0 + self.e) * np.sqrt(self.m / self.k))
 
     @property
     def peak_force(self) -> float:
-        """N."""
+        """Largest force, N."""
         return float(self.v0 * np.sqrt(self.k * self.m))
 
     @property
     def largest_compression(self) -> float:
-        """m."""
+        """Largest compression, m."""
         return float(self.v0 * np.sqrt(self.m / self.k))
 
     @property
     def impulse(self) -> float:
-        """N s."""
+        """Impulse, N s."""
         return self.m * self.v0 * (1.0 + self.e)
 
     def history(self, samples: int = 400) -> ForceHistory:
@@ -412,7 +412,7 @@ class MaxwellImpact:
 
     @property
     def damping_ratio(self) -> float:
-        """z."""
+        """Damping ratio z."""
         return float(np.sqrt(self.k * self.m) / (2.0 * self.c))
 
     @property
@@ -427,17 +427,17 @@ class MaxwellImpact:
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Duration, s."""
         return float(np.pi / self._frequency)
 
     @property
     def impulse(self) -> float:
-        """N s."""
+        """Impulse, N s."""
         return self.m * self.v0 * (1.0 + self.restitution)
 
     @property
     def peak_force(self) -> float:
-        """N."""
+        """Largest force, N."""
         return float(self._force(np.array([np.arccos(self.damping_ratio) / self._frequency]))[0][0])
 
     @property

@@ -179,7 +179,7 @@ def effective_mass(
 ) -> float:
     """Return the effective mass (kg) of a chain's point at a rigid wall, under an assumption of `inverse_inertia`.
 
-    1 / (n . W n), WA22 (22); for the projection n . W^-1 n, as in (4), since the velocity stays along the normal.
+    The mass is 1 / (n . W n), WA22 (22), and for the projection n . W^-1 n, as in (4), since the velocity stays along the normal.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ class ImpactRun:
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Duration, s."""
         return self.release - self.touch
 
     @property

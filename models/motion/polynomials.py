@@ -21,7 +21,7 @@ def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, nam
 
 
 def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
-    """Return an array of finite floats whose number of dimensions is in `dimensions`; E470 for anything else."""
+    """Return an array of finite floats whose number of dimensions is in `dimensions`; raise E470 for anything else."""
     try:
         values = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -120,7 +120,7 @@ class Motion:
         return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
 
     def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
-        """Minimum of a derivative, its time, maximum and its time, (axes,) each, between start and end."""
+        """(minimum, its time, maximum, its time) of a derivative between start and end, (axes,) each."""
         times, values = _extreme_candidates(self, order)
         low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
         entries = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
@@ -278,7 +278,7 @@ def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
 
 
 def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
-    """Concatenate motions, with a pause (s) between; each is shifted in time to begin when the previous one ends.
+    """Concatenate motions, with a pause (s) between; each motion is shifted in time to begin when the previous motion ends.
 
     Raises `ModelError` E470 for no motion or for different numbers of axes, E471 for a negative pause, E472 where position or
     velocity jumps.

@@ -110,7 +110,7 @@ def _close_nodes(circuit: Circuit) -> None:
 
 
 def _hold_nodes(circuit: Circuit) -> None:
-    """Hold the nodes of .ic at their voltages while the operating point is sought; E641 for an unknown node."""
+    """Hold the nodes of .ic at their voltages while the operating point is sought; raise E641 for an unknown node."""
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
             card = circuit.settings.ic[name]

@@ -220,7 +220,7 @@ HEAD = curve([0.0, 1e-3, 2e-3, 3e-3], [3e5, 2.8e5, 2e5, 0.0], outside="extend")
 
 @SHELF.part(r"p_2 - p_1 = u^2 H(Q / u)", "Karassik et al. 2008, section 2.1 (affinity laws)", "speed=1 signal", passive=False)
 def pump_by_curve(name: str, speed: Value, head: Curve = HEAD) -> Graph:
-    """Centrifugal pump with a `curve`: pressure in Pa against volume flow at speed 1; ports inlet, outlet."""
+    """Centrifugal pump with a `curve`: pressure in Pa versus volume flow at speed 1; ports inlet, outlet."""
     part, (numbers, signals) = Graph(name), modulated(u=speed)
 
     def rise(Q: Value, u: Value) -> Value:

@@ -196,7 +196,7 @@ BEARING = curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])
     r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)", "Modelica Standard Library, BearingFriction", "w0=1e-3 rad/s"
 )
 def bearing_friction(name: str, w0: Value, torque: Curve = BEARING) -> Element:
-    """Bearing friction with a `curve`: torque in N m against speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
+    """Bearing friction with a `curve`: torque in N m versus speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
 
     def effort(w: Value, w0: Value) -> Value:
         return torque(absolute(w)) * tanh(w / w0)

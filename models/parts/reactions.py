@@ -23,7 +23,7 @@ from bondgraph.errors import ModelError, refusal
 from screws.scalars import array
 
 BALANCED = 1e-6
-"""Largest affinity of a cycle or a reaction, over R T, that is attributed to rounding errors of rates."""
+"""Largest affinity of a cycle or a reaction, divided by R T, that is attributed to rounding errors of rates."""
 _FORM = 'lines such as "E + S <-> ES : 1e6 0.1" or "ES -> E + P : 5"'
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 Text = str | Sequence[tuple[Any, ...]]
@@ -148,7 +148,7 @@ class Stoichiometry:
         if (off := np.abs(self.rows(others).T @ solved - wanted)).max(initial=0.0) > BALANCED:
             reaction = self.reactions[int(np.argmax(off))]
             title = f'{_place(name, reaction.line)}: "{reaction.text}" contradicts the constants of {", ".join(fixed)}'
-            why = "kf / kr is the product of K of the reactants over the product of K of the products"
+            why = "kf / kr is the product of K of the reactants divided by the product of K of the products"
             raise refusal("E572", title, "fewer constants, or other rates", about=name, why=why)
         return {**fixed, **{each: exp(value) for each, value in zip(others, solved, strict=True)}}
 
@@ -225,7 +225,7 @@ def read(
     contents: Mapping[str, Mapping[str, float]] = EMPTY,
     constants: Mapping[str, float] = EMPTY,
 ) -> Stoichiometry:
-    """Return the structure of a network; E568 for an unreadable string, E569 for a reaction that does not balance, E570 for
+    """Return the structure of a network; raise E568 for an unreadable string, E569 for a reaction that does not balance, E570 for
     an unknown species, E571 for a reaction that appears twice."""
     refuse_wrong(name, None, rates=rates, constants=constants)
     reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(_as_text(name, text))]
@@ -305,7 +305,7 @@ def _reaction(
                 continue
             factor = words[0] if len(words) == 2 else "1"
             if not words or not re.fullmatch(r"[1-9]\d{0,2}", factor) or not re.fullmatch(r"[A-Za-z]\w*", words[-1]):
-                raise wrong(column, f'"{term.strip()}" is neither a species nor a number and a species')
+                raise wrong(column, f'"{term.strip()}" is neither a species nor a number followed by a species')
             counted[words[-1]] = counted.get(words[-1], 0) + int(factor)
         return counted
 

@@ -204,7 +204,7 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
     """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all links below the
     base.
 
-    E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
+    Raises E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
     """
     problems: list[Problem] = []
     for what, link in (("base", base), *(("tip", tip) for tip in tips)):

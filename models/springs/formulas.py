@@ -300,7 +300,7 @@ def stiffness_blocks(name: str, stiffness: Any, rotational: Any, translational: 
         values["coupling"] = cross
     K_r, K_t, K_c = as_matrix(values["rotational"]), as_matrix(values["translational"]), as_matrix(values.get("coupling", 0.0))
     if not is_semidefinite(np.block([[K_r, K_c], [K_c, K_t]])):
-        raise spring_error("E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement")
+        raise spring_error("E493", name, "its stiffness is not positive semidefinite", "a stiffness without negative eigenvalues")
     return values
 
 
@@ -317,7 +317,7 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
     else:
         D = _matrix(damping, name)
     if not is_semidefinite(D):
-        raise spring_error("E493", name, "its damping is not positive semidefinite", "a damper that supplies power for no twist")
+        raise spring_error("E493", name, "its damping is not positive semidefinite", "a damping without negative eigenvalues")
     return D
 
 

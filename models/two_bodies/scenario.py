@@ -157,7 +157,7 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario: None if its section is missing, an invalid body if the document has problems.
+    """Read a body of a scenario; return None if its section is missing, an invalid body if the document has problems.
 
     A quaternion whose norm has a small error is normalised, with an entry in `notes`.
     """
@@ -242,7 +242,7 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the contact of a scenario: None if its section is missing, an invalid contact if the document has problems.
+    """Read the contact of a scenario; return None if its section is missing, an invalid contact if it has problems.
 
     Likely mistakes go into `notes`.
     """

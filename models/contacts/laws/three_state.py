@@ -252,7 +252,7 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
     size = min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:
-        """Return (gap, state) of a start: apart, or just touching; E437 for bodies that overlap."""
+        """Return (gap, state) of a start: apart, or just touching; raise E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
             why = "an impact occurs when the gap passes through zero, so the bodies must start apart"

@@ -25,7 +25,8 @@ Maxwell contact law: a spring and a damper in series, which Wang 2022 compares a
 Virtual spring contact law (Wang 2022): a spring that is stiffer in restitution than in compression.
 
 At the end of compression the spring keeps its force and loses the fraction 1 - e^2 of its energy: its deformation becomes e^2
-times as large, its stiffness k / e^2. It returns the fraction e of the momentum in the fraction e of the time.
+times as large, its stiffness k / e^2. Restitution returns the fraction e of the momentum in the
+fraction e of the compression time.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance:
 
 
 def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
-    """Raise E464 where an arm's own angles theta (9,) are not determined."""
+    """Raise E464 if an arm's own angles in theta (9,) are not determined."""
     along = np.abs(np.cos(theta[2::3])) < SINGULARITY_TOLERANCE
     straight = np.zeros(3, dtype=bool) if stretch is None else np.abs(stretch) < SINGULARITY_TOLERANCE
     if not (along.any() or straight.any()):
@@ -345,7 +345,7 @@ def initial_state(
     rates : (3,) velocities of the motors, rad/s; or
     v : (9,) rates of all angles, with q only. Without either, the robot is at rest.
     mode, branch : assembly mode for y, working branch for w.
-    project : project q and v onto the constraint, keeping motor angles and velocities; False keeps all as given.
+    project : project q and v onto the constraint, keeping motor angles and velocities; False keeps all values as given.
 
     Raises `ModelError` E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or
     rates too far off the constraint; E468 for conflicting arguments.

@@ -196,7 +196,7 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
 
 
 def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
-    """Return pose (1, 4, 4) and mesh of a square sheet below points (k, 3), with a grid of round spacing; `spare`: margin, m."""
+    """Return pose (1, 4, 4) and mesh of a square sheet with a grid below points (k, 3); `spare`: margin, m."""
     H = along(np.asarray(up, dtype=float), np.zeros(3))
     local = points @ H[:3, :3]
     low, high = local.min(axis=0), local.max(axis=0)
