@@ -171,7 +171,7 @@ def _tilde(p: Any) -> np.ndarray:
 
 
 def mixture() -> Graph:
-    """Return species and a reaction; a field of two ports in a nested graph, with exported names; and an R-field."""
+    """Return species and a reaction, a field of two ports in a nested graph with exported names, and an R-field."""
     graph, reaction, reactants = Graph("mixture"), Re("r"), J1("A + B")
     graph.connect(Ce("A", initial=1.0), reactants).connect(Ce("B", initial=2.0), reactants)
     graph.connect(reactants, reaction.port("1")).connect(reaction.port("2"), Ce("D", initial=3.0))

@@ -88,7 +88,7 @@ def point_transformer(name: str, matrix: Op, signal: str) -> Element:
 
 
 def velocity_at(point: Any) -> np.ndarray:
-    """Return the map (3, 6) from twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
+    """Return the map (3, 6) from a twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
     return array(np.concatenate([-tilde(point), np.eye(3)], axis=1))
 
 

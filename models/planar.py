@@ -38,7 +38,7 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle", zero if left out."""
+"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle"; a missing signal is zero."""
 
 Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -96,8 +96,8 @@ def mark_planar_body(
 
     Parameters
     ----------
-    place : pose of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a scalar signal for each, zero
-        if left out; m, rad.
+    place : pose of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with scalar signals, m and rad; a
+        missing signal is zero.
     outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
     visual : a `Visual`, or several, that pictures show instead of the outline.
 

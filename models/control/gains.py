@@ -14,12 +14,12 @@ BOUND_TOLERANCE = 1e-12
 
 
 def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
-    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), along one axis or all.
+    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), along one axis or all axes.
 
     Parameters
     ----------
     kp0 : () or (axes,), 1/s^2.
-    axis : component that fades; None: all.
+    axis : component that fades; None: all components.
 
     Raises `ModelError` E470 for invalid values or an unknown axis, E471 unless t0 < t1.
     """

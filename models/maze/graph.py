@@ -40,7 +40,7 @@ FALLING, CENTRE = "falling", "centre"
 
 @dataclass(frozen=True)
 class MazeParameters:
-    """Maze of rings that stands on edge and turns about its centre, a ball that rolls on them, and two lead compensators.
+    """Maze of rings that stands on edge and turns about its centre, a ball that rolls on the rings, and two lead compensators.
 
     The ball rolls on the OUTSIDE of a ring, on top of it. Each ring has one gate, through which the ball falls to the next ring.
     The motor torque is u = k1 (s + z1)/(s + p1) q2 + k2 (s + z2)/(s + p2) (q1 - reference), with the maze angle q1,
@@ -84,7 +84,7 @@ class MazeParameters:
 
     @property
     def states(self) -> dict[str, int]:
-        """States of the course in order, each with the ring that the ball is on or falls to; the last ring for the centre."""
+        """States of the course in order, each with the ring that the ball is on or falls to; for the centre, the last ring."""
         last = self.rings[-1]
         between = {name: i + of for i in self.rings for name, of in ((ring(i), 0), (gate(i), 1)) if i + of <= last}
         return {FALLING: 1, **between, CENTRE: last}

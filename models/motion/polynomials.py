@@ -159,7 +159,7 @@ def piece_starts(breaks: Any) -> Any:
 
 
 def extended_coefficients(motion: Motion) -> Array:
-    """Return coefficients (N + 2, m, ...) that include the straight motions before the start and after the end; m >= 2."""
+    """Return coefficients (N + 2, m, ...) that include the uniform motions before the start and after the end; m >= 2."""
     table = pad_powers(motion.coefficients, 2)
     first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
@@ -390,8 +390,8 @@ def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
 
 
 def check_limits(motion: Motion, limits: dict[int, Array], shortest: float | None = None) -> None:
-    """Refuse a motion whose given times exceed a limit (E473); the message lists the violations."""
+    """Refuse a motion that exceeds a limit with the given times (E473); the message lists the violations."""
     lines = violations(motion, limits)
     if lines:
         cure = "omit the times, so that they are computed" if shortest is None else f"a duration of {shortest:.6g} s or more"
-        refuse("E473", "the given times of a motion exceed its limits", lines, cure)
+        refuse("E473", "the motion exceeds its limits with the given times", lines, cure)

@@ -191,7 +191,7 @@ def network(
 
 
 def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Sequence[str]) -> Graph:
-    """Return a network as rates of amounts."""
+    """Return a network as a block that computes the rates of amounts."""
     if ports:
         title, why = f'network "{name}": {", ".join(ports)} cannot be a port', 'a reaction with "->" has no potentials'
         raise refusal("E572", title, '"<->" and a reverse rate', about=name, why=why)

@@ -92,7 +92,7 @@ class Stoichiometry:
 
     @cached_property
     def moieties(self) -> tuple[dict[str, float], ...]:
-        """Conserved sums of free species, each as the factors of the species."""
+        """Conserved sums of free species; each maps species to their factors."""
         return tuple(
             {each: float(n) for each, n in zip(self.free, vector, strict=True) if n}
             for vector in _null_space(self.rows(self.free).T)

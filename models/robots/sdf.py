@@ -347,7 +347,7 @@ class _Model:
         return np.asarray(inverse(self.frame(link.get("name"), place)) @ self.frame(frame, place) @ _pose(element), dtype=float)
 
     def joints(self) -> tuple[JointEntry, ...]:
-        """Return the joints; a universal joint as two."""
+        """Return the joints; a universal joint becomes two joints."""
         return tuple(entry for joint in self.model.findall("joint") for entry in self._joint(joint))
 
     def _joint(self, joint: Any) -> list[JointEntry]:

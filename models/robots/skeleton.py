@@ -159,7 +159,7 @@ def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _loops(skeleton: Skeleton) -> list[list[JointEntry]]:
-    """Return the cycles of joints, each from its first link in the file."""
+    """Return the cycles of joints, each starting with its first link in the file."""
     carriers = {link: skeleton.parent_joint[link].parent for link in skeleton.links if link in skeleton.parent_joint}
     return [[skeleton.parent_joint[name] for name in reversed(cycle)] for cycle in cycles(carriers)]
 

@@ -244,7 +244,7 @@ _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
 
 @cache
 def _with_state_argument(op: Op) -> Op:
-    """Return the operation with an unused first argument, an empty state."""
+    """Return the operation with an additional, unused first argument for an empty state."""
     latex = op.latex
     for index in range(9, 0, -1):
         latex = latex.replace(f"#{index}", f"#{index + 1}")
