@@ -81,7 +81,7 @@ def _slow(begin: float) -> Verdict | None:
 
 
 def accepted(compiled: Compiled, drawn: Drawn, rng: np.random.Generator) -> Verdict:
-    """Compare rates and bond variables in some modes at random states; then compare the run, if an event or tick happens in it."""
+    """Compare rates and bond variables in some modes at random states; then compare the run, if it has an event or tick."""
     every = modes_of(compiled.model)
     unsure = ""
     for index in rng.permutation(len(every))[:MOST_MODES]:

@@ -241,8 +241,8 @@ def contact(
     Parameters
     ----------
     constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default the
-        law's: v_z, with friction also v_x and v_y, and for `Compliant` all components with parameters. The other components are
-        free.
+        law's components: v_z, with friction also v_x and v_y, and for `Compliant` all components with parameters. All other
+        components are free.
     law : the contact law: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
         stepping.
     transport : transport of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with the mean
@@ -256,7 +256,7 @@ def contact(
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
     `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`, `chart
-    2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative in stick), `friction slip` u (m/s, in
+    2`. With the friction of `Compliant`, also `friction excess` |w| - mu N (N; negative in stick), `friction slip` u (m/s, in
     C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. With several places, each place
     has these signals and modes, such as `place 1.gap`.
 

@@ -62,7 +62,7 @@ class ForceHistory:
 def restitution(k: float, c: float, v0: Any) -> Any:
     """Return the coefficient of restitution e of the law f = k s + c s s' at the impact speed v0, for any mass.
 
-    e = (1 + W0(-exp(ln(1 + w0) - w0 - 1))) / w0 with w0 = c v0 / k; 1 - 2/3 w0 for small, 1 / w0 for large w0.
+    e = (1 + W0(-exp(ln(1 + w0) - w0 - 1))) / w0 with w0 = c v0 / k: about 1 - 2/3 w0 for small w0, and 1 / w0 for large w0.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ class MaxwellImpact:
         check_positive("an impact", k=self.k, c=self.c, m=self.m, v0=self.v0)
         if self.damping_ratio >= 1.0:
             title = f"sqrt(k m) / (2 c) is {self.damping_ratio:g}: the mass never leaves this Maxwell element"
-            raise refusal("E540", title, "a larger c, or a smaller k or m: a ratio below 1", about="an impact")
+            raise refusal("E540", title, "a larger c, or a smaller k or m, for a ratio below 1", about="an impact")
 
     @property
     def damping_ratio(self) -> float:

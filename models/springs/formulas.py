@@ -52,7 +52,7 @@ def frame_pose(pose: Any, frame: Any) -> Any:
 
 
 def times(K: Any, x: Any) -> Any:
-    """Return K x for a stiffness in any of its three shapes."""
+    """Return K x for a stiffness K that is a scalar, a diagonal (3,) or a matrix (3, 3)."""
     if np.ndim(K) == 2:
         return K @ x
     return array([(K[i] if np.ndim(K) else K) * x[i] for i in range(3)])

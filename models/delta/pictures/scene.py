@@ -313,7 +313,7 @@ def film(
 
     Parameters
     ----------
-    path, fps, size, progress : as for `screwbond.models.pictures.movie`: GIF without ffmpeg.
+    path, fps, size, progress : as for `screwbond.models.pictures.movie`; without ffmpeg, the file is a GIF.
     seconds : length of the movie, s.
     options : as for `delta_scene`.
     """
