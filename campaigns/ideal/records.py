@@ -127,7 +127,7 @@ class Masses:
 
 @dataclass(frozen=True)
 class Link:
-    """A bar: length, mass, moment of inertia about its centre of mass, which is at half its length."""
+    """A bar: its length, its mass, and its moment of inertia about the centre of mass, which is at half the length."""
 
     length: float
     mass: float

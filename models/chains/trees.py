@@ -125,8 +125,8 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """Return the section of a screw and the rotation and origin of its frame; R and p describe the preceding frame, all in
-    base axes."""
+    """Return the section of a screw and the rotation and origin of its frame; R and p describe the preceding frame. All
+    are in base axes."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v

@@ -181,8 +181,8 @@ def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton
     transitions = []
     for first, second in combinations(places, 2):
         error = (
-            f'"{name}.{first}" and "{name}.{second}" have become one place, where the bodies would be pressed apart twice: with '
-            "places=1, start where they have a single nearest point"
+            f'"{name}.{first}" and "{name}.{second}" have become one place, where the bodies would be pushed apart twice: use '
+            "places=1, and start where the bodies have a single nearest point"
         )
         frames = (f"{first}.frame", f"{second}.frame")
         transitions.append(Transition("apart", "apart", _closeness(merged), frames, kind="places become one", error=error))

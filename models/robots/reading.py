@@ -116,7 +116,7 @@ def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 
 def _origin(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) of the <origin> of an element; the identity if there is none."""
+    """Return the pose (4, 4) in the <origin> of an element; the identity without <origin>."""
     origin = element.find("origin")
     return pose(turned(*numbers(origin, "rpy", "0 0 0")), numbers(origin, "xyz", "0 0 0"))
 

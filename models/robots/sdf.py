@@ -463,7 +463,7 @@ def _number(element: Any, tag: str, default: float) -> float:
 
 
 def _pose(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) of the <pose> of an element; the identity if there is none."""
+    """Return the pose (4, 4) in the <pose> of an element; the identity without <pose>."""
     at = element.find("pose")
     numbers = [] if at is None else [float(word) for word in (at.text or "").split()]
     if not numbers:
