@@ -97,7 +97,7 @@ class Point:
         return numbers, [name for name in element.signals if name in self.rows.places]
 
     def signals(self, element: Element, read: Sequence[np.ndarray]) -> list[Any]:
-        """Return the element's signals: states as given, modes as indices, time as zero."""
+        """Return the element's signals: states as given, modes as indices, and time as zero."""
         states = iter(read)
         found: list[Any] = []
         for name in element.signals:

@@ -33,7 +33,7 @@ from screws.scalars import cos
 
 FEATURES = ("ic", "field", "reaction", "nested", "sampled", "instant", "ratio")
 """Further features of a graph: IC, multiport fields, Ce and Re, nested parts, sampled blocks, several events at one instant,
-ratios that jump."""
+and ratios that jump."""
 INSTANT = 0.05
 """Instant of all simultaneous events, s."""
 BASES = {"any": Draw, "rigid": Rigid, "switched": Switched, "curved": Curved}

@@ -1,4 +1,4 @@
-"""Records from which a model and its reference are made: waveforms, networks, rows of masses, linkages."""
+"""Records from which a model and its reference are made: waveforms, networks, rows of masses, and linkages."""
 
 from __future__ import annotations
 

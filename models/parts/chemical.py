@@ -1,4 +1,4 @@
-"""Chemical parts: reaction networks, enzymes, membranes, electrodes.
+"""Chemical parts: reaction networks, enzymes, membranes and electrodes.
 
 A chemical bond has the potential mu in J/mol and the flow in mol/s. The activity at a port is exp(mu / (R T)); for a species it
 is K q, with the constant K of `Ce` in 1/mol.

@@ -31,7 +31,7 @@ def gear(name: str, n: Value) -> Element:
 
 @SHELF.part(r"(1 + k)\,\omega_c = \omega_s + k\,\omega_r", "Willis 1870", "k=2")
 def planetary_gear(name: str, k: Value) -> Graph:
-    """Planetary gear, ring-to-sun tooth ratio k; ports sun, ring, carrier."""
+    """Planetary gear, ring-to-sun tooth ratio k; ports sun, ring and carrier."""
     part, carrier = Graph(name), J0("carrier", domain="rotation")
     for wheel, share in (("sun", lambda k: 1 / (1 + k)), ("ring", lambda k: k / (1 + k))):
         mesh = MTF(f"mesh {wheel}", share, parameters={"k": k}, domains=_TURNING)

@@ -1,4 +1,4 @@
-"""Description of a robot in a file, the same for URDF, MJCF and SDF: links with inertias and shapes, joints, drives."""
+"""Description of a robot in a file, the same for URDF, MJCF and SDF: links with inertias and shapes, joints, and drives."""
 
 from __future__ import annotations
 

@@ -373,5 +373,5 @@ def _is_symmetric(K: np.ndarray) -> bool:
 
 
 def spring_error(code: str, name: str, title: str, cure: str, *details: str) -> ModelError:
-    """Return the error of one problem of a spring or damper."""
+    """Return the error for a problem of a spring or damper."""
     return refusal(code, f'"{name}": {title}', cure, about=name, why=details)

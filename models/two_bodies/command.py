@@ -143,7 +143,7 @@ class ContactRun:
         return list(contact_intervals(self.result, self.contact))
 
     def summary(self) -> dict[str, Any]:
-        """Return the content of `summary.json`: energies, ledger residual, peak force, events, cost."""
+        """Return the content of `summary.json`: energies, ledger residual, peak force, events and cost."""
         when, force = self.peak_force()
         kinds = Counter(e.kind for e in self.result.events)
         frictions = ("slip", "stick", "torsional slip", "torsional stick")

@@ -1,4 +1,5 @@
-"""Controllers of the delta robot as signal blocks: gravity compensation, joint PID, task-space PD, feedback linearisation.
+"""Controllers of the delta robot as signal blocks: gravity compensation, joint PID, task-space PD, and feedback
+linearisation.
 
 ```
  reference --> control --> motors --> Se motor 1, 2, 3 --> robot

@@ -1,4 +1,4 @@
-"""Figures of the delta robot: poles and zeros, Bode plots, the unstable root, runs over time, soft touches. Requires
+"""Figures of the delta robot: poles and zeros, Bode plots, the unstable root, runs over time, and soft touches. Requires
 Matplotlib."""
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _contradictions(plan: TouchPlan) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class TouchDesign:
-    """Design of a soft touch for a robot: tool position at the contact, inertia, gains, speed.
+    """Design of a soft touch for a robot: tool position at the contact, inertia, gains, and speed.
 
     Parameters
     ----------

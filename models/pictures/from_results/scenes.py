@@ -316,7 +316,7 @@ def _visible(result: Result) -> tuple[Visible, ...]:
 
 
 def _loose_frames(result: Result) -> list[Frame]:
-    """Return signals that are poses at all times and belong to no drawn object: references, targets, the user's cameras."""
+    """Return signals that are poses at all times and belong to no drawn object: references, targets, and the user's cameras."""
     owned = tuple(f"{path}." for path in {item.path for item in _visible(result)} if path)
     owned += tuple(f"{contact.point.path}." for contact in result.program.contacts)
     root_chains = [item for item in _visible(result) if item.kind == "chain" and not item.path]
