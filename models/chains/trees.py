@@ -104,8 +104,8 @@ class Sections:
 def sections_of(
     screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
 ) -> Sections:
-    """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the
-    base, the indices of the parents (-1: the base), and the drive of each freedom."""
+    """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, both in base
+    axes, the indices of the parents (-1: the base), and the drive of each freedom."""
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
     base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []

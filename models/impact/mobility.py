@@ -241,7 +241,7 @@ def _projection(where: StrikingPoint) -> np.ndarray:
     unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])
     if np.any(unmoved):
         names = ", ".join(np.array(COMPONENTS)[unmoved])
-        raise _rank_error(where.chain, f"no joint contributes to {names} of its twist, in the axes of the link")
+        raise _rank_error(where.chain, f"no joint contributes to {names} of the point's twist, in the axes of the link")
     values, vectors = np.linalg.eigh(A / np.outer(size, size))
     if values[0] <= SINGULAR:
         wrench = vectors[:, 0] / size

@@ -290,7 +290,9 @@ def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, l
     unsuitable = [candidate for candidate in (joint, leader) if candidate.screws and candidate.screws.freedoms > 1]
     if unsuitable:
         return None, [
-            Problem("E528", f"{title}, and {unsuitable[0].kind} joints cannot", (), places, ("joints with one freedom",))
+            Problem(
+                "E528", f"{title}, but no {unsuitable[0].kind} joint can follow or lead", (), places, ("joints with one freedom",)
+            )
         ]
     return Mimic(leader.child, joint.multiplier, joint.offset), []
 

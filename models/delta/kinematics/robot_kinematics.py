@@ -403,7 +403,7 @@ def _project_angles(
         raise error("E467", "these angles do not close the arms", cure, NO_PROJECTION, why=why)
     posture = _posture(kinematics, theta)
     largest = float(np.max(np.abs(posture.theta - theta)))
-    notes.append(f"the tips were {gap:.3g} m apart: unmeasured angles moved by up to {largest:.3g} rad, motor angles kept")
+    notes.append(f"the tips were {gap:.3g} m apart: unmeasured angles were moved by up to {largest:.3g} rad")
     return posture.theta, posture.dtheta_dy
 
 
