@@ -363,7 +363,7 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    Return the graph. By default the bodies are those given to `contact`; E566 if they are unknown.
+    Return the graph. By default the bodies are those given to `contact`. Raises E566 if the bodies are unknown.
     """
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}

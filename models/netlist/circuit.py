@@ -32,8 +32,8 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
-    are not supported; E644 for a netlist without devices. Errors of several devices are raised together. E653 unless there is
-    exactly one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it.
+    are not supported; E644 for a netlist without devices; E653 unless there is exactly one operating point; E654 for IC= if
+    neither .tran nor `uic` decides whether to use it. Errors of several devices are raised together.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
     """

@@ -139,7 +139,7 @@ class Stoichiometry:
 
     def constants(self, name: str, fixed: Mapping[str, float]) -> dict[str, float]:
         """Return constants K of species in mu = R T ln(K q) by detailed balance, ln(kf / kr) = -N^T ln K, with the least norm of
-        ln K if the rates leave a choice; E572 for a cycle, or `fixed` constants, that contradict the rates."""
+        ln K if the rates leave a choice; raise E572 for a cycle, or `fixed` constants, that contradict the rates."""
         logs = np.array([each.log_constant for each in self.reactions])
         self._refuse_cycles(name, logs)
         others = tuple(each for each in self.species if each not in fixed)

@@ -144,7 +144,7 @@ class Control:
 def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) and gravity (3,) felt by the motors at motor angles y (3,).
 
-    Accepts any scalar type. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: the solution u of [B H^T] [u; lambda]
+    Accepts any scalar type. With S = dtheta/dy, the inertia is S^T M S; gravity is S^T G, the solution u of [B H^T] [u; lambda]
     = G.
 
     Parameters
