@@ -114,7 +114,7 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
         raise refusal("E541", title, "Chain(name, links), Tree(name, links)", about=str(about))
     names = [each.name for each in chain.links]
     if link is not None and link not in names:
-        title = f'chain "{chain.name}" has no link {link!r} that could strike'
+        title = f'chain "{chain.name}" has no link {link!r} that could hit a wall'
         raise refusal("E541", title, "a name from this list, or None for the last", about=about, why=f"links: {', '.join(names)}")
     angles, where = reals(q, chain.freedoms), reals(point, 3)
     if angles is None or where is None:

@@ -1,4 +1,4 @@
-"""Arms that strike a wall, and simulations of the impact for a contact law and speed.
+"""Arms that hit a wall, and simulations of the impact for a contact law and speed.
 
 ```
  arm (joints free, IC) --> link --> contact with a law <-- wall

@@ -186,7 +186,7 @@ class Task:
 
         Parameters
         ----------
-        only : files to write besides the summary, with or without suffixes, by default all; raises E590 for an unknown file.
+        only : files to write in addition to the summary, with or without suffixes; all by default; an unknown file raises E590.
             Files of an earlier run are deleted, so that all files in a folder belong to one run.
         progress : show a bar on a terminal if writing takes longer than two seconds.
 

@@ -120,5 +120,5 @@ def component_problem(contact: str, law: object, chosen: Sequence[str], allowed:
         return
     kind = type(law).__name__
     title = f'contact "{contact}": {kind} cannot {"constrain " + ", ".join(others) if others else "leave v_z free"}'
-    details = (f"{kind} is a law of {', '.join(allowed)}", f"constrained: {', '.join(chosen)}")
+    details = (f"{kind} acts on {', '.join(allowed)}", f"constrained: {', '.join(chosen)}")
     yield Problem("E435", title, details, (caller_place(),), (cure,))
