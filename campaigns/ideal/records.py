@@ -136,8 +136,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Dyad:
-    """Two links that follow a point of an earlier link: a rod and a rocker about `pivot`, or a rod and a slider, whose length is
-    not used, on the line y = pivot[1]. The point is at distance `reach` along the preceding link."""
+    """Two links that follow a point of an earlier link: a rod and a rocker about `pivot`, or a rod and a slider on the line
+    y = pivot[1]; the slider's length is not used. The point is at distance `reach` along the preceding link."""
 
     kind: str
     rod: Link
