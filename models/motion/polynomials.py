@@ -318,7 +318,7 @@ def axes(*motions: Motion) -> Motion:
 
 
 def _refine_breaks(motion: Motion, breaks: Array) -> Array:
-    """Return the coefficients of a motion on refined breaks, which include its own."""
+    """Return the coefficients of a motion on refined breaks, which include the motion's breaks."""
     table = extended_coefficients(motion)
     index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
     shifts = breaks[:-1] - piece_starts(motion.breaks)[index]

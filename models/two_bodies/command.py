@@ -114,7 +114,7 @@ class ContactRun:
         return wall_times(self.compiled, self.result)
 
     def events(self) -> list[dict[str, Any]]:
-        """Return time (s), kind and internal flag of every event."""
+        """Return the time (s), the kind and the internal flag of every event."""
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
 
     def dense(self) -> tuple[Result, Arrays]:
@@ -132,7 +132,7 @@ class ContactRun:
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
 
     def peak_force(self) -> tuple[float, float]:
-        """Return time (s) and magnitude (N) of the largest normal force; zeros without contact.
+        """Return the time (s) and magnitude (N) of the largest normal force; zeros without contact.
 
         It comes from dense samples in contact, refined as in `Result.peak`.
         """
