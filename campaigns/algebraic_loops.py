@@ -1,8 +1,8 @@
 """Random nonlinear algebraic loops whose solutions are known: `python -m campaigns.algebraic_loops --count 500 --seed 0`.
 
 A source and a resistor drive a load whose relation has one to five solutions by construction. A single solution must be found; a
-model with several solutions must be refused with at least two of them listed, unless a guess selects the nearest. Order, arrows,
-names and units must not matter.
+model with several solutions must be refused with at least two of them listed, unless a guess selects the nearest solution. Order,
+arrows, names and units must not matter.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def variants(case: LoopCase, rng: np.random.Generator) -> Iterator[tuple[str, Lo
 
 def built(case: LoopCase) -> Graph:
     """Build the graph: drive - resistance x - load(x) vanishes only at the known solutions. The half arrow determines the sign
-    with which the load enters the sum at the junction, so that the relation of a load whose arrow points outward is negated."""
+    with which the load enters the sum at the junction, so the relation of a load whose arrow points outward is negated."""
     unknowns = len(case.scale)
 
     def load(x: Any) -> Any:

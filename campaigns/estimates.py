@@ -3,10 +3,10 @@
 The data are runs with known parameters plus seeded noise. The 95 % confidence ellipsoid contains the true values for about 95 %
 of the seeds; by chance, one campaign in a thousand has fewer than `least` such seeds.
 
-A check without estimates shows whether a shortfall is due to chance: with the derivatives J = U S V^T of the clean run over
-sigma, the linear problem has the error |U^T noise|, whose square is chi-square distributed by construction. With the same noise,
-an estimate differs from the linear problem only by the curvature of the model, so that the difference of the two counts has a
-tenth of the scatter of either.
+A check without estimates shows whether a shortfall is due to chance: with the derivatives J = U S V^T of the clean run, divided
+by sigma, the linear problem has the error |U^T noise|, whose square is chi-square distributed by construction. With the same
+noise, an estimate differs from the linear problem only by the curvature of the model, so the difference of the two counts has a
+tenth of the scatter of either count.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def clean(name: str) -> Mapping[str, np.ndarray]:
 
 @functools.cache
 def seen(name: str) -> np.ndarray:
-    """Return an orthonormal basis (rows, parameters) of the noise over sigma that changes the estimate in the linear problem."""
+    """Return an orthonormal basis (rows, parameters) of the noise, divided by sigma, that changes the linear estimate."""
     own, measured = study(name), clean(name)
     times = np.unique(np.concatenate([[0.0], *(t for t, _ in own.data.values())]))
     end, names = float(times[-1]), list(own.truth)

@@ -32,7 +32,7 @@ class Found:
 
 
 def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the energy of, and the power into, the counterpart of every original part; or the codes of a refusal."""
+    """Return the energy of, and the power into, the counterpart of every original part, or the codes of a refusal."""
     try:
         compiled = compile_model(built(d), backend="numpy")
     except ModelError as error:

@@ -84,8 +84,8 @@ def _report(there: Any, case: Case) -> None:
 
 
 def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Path | None = None) -> Iterator[Trial]:
-    """Check the cases of all seeds, starting with those in the store; check only a quarter as many linkages, since they take
-    longest."""
+    """Check the cases of all seeds, starting with those in the store; check only a quarter as many linkages, since linkages
+    take longest."""
     known = {(trial.family, trial.seed): trial for trial in stored(store)}
     for family in families:
         chosen = seeds[: max(1, len(seeds) // 4)] if family == "linkages" else seeds

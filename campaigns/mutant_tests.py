@@ -1,9 +1,9 @@
-"""Tests on mutants, in forks of one pytest session that has collected them once.
+"""Test mutants in forks of one pytest session, which collects the tests once.
 
 One fork runs all tests on the unmutated project, with probes in its machine code, and records which statements each test
-executes. For each mutant, another fork loads it in memory and runs the tests that execute the mutated statement, those that kill
-most mutants per second first. The machine code is not optimised: its results are the same, and it compiles ten times faster. Only
-the mutant's code is new.
+executes. For each mutant, another fork loads it in memory and runs the tests that execute the mutated statement, starting with
+those that kill the most mutants per second. The machine code is not optimised: its results are the same, and it compiles ten
+times faster. Only the mutant's code is new.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Mutant:
 
     Parameters
     ----------
-    function : the function before.
+    function : the function before the mutation.
     statement : the statement that is mutated.
     mutation : file, line, and the code before and after.
     tree : the function after the mutation, with the lines of its source.

@@ -94,7 +94,7 @@ def mutated(function: ast.FunctionDef, mutation: tuple[int, int]) -> tuple[str, 
 
 
 def _mutate(node: ast.AST, choice: int) -> bool:
-    """Apply the mutation with this number to a node; return False if there is none."""
+    """Apply the mutation with this number to a node; return False if there is no such mutation."""
     match node:
         case ast.BinOp(op=operation) | ast.BoolOp(op=operation) if type(operation) in _SWAPPED and choice == 0:
             node.op = _SWAPPED[type(operation)][0]()  # type: ignore[assignment]

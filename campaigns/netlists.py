@@ -60,7 +60,8 @@ def main() -> int:
             pairs = [pair for other in (stored, there) if node in other for pair in zip(voltages, other[node], strict=True)]
             errors = [abs(one - other) / (abs(other) + 1e-9) for one, other in pairs if other is not None]
             failed += max(errors) > NEAR
-            print(f"{name}, {node}: {voltages[0]:.9g} V, {voltages[1]:.9g} V, {max(errors):.1e} from {len(errors)} of ngspice")
+            compared = f"differs by up to {max(errors):.1e} from {len(errors)} ngspice values"
+            print(f"{name}, {node}: {voltages[0]:.9g} V, {voltages[1]:.9g} V, {compared}")
     return int(failed > 0)
 
 

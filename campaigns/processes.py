@@ -65,7 +65,7 @@ class Progress:
 def limit_time(interrupted: float, ended: float) -> None:
     """Interrupt this process, as a user would, after `interrupted` s of CPU time, and terminate it `ended` s later.
 
-    A limit of wall time would act earlier on a busy machine. On systems without CPU timers, the process is not limited.
+    A wall-clock limit would act earlier on a busy machine. On systems without CPU timers, the process is not limited.
     """
     if not hasattr(signal, "setitimer"):
         return

@@ -1,7 +1,7 @@
 """Pytest plugin that repeats each run with the model loaded from its file: `python -m pytest -p campaigns.saved tests/examples`.
 
-With it, every test saves each model that it simulates, loads it, compiles it again and runs it with the same settings; a test
-fails if any content of the two results differs by a bit. Tests that count warnings count the warnings of both runs.
+Every test then also saves each model that it simulates, loads it, compiles it again and runs it with the same settings; a test
+fails unless the two results are equal bit for bit. Tests that count warnings count the warnings of both runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
         _inside.append(compiled)
         try:
             found = unequal(result, _first(again(compiled), *given, **settings))
-            assert not found, f"{compiled.model.name}: {', '.join(found[:8])} of its file differ"
+            assert not found, f"{compiled.model.name}: after saving and loading, {', '.join(found[:8])} differ"
         finally:
             _inside.clear()
     return result

@@ -45,7 +45,7 @@ from screws.scalars import array, cos, exp, log, sin, tanh
 
 
 def drive() -> Graph:
-    """Return a motor with a rope: all linear elements, a user-defined relation, a table and a sampled controller."""
+    """Return a motor with a rope: every kind of linear element, a user-defined relation, a table and a sampled controller."""
     graph, armature, rotor = Graph("drive"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     graph.connect(Se("supply", lambda u, y: u + y, parameters={"u": 2.0}, signals=["control.y"]), armature)
     graph.connect(armature, R("winding", 4.0)).connect(armature, I("coil", 1e-3))
@@ -117,7 +117,7 @@ def pendulum(form: str = "hamiltonian") -> Graph:
 
 
 def rod() -> Graph:
-    """Return a mass in a plane on a rod that is a constraint on its coordinates."""
+    """Return a mass on a rod in a plane; the rod is a constraint on the coordinates of the mass."""
     graph, place = Graph("rod"), J1("place", dimension=2)
     graph.connect(place, I("mass", inertia=np.array([1.0, 1.0]), initial=[0.0, 0.5]))
     graph.connect(Se("weight", [0.0, -9.81]), place).connect(place, C("where", energy=lambda q: 0.0 * q[0], initial=[1.0, 0.0]))
@@ -171,7 +171,7 @@ def _tilde(p: Any) -> np.ndarray:
 
 
 def mixture() -> Graph:
-    """Return species and a reaction; a field of two ports in a nested graph, with exported names; and an R-field."""
+    """Return species and a reaction, a field of two ports in a nested graph with exported names, and an R-field."""
     graph, reaction, reactants = Graph("mixture"), Re("r"), J1("A + B")
     graph.connect(Ce("A", initial=1.0), reactants).connect(Ce("B", initial=2.0), reactants)
     graph.connect(reactants, reaction.port("1")).connect(reaction.port("2"), Ce("D", initial=3.0))

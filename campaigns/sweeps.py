@@ -160,7 +160,8 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         places, found = campaign(given.count, given.kills, given.seed, given.executor, Path(folder))
-    print(f"killed after {', '.join(map(str, places))} of {given.count} runs: {'; '.join(found) or 'each once, equal bytes'}")
+    outcome = "; ".join(found) or "each run is stored once, bit for bit"
+    print(f"killed after {', '.join(map(str, places))} of {given.count} runs: {outcome}")
     return bool(found)
 
 

@@ -54,7 +54,7 @@ def reasons_of(error: ModelError) -> set[str]:
 
 
 def mended(text: bytes) -> bytes:
-    """Return a file for a strict parser: only links and joints, all products of inertia, limits, a declared world, plain XML."""
+    """Return plain XML for a strict parser: only links and joints, all products of inertia, limits, and a declared world."""
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, remove_comments=True)

@@ -1,4 +1,4 @@
-"""Physical systems as bond graphs: bodies, joints, chains, springs and contact; also runs from files, and pictures."""
+"""Physical systems as bond graphs: bodies, joints, chains, springs and contact, with runs from files and pictures."""
 
 from screwbond.models.alias import make_alias
 

@@ -38,7 +38,7 @@ class _AliasFinder:
 
 
 def make_alias() -> None:
-    """Make `models` another name for `screwbond.models`, and likewise for each module in it."""
+    """Make `models` another name for `screwbond.models`, and do the same for each module in it."""
     sys.modules["models"] = import_module("screwbond.models")
     if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AliasFinder())  # type: ignore[arg-type]

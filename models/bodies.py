@@ -86,7 +86,7 @@ class Body(Graph):
 
 
 def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """Return the collision solids of a body; E545 for an invalid shape."""
+    """Return the collision solids of a body; raise E545 for an invalid shape."""
     solids = () if shape is None else (shape,) if isinstance(shape, Solid) else shape
     if not isinstance(solids, (tuple, list)) or not all(isinstance(solid, Solid) for solid in solids):
         title, cure = f'the shape of "{name}" is {shape!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
@@ -210,7 +210,7 @@ def rigid_body(
     Parameters
     ----------
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
-    surface, shape, visual : surface for contacts of curved bodies, collision solids, and visuals that pictures show instead.
+    surface, shape, visual : surface for contacts of curved bodies, collision solids, and visuals that replace both in pictures.
     centre_of_mass : position in object coordinates, m.
     position, quaternion : start pose of the object frame (w, x, y, z; object to world).
     velocity, angular_velocity : velocity of the centre of mass, and angular velocity, at the start, in world coordinates, m/s and
@@ -292,7 +292,7 @@ def ground(
     position: Vector3 = (0.0, 0.0, 0.0),
     quaternion: Quaternion = IDENTITY_QUATERNION,
 ) -> Body:
-    """Build a body that never moves: Sf of zero twist at its 1-junction."""
+    """Build a body that never moves: an Sf of zero twist at its 1-junction."""
     body, world = Body(name, surface, shape, visual), world_junction(name)
     body.fixed = True
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
@@ -336,7 +336,7 @@ def prescribed_body(
     position: Vector3 = (0.0, 0.0, 0.0),
     quaternion: Quaternion = IDENTITY_QUATERNION,
 ) -> Body:
-    """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: Sf at its 1-junction.
+    """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: an Sf at its 1-junction.
 
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
     axis through `c` has [omega, c x omega].

@@ -49,8 +49,10 @@ class Touchable(Protocol):
 
 def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], cheapest: bool = False) -> Graph:
     """Connect a part to two `bodies`, given by the names of its ports: half arrows second body -> part -> first body, and the
-    poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form. Raises `ModelError` E488 for a
-    part that is connected already, E591 for one body twice."""
+    poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form.
+
+    Raises `ModelError` E488 for a part that is connected already, E591 if both bodies are the same.
+    """
     (first, body1), (second, body2) = bodies.items()
     refuse_attached(graph, part)
     if body1.world == body2.world and body1.pose_path == body2.pose_path:
@@ -86,12 +88,12 @@ def point_transformer(name: str, matrix: Op, signal: str) -> Element:
 
 
 def velocity_at(point: Any) -> np.ndarray:
-    """Return the map (3, 6) from twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
+    """Return the map (3, 6) from a twist to the velocity of the body-fixed point that is now at `point`: v + omega x p."""
     return array(np.concatenate([-tilde(point), np.eye(3)], axis=1))
 
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
-    """Return the MTF "Ad" that transforms a twist to another frame, from a matrix (6, 6) of a signal and its products."""
+    """Return the MTF "Ad" that transforms a twist to another frame: `matrix` (6, 6) of a signal, and its products `action`."""
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 

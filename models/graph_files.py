@@ -73,7 +73,7 @@ def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) 
     """Call `redraw` immediately, and whenever the content of a file has changed, while `go_on()` is true; return the number of
     calls.
 
-    Errors of this project are printed, and the next change of the file is awaited.
+    Print an error of this project, and wait for the next change of the file.
     """
     content, count = None, 0
     while count == 0 or go_on():

@@ -38,7 +38,7 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle", zero if left out."""
+"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle"; a missing signal is zero."""
 
 Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -53,7 +53,7 @@ class PlanarAppearance:
     Attributes
     ----------
     outline : radius of a disc about its origin, or corners (n, 2) of a convex polygon in its axes, m; None: unknown.
-    visuals : visuals that pictures show instead.
+    visuals : visuals that pictures show instead of the outline.
     mass, inertia : kg, kg m^2; they size the square drawn for a body without an
         outline; None: unknown.
     gravity : along -y, m/s^2.
@@ -96,10 +96,10 @@ def mark_planar_body(
 
     Parameters
     ----------
-    place : pose of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a scalar signal for each, zero
-        if left out; m, rad.
+    place : pose of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with scalar signals, m and rad; a
+        missing signal is zero.
     outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
-    visual : a `Visual`, or several, that pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead of the outline.
 
     Return the graph. Raises `ModelError` E575 for invalid places and outlines.
     """
@@ -136,7 +136,7 @@ def mark_planar_contact(
 
 
 def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
-    """Return a radius, or corners (n, 2) anticlockwise; E575 for an invalid outline."""
+    """Return a radius, or corners (n, 2) anticlockwise; raise E575 for an invalid outline."""
     if outline is None:
         return None
     radius = floats(outline, ())
@@ -252,7 +252,7 @@ def planar_body(
     gravity : along -y, m/s^2.
     outline : for pictures only: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
         has its inertia, or a dot.
-    visual : a `Visual`, or several, that pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead of the outline.
 
     Raises `ModelError` E503 for invalid values, E150 for an invalid place, E575 for an invalid outline.
     """
@@ -288,7 +288,7 @@ def attach_planar_contact(
     Parameters
     ----------
     point : the body, and the point in its axes, m.
-    face : the body or None, the outward normal in its axes, and the distance of the face from its origin along the normal, m.
+    face : the body or None, the outward normal in its axes, and the distance of the face from the body's origin along it, m.
     friction : coefficient; None: frictionless.
 
     Return the contact, which is `graph.<name>`.

@@ -166,7 +166,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, written when all are done")
-    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities against varied values: .png, .svg, .pdf")
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities versus varied values: .png, .svg, .pdf")
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="number of processes, instead of threads of this process"
     )

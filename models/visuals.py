@@ -113,7 +113,7 @@ def _check_mesh(mesh: Any) -> None:
 
 
 def visuals_of(name: str, visual: Any) -> tuple[Visual, ...]:
-    """Return the visuals of a body as a tuple; E576 for an invalid visual."""
+    """Return the visuals of a body as a tuple; raise E576 for an invalid visual."""
     visuals = () if visual is None else (visual,) if isinstance(visual, Visual) else visual
     if not isinstance(visuals, (tuple, list)) or not all(isinstance(entry, Visual) for entry in visuals):
         title, cure = f'visual of "{name}" is {visual!r}', "a Visual, or a list of them: Visual(box=(0.1, 0.1, 0.3))"
@@ -127,7 +127,7 @@ class Appearance:
 
     Attributes
     ----------
-    surface, solids, visuals : its surface, its collision solids, and visuals that pictures show instead.
+    surface, solids, visuals : its surface, its collision solids, and visuals that replace both in pictures.
     mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m; they give a shape to a body without one; None:
         unknown.
     gravity : (3,) m/s^2, which gives a picture the downward direction.

@@ -1,1 +1,1 @@
-"""Random graphs and their behaviour by independent algebra, for campaigns and tests."""
+"""Random graphs, and their behaviour computed by independent algebra, for campaigns and tests."""

@@ -1,6 +1,6 @@
 """Graphs as data: descriptions that can be drawn at random, transformed, and built into a Graph.
 
-A transformation is a pure function from a description to another of the same physics. It must not change the energy of any
+A transformation is a pure function that returns another description of the same physics. It must not change the energy of any
 storage or the power into any part; `owner` tracks which part of the original each part represents.
 """
 

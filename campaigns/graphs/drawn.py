@@ -1,4 +1,4 @@
-"""Random graphs of all kinds of elements, most of them with a possible causality."""
+"""Random graphs with all kinds of elements; most of the graphs have a valid causality."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _at_junctions(scope: Graph, prefix: str = "") -> Iterator[tuple[Graph, str, 
 
 
 def dual(graph: Graph, rng: np.random.Generator) -> Rewritten | None:
-    """Exchange effort and flow; return None if an element has no dual (an IC, a constraint, a matrix with a direction)."""
+    """Exchange effort and flow; return None if an element has no dual (an IC, a constraint, or a matrix with a direction)."""
     model = graph.freeze()
     if any(_dual_law(element.law) is None for element in model.elements.values()):
         return None

@@ -158,7 +158,7 @@ def jumps_with_blocks(point: Point, levels: int = 2) -> bool:
 
 
 def null_space(matrix: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis, (n, k)."""
+    """Return an orthonormal basis (n, k) of the null space of a matrix."""
     _, s, vt = np.linalg.svd(matrix, full_matrices=True)
     rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0
     return vt[rank:].T

@@ -21,7 +21,7 @@ from campaigns.graphs.widened import INSTANT, Drawn
 END = 0.07
 """End of a run, s: after the instant, and not at a tick."""
 AGREES = 1e-5
-"""Largest error of states after a run at rtol 1e-8, relative to the largest along the run."""
+"""Largest allowed error of the final states of a run at rtol 1e-8, relative to the largest value along the run."""
 STARTS = 100
 """Number of random starts in the search for a loop's solution that a run did not find."""
 

@@ -37,7 +37,8 @@ from campaigns.graphs.rows import Rows, Situation, Terms
 class Point:
     """Relations of a model in one situation.
 
-    Bond variables are `<bond>:effort`, `<bond>:flow`, states `<element>.<state>`, the acceleration of an IC `<element>:rate`.
+    Bond variables are named `<bond>:effort` and `<bond>:flow`; states, `<element>.<state>`; the acceleration of an IC,
+    `<element>:rate`.
     """
 
     def __init__(self, model: Model, situation: Situation):
@@ -96,7 +97,7 @@ class Point:
         return numbers, [name for name in element.signals if name in self.rows.places]
 
     def signals(self, element: Element, read: Sequence[np.ndarray]) -> list[Any]:
-        """Return the element's signals: states as given, modes as indices, time as zero."""
+        """Return the element's signals: states as given, modes as indices, and time as zero."""
         states = iter(read)
         found: list[Any] = []
         for name in element.signals:
@@ -273,7 +274,7 @@ def state_names(path: str, element: Element) -> list[str]:
 
 
 def _gradient(law: Storage, n: int) -> Callable[..., Any]:
-    """Return the output of a storage: the formula of its author or, without one, finite differences of the energy."""
+    """Return the output of a storage: its formula or, if it has no formula, finite differences of the energy."""
     if not law.by_gradient:
         return law.output
 

@@ -1,4 +1,4 @@
-"""A built graph written in another way: parts moved into nested graphs, connected in another order, under other names ..."""
+"""A built graph written in another way: parts moved into nested graphs, connected in another order, or renamed."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Reverse half arrows that do not determine the sign of a state or source: those of storages and sources with a junction's
-    common variable, and of linear resistors whose effort and flow no signal reads."""
+    """Reverse half arrows that do not determine the sign of a state or source: the half arrows of storages and sources with a
+    junction's common variable, and of linear resistors whose effort and flow no signal reads."""
     new = rebuilt(graph)
     read = set(signals_read(new))
 

@@ -14,7 +14,7 @@ Terms = Sequence[tuple[str, np.ndarray]]
 @dataclass(frozen=True)
 class Situation:
     """Situation in which relations are evaluated: states and bond variables by name, the mode of every automaton, and for each
-    open switched junction the bond that has its own common variable."""
+    open switched junction the bond whose common variable stays separate."""
 
     values: Mapping[str, np.ndarray]
     modes: Mapping[str, str]

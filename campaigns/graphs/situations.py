@@ -84,7 +84,7 @@ def parted_by(compiled: Compiled) -> dict[str, str]:
 
 
 def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None) -> Iterator[dict[str, str]]:
-    """Yield every choice of the bond that keeps its own common variable at each open junction, from `choices` if given."""
+    """Yield every choice, from `choices` if given, of the bond whose common variable stays separate at each open junction."""
     shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
     every = choices or {path: [bond.name for bond in model.bonds_at(path)] for path in shut}
     for bonds in itertools.product(*(every[path] for path in shut)):

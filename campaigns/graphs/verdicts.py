@@ -38,7 +38,8 @@ TOO_ILL = 1e10
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict: right, undecided, rightly refused, regular refused, wrong, uncoded or slow, with the reason."""
+    """Verdict on a graph, with the reason: "right", "wrong", "undecided", "slow", "uncoded", "rightly refused", or "regular
+    refused" for a graph that should not be refused."""
 
     kind: str
     reason: str = ""
@@ -80,7 +81,7 @@ def _slow(begin: float) -> Verdict | None:
 
 
 def accepted(compiled: Compiled, drawn: Drawn, rng: np.random.Generator) -> Verdict:
-    """Compare rates and bond variables in some modes at random states; then the run, if an event or tick happens in it."""
+    """Compare rates and bond variables in some modes at random states; then compare the run, if it has an event or tick."""
     every = modes_of(compiled.model)
     unsure = ""
     for index in rng.permutation(len(every))[:MOST_MODES]:
@@ -139,7 +140,7 @@ def _misses(point: Point, y: np.ndarray) -> float:
 
 
 def _gap(found: np.ndarray, wanted: np.ndarray, where: np.ndarray | slice = slice(None)) -> float:
-    """Return the largest difference, relative to 1 plus the largest number."""
+    """Return the largest difference, relative to 1 plus the largest value."""
     return float(np.abs(found - wanted)[where].max(initial=0.0) / (1.0 + np.abs(wanted).max(initial=0.0)))
 
 
@@ -155,8 +156,8 @@ def _worst(point: Point, wanted: np.ndarray) -> str:
 def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Verdict:
     """Check a refusal.
 
-    It is right if the relations have no unique solution in some mode, an open junction has several meanings, or states would have
-    to jump with the value that a block holds; open junctions get the meanings that causality allows.
+    A refusal is right if the relations have no unique solution in some mode, if an open junction can be read in several ways that
+    causality allows, or if states would have to jump with the value that a block holds.
     """
     try:
         model = graph.freeze()
@@ -177,7 +178,7 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
             return Verdict("rightly refused", f"{codes}: singular")
         several |= regular > 1
     if several and "E154" in codes:
-        return Verdict("rightly refused", f"{codes}: an open junction has several meanings")
+        return Verdict("rightly refused", f"{codes}: an open junction is ambiguous")
     return Verdict("regular refused", codes, said)
 
 

@@ -1,4 +1,4 @@
-"""Random graphs of every kind of element: graphs of `drawn` with further random features."""
+"""Random graphs with every kind of element: graphs from `drawn` with further random features."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from screws.scalars import cos
 
 FEATURES = ("ic", "field", "reaction", "nested", "sampled", "instant", "ratio")
 """Further features of a graph: IC, multiport fields, Ce and Re, nested parts, sampled blocks, several events at one instant,
-ratios that jump."""
+and ratios that jump."""
 INSTANT = 0.05
 """Instant of all simultaneous events, s."""
 BASES = {"any": Draw, "rigid": Rigid, "switched": Switched, "curved": Curved}

@@ -78,7 +78,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
 
 
 def without_dead_ends(network: Network) -> Network:
-    """Drop branches to nodes with no other branch, until no such branch is left: graphs have no such junctions (E115)."""
+    """Drop branches that end at a node with no other branch, until none is left: a junction needs two bonds (E115)."""
     while True:
         degrees = Counter(node for branch in network.branches for node in (branch.tail, branch.head))
         ends = {node for node, degree in degrees.items() if degree == 1 and (node or not network.grounded)}

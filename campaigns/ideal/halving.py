@@ -1,7 +1,7 @@
 """Step halving: the result of a program that accepts any step size, with an estimate of the error.
 
-The error is of first order with a factor that depends on where events lie between steps, so that no extrapolation helps, and the
-larger of two differences bounds the error.
+The error is of first order with a factor that depends on where events lie between steps. Therefore extrapolation does not help,
+and the larger of two differences bounds the error.
 """
 
 from __future__ import annotations

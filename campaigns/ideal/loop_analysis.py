@@ -25,7 +25,7 @@ WIRE = 1e-9
 """Resistance (Ohm) in series with each branch; all other resistances are of order one."""
 SHORT = 1e-5
 """Voltage across this resistance, relative to the largest source, that reveals an unopposed source if it lasts two steps in a
-row; an impulse, as in the charging of a capacitor, takes one step."""
+row; an impulse, as in the charging of a capacitor, lasts one step."""
 NOTHING = 1e-6
 """Voltages and currents, relative to the largest source, that count as zero."""
 ORDER = "DSVCRL"

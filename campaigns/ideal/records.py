@@ -1,4 +1,4 @@
-"""Records from which a model and its reference are made: waveforms, networks, rows of masses, linkages."""
+"""Records from which a model and its reference are made: waveforms, networks, rows of masses, and linkages."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Rub:
-    """Dry friction with a limit, on the slip v[a] - ratio * v[b], or on ratio * v[a] against the ground if `b` is None."""
+    """Dry friction with a limit, on the slip v[a] - ratio * v[b], or on ratio * v[a] relative to the ground if `b` is None."""
 
     a: int
     b: int | None
@@ -127,7 +127,7 @@ class Masses:
 
 @dataclass(frozen=True)
 class Link:
-    """A bar: length, mass, moment of inertia about its centre of mass, which is at half its length."""
+    """A bar: its length, its mass, and its moment of inertia about the centre of mass, which is at half the length."""
 
     length: float
     mass: float
@@ -136,8 +136,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Dyad:
-    """Two links that follow a point of an earlier link: a rod and a rocker about `pivot`, or a rod and a slider, whose length is
-    not used, on the line y = pivot[1]. The point is at distance `reach` along the preceding link."""
+    """Two links that follow a point of an earlier link: a rod and a rocker about `pivot`, or a rod and a slider on the line
+    y = pivot[1]; the slider's length is not used. The point is at distance `reach` along the preceding link."""
 
     kind: str
     rod: Link

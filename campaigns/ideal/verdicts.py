@@ -61,7 +61,7 @@ class Run:
 
 
 def reference(case: Case, finer: int = 1) -> Reference:
-    """Compute the reference solution of a case, with `finer` times shorter steps than usual."""
+    """Compute the reference solution of a case, with steps `finer` times shorter than usual."""
     if isinstance(case, Network):
         return analysed(case, SAMPLES, 2e-3 / finer)
     return stepped(case, SAMPLES, 1e-3 / finer) if isinstance(case, Masses) else integrated(case, SAMPLES)

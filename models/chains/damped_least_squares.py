@@ -47,7 +47,7 @@ class InverseKinematics:
     q : (..., n), within the limits; if the goal is not reached, coordinates of the nearest pose found.
     reached : (...) bool.
     position_error, angle_error : (...) remaining distance, m, and angle, rad (zero for goals that are points).
-    gradient : (..., n) by how much half the squared error, with distances over `size`, would fall per rad or m of each joint:
+    gradient : (..., n) decrease of half the squared error, with distances divided by `size`, per rad or m of each joint:
         zero at a solution; at a nearest pose, nonzero for joints held only by their limits.
     tree, size : the mechanism, and the length, m, that is weighted like one rad.
 
@@ -105,7 +105,7 @@ def inverse_kinematics(
     goal : a pose (4, 4) or (7,) of the point in the world, or only its position (3,), m; or rows of these.
     at : the point, in the link's frame, m.
     start : (n,) or a row for each goal, rad and m; by default zero, or the limit nearest to it.
-    tolerance : angle in rad, and distance over the size of the tree, up to which a goal is reached.
+    tolerance : angle in rad, and distance divided by the size of the tree, within which a goal is reached.
     nearest : True to return the nearest pose found for goals out of reach; otherwise they are refused.
 
     Raises `ModelError` E338 for an invalid goal, point or start, E339 for a start beyond the limits, E340 for goals that
@@ -152,7 +152,7 @@ class _Search:
     tolerance: float
 
     def residuals(self, q: Array, which: Array) -> tuple[Array, Array]:
-        """Return the errors (k, m), rotation in rad and distance over the size, and the Jacobian (k, m, n) of scaled joints."""
+        """Return the errors (k, m), in rad and as distance / size, and the Jacobian (k, m, n) with respect to scaled joints."""
         H, J = located_jacobian(self.tree, self.link, q, self.at)
         J *= _sizes(self.tree, self.size)
         J[:, 3:] /= self.size
@@ -252,7 +252,7 @@ def _sizes(tree: Tree, size: float) -> Array:
 
 
 def _goals(tree: Tree, goal: Any) -> Array:
-    """Return goals as poses (..., 4, 4) or points (..., 3); E338 for anything else."""
+    """Return goals as poses (..., 4, 4) or points (..., 3); raise E338 for anything else."""
     values = as_floats(goal)
     if np.all(np.isfinite(values)) and values.size and values.ndim:
         if values.shape[-2:] == (4, 4) and all(is_pose(H) for H in values.reshape(-1, 4, 4)):

@@ -283,7 +283,7 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
 
 
 def _in_base(tree: Tree, gravity: Any) -> np.ndarray:
-    """Return gravity (3,) in the axes of the base; E338 for another shape."""
+    """Return gravity (3,) in the axes of the base; raise E338 for another shape."""
     if np.shape(gravity) != (3,):
         cure = "three numbers in world axes, m/s^2: (0, 0, -9.81)"
         raise refusal("E338", f'gravity of "{tree.name}" is {gravity!r}', cure, about=tree.name)

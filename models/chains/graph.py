@@ -90,7 +90,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     ):
         unknown = [str(x) for x in requested if x not in allowed]
         if unknown or len(set(requested)) < len(requested):
-            title = f"unknown {what} for a port: {', '.join(unknown)}" if unknown else f"a {what} is listed twice for ports"
+            title = f"unknown {what} for a port: {', '.join(unknown)}" if unknown else f"a {what} is listed twice among the ports"
             problem(title, f"{what}s: {', '.join(allowed)}", "names from this list, each once")
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
@@ -163,8 +163,8 @@ class Cost:
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Cost of a section in a planar mechanism, with axes along the axes of the preceding frame, and with any other axes. The costs
-are exact for each further joint in a row; joints whose axes meet, and the last links of branches, cost less."""
+"""Costs of a section in three cases: in a planar mechanism, with axes along the axes of the preceding frame, and with any other
+axes. Each cost is exact for a further joint in a row; joints whose axes meet, and the last links of branches, cost less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
@@ -284,7 +284,7 @@ def joint_domain(tree: Tree) -> Domain:
 
 
 def _letters(tree: Tree) -> dict[str, str]:
-    """Return the symbols of the inertias: m, centre of mass c and moments of inertia I, of each link, and armature a."""
+    """Return the symbols of each link's inertias: mass m, centre of mass c, moments of inertia I, and armature a."""
     kinds, letters = {"mass": "m", "centre": "c", "inertia": "I", "armature": "a"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):

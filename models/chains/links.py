@@ -90,7 +90,7 @@ def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -
 
 
 def _point(argument: str, value: Vector) -> np.ndarray:
-    """Return a point (3,); E150 for anything else."""
+    """Return a point (3,); raise E150 for anything else."""
     point = floats(value, (3,))
     if point is None:
         raise refused(argument, value, "a point of three finite numbers, m", f"{argument}=(0.0, 0.0, 1.0)")
@@ -126,7 +126,7 @@ FREEDOM_UNITS = {
 }
 """Units of the values of a freedom, by the unit of its coordinate."""
 BEFORE = ""
-"""Value of `parent` for the preceding link of the list."""
+"""Value of `parent` that stands for the preceding link of the list."""
 
 
 @in_units(factor="", offset="")
@@ -136,7 +136,7 @@ class Mimic:
 
     Parameters
     ----------
-    link : name of the link whose joint drives; it may be driven itself.
+    link : name of the link whose joint drives this joint; the driving joint may itself be driven.
     factor : not zero; 1, rad/m or m/rad.
     offset : rad or m.
     """
@@ -159,9 +159,9 @@ class Link:
     inertia : inertia in the frame of the link; None for a link without mass.
     home : (4, 4) pose of the link's frame in the base with all joints at zero.
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
-    armature : inertia of the motor reflected to the joint, rotor times the square of its gear, kg m^2 or kg; likewise. Gyroscopic
-        torques of the rotor are neglected.
-    stiffness, rest : stiffness of a spring at the joint, N m/rad or N/m, and position at which it is relaxed, rad or m; likewise.
+    armature : motor inertia reflected to the joint, rotor inertia times gear ratio squared, kg m^2 or kg; numbers, as for
+        damping. Gyroscopic torques of the rotor are neglected.
+    stiffness, rest : stiffness of the joint's spring, N m/rad or N/m, and its rest position, rad or m; numbers, as for damping.
         Graphs include it; the formulas of efforts omit it, as they omit damping.
     limits : (lower, upper) limit of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
     surface : surface in the link's frame, for contacts.

@@ -34,7 +34,7 @@ class Section:
     """One freedom: its frame turns about, or slides along, axis number `axis`, relative to the preceding frame."""
 
     before: int
-    """Number of the section that carries this section, from 1; 0 is the base."""
+    """Index of the section that carries this section, from 1; 0 is the base."""
     R: np.ndarray
     """Rotation (3, 3) of the section's frame in the preceding frame at q = 0."""
     p: np.ndarray
@@ -71,7 +71,7 @@ class Sections:
     drives: tuple[Drive, ...]
     """Drive of each freedom."""
     carrier: tuple[int, ...]
-    """Number of the section that carries each link, from 1; 0 is the base."""
+    """Index of the section that carries each link, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
     p: tuple[np.ndarray, ...]
     """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
@@ -104,8 +104,8 @@ class Sections:
 def sections_of(
     screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
 ) -> Sections:
-    """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, all in the
-    base, the indices of the parents (-1: the base), and the drive of each freedom."""
+    """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, both in base
+    axes, the indices of the parents (-1: the base), and the drive of each freedom."""
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
     base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []
@@ -125,8 +125,8 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """Return the section of a screw and its frame, as rotation and origin; R and p are the preceding frame. Both frames are in
-    the base."""
+    """Return the section of a screw and the rotation and origin of its frame; R and p describe the preceding frame. All
+    are in base axes."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
@@ -199,7 +199,7 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """Return a value as floats, or nan if that fails, which the checks refuse."""
+    """Return a value as floats; if that fails, return nan, which the checks refuse."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):

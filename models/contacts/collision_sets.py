@@ -132,5 +132,5 @@ def _connected(graph: Graph, index: dict[str, int]) -> list[tuple[int, int]]:
 
 
 def _owner(graph: Graph, port: Any) -> str:
-    """Return the name of the part of a graph that a port belongs to."""
+    """Return the name of the part that contains a port of a graph."""
     return next((name for name, part in graph.parts.items() if part is port.owner), "")

@@ -66,13 +66,13 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Cone:
-    """Friction cone of a contact: the constrained components that share it, and the ratio of its limit to the normal force.
+    """Friction cone of a contact: the constrained components that share it, and their coefficient of friction.
 
     Attributes
     ----------
     name : name of the automaton; its elements are `<name> cone` and `<name> slider`.
     components : components of the relative twist in C2, all constrained.
-    coefficient : this ratio, dimensionless for a force, in m for a torque.
+    coefficient : ratio of the limit to the normal force; dimensionless for a force, in m for a torque.
     """
 
     name: str
@@ -116,7 +116,7 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         missing = [c for c in (*required, "v_z") if c not in chosen]
         if missing:
             title = f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free'
-            details = ("friction limits the forces of constrained components by the force of v_z",)
+            details = ("friction limits the forces of constrained components in proportion to the force of v_z",)
             cures = ('constrained="rolling"', f"omit {argument}: a free component has no force")
             problems.append(Problem("E491", title, details, (source,), cures))
         elif any(damping[c] == 0.0 for c in cone.components):
@@ -211,8 +211,8 @@ EXCESS_BEYOND_ROUNDING = Op(
     lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
     r"#1 - 10^{-12}\,#2\,#3",
 )
-"""Excess of the force over its limit, less an allowance for rounding errors: N is zero at separation, and w is zero after a
-vertical drop."""
+"""Excess of the force over its limit, less an allowance for rounding errors, because N is zero at separation and w is zero after
+a vertical drop."""
 SLIP_RATE = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 CONTACT_GUARD = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 SEPARATION_GUARD = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
@@ -256,7 +256,7 @@ class SwitchStates:
 
 
 def components_with(friction: Any) -> tuple[str, ...]:
-    """Return the constrained components of a law along the normal: v_z, and with friction v_x and v_y."""
+    """Return the constrained components of a law along the normal: v_z and, with friction, v_x and v_y."""
     return ("v_z",) if friction is None else (*IN_PLANE, "v_z")
 
 
@@ -270,7 +270,7 @@ class FrictionLaw:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Components v_z, and with friction v_x and v_y."""
+        """Component v_z; with friction, also v_x and v_y."""
         return components_with(self.friction)
 
 

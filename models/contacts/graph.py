@@ -112,8 +112,8 @@ def start_values(
     begin: Callable[[float], tuple[Any, ...]],
     place: StartPlace,
 ) -> Any:
-    """Return the function start poses -> contact coordinates of the closest points, start values of the law for the gap (`begin`:
-    d, states and modes), and charts."""
+    """Return a function of the start poses that returns the contact coordinates of the closest points, the law's start values for
+    the gap (`begin`: d, states and modes), and the charts."""
 
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
@@ -241,8 +241,8 @@ def contact(
     Parameters
     ----------
     constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default the
-        law's: v_z, with friction also v_x and v_y, and for `Compliant` all components with parameters. The other components are
-        free.
+        law's components: v_z, with friction also v_x and v_y, and for `Compliant` all components with parameters. All other
+        components are free.
     law : the contact law: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
         stepping.
     transport : transport of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with the mean
@@ -256,7 +256,7 @@ def contact(
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
     `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`, `chart
-    2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative in stick), `friction slip` u (m/s, in
+    2`. With the friction of `Compliant`, also `friction excess` |w| - mu N (N; negative in stick), `friction slip` u (m/s, in
     C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. With several places, each place
     has these signals and modes, such as `place 1.gap`.
 
@@ -363,7 +363,7 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    Return the graph. By default the bodies are those given to `contact`; E566 if they are unknown.
+    Return the graph. By default the bodies are those given to `contact`. Raises E566 if the bodies are unknown.
     """
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}

@@ -179,7 +179,7 @@ CORRECTED_TWIST = Op(
         r" \max(1, d\,|S|/8)$ and $g = \max(1/8, \min(1, 1000/e))$ are 1; where the bodies are far apart the gap limits the rate."
     ),
 )
-"""Relative twist plus the drift correction, which draws the contact coordinates to the closest points of the poses."""
+"""Relative twist plus the drift correction, which draws the contact coordinates to the closest points of the bodies."""
 
 RATES = Op(
     "contact rates",

@@ -49,7 +49,7 @@ def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
 
 
 def contact_spring(stiffness: np.ndarray, chosen: Sequence[str], transport: str) -> Element:
-    """Return the C of the constrained components, its state s in C2, m or rad."""
+    """Return the C of the constrained components; its state s is in the frame C2, m or rad."""
     single = len(chosen) == 1
     k, start = (float(stiffness[0]), 0.0) if single else (stiffness, np.zeros(len(chosen)))
     symbols = {"q": "s", "stiffness": "K_s"}
@@ -79,7 +79,7 @@ def _transported_rates(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequenc
 
 
 def _ratio(k_x: Any, k_y: Any) -> Any:
-    """Return sqrt(k_y / k_x), 1 if both are equal, even if zero."""
+    """Return sqrt(k_y / k_x); 1 if both are equal, even if both are zero."""
     return where(equal(k_x, k_y), 1.0, sqrt(k_y / k_x))
 
 
@@ -161,7 +161,7 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
     """Return transitions that end the run when closest points are no longer unique or leave a surface with an edge."""
     focal = (
         "the bodies reach a focal distance: nearest points are no longer unique (K2 B + A is singular), as over a hollow whose"
-        " radius of curvature is no larger than that of the body"
+        " radius of curvature is no larger than the body's"
     )
     transitions = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
     for index, surface in enumerate(surfaces, start=1):
@@ -181,8 +181,8 @@ def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton
     transitions = []
     for first, second in combinations(places, 2):
         error = (
-            f'"{name}.{first}" and "{name}.{second}" have become one place, where the bodies would be pressed apart twice: with '
-            "places=1, start where they have a single nearest point"
+            f'"{name}.{first}" and "{name}.{second}" have become one place, where the bodies would be pushed apart twice: use '
+            "places=1, and start where the bodies have a single nearest point"
         )
         frames = (f"{first}.frame", f"{second}.frame")
         transitions.append(Transition("apart", "apart", _closeness(merged), frames, kind="places become one", error=error))

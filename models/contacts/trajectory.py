@@ -85,7 +85,7 @@ def contact_trajectory(
 def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float], ...]:
     """Return the intervals of contact (s), from the modes of its law before and after every event; they lie within the samples.
 
-    An impact has no duration: under a law of impacts, contact means rest. Raises `ModelError` E498 for an unknown contact.
+    An impact has no duration: with an impact law, only rest counts as contact. Raises `ModelError` E498 for an unknown contact.
     """
     return contact_spans(result, find_contact(result, contact))
 
@@ -109,7 +109,7 @@ def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, flo
 
 
 def find_contact(result: Result, path: str) -> RunContact:
-    """Return the contact at a path in the graph of a result; E498 if there is no contact with frames."""
+    """Return the contact at a path in the graph of a result; raise E498 if there is no contact with frames."""
     contacts = {contact.point.path: contact for contact in result.program.contacts if contact.point.frames}
     if path not in contacts:
         names = ", ".join(f'"{name}"' for name in contacts)
@@ -189,7 +189,7 @@ class UntrackedContact:
         where = ", ".join(f"{x:.4g}" for x in self.point)
         return (
             f"at t = {self.time:.6g} s the bodies overlap by {self.depth:.3g} m at ({where}) m of body 1 without a "
-            "contact: each contact follows one place; give each place its own, with near=(x, y, z)"
+            "contact: each contact follows one place; add a contact for each place, with near=(x, y, z)"
         )
 
 

@@ -29,14 +29,14 @@ ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
 
 
 def new_builder(name: str, period: float | None) -> BlockBuilder:
-    """Return an empty block builder; E478 for a period that is not positive."""
+    """Return an empty block builder; raise E478 for a period that is not positive."""
     if period is not None and not (np.isfinite(period) and period > 0.0):
         refuse("E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name)
     return BlockBuilder(name, period=period)
 
 
 def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
-    """Return the shape of a controller's signals, () or (axes,), from its gains and `dimension`; E478 unless they agree."""
+    """Return the shape of a controller's signals, () or (axes,), from its gains and `dimension`; raise E478 unless they agree."""
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:

@@ -14,12 +14,12 @@ BOUND_TOLERANCE = 1e-12
 
 
 def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
-    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), along one axis or all.
+    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), along one axis or all axes.
 
     Parameters
     ----------
     kp0 : () or (axes,), 1/s^2.
-    axis : component that fades; None: all.
+    axis : component that fades; None: all components.
 
     Raises `ModelError` E470 for invalid values or an unknown axis, E471 unless t0 < t1.
     """
@@ -35,9 +35,11 @@ def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, t
 
 
 def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller") -> None:
-    """Refuse gains outside 0 <= kp <= kd^2 (E476), at any time and along any axis: e'' + kd e' + kp(t) e = 0 is then stable.
+    """Refuse gains outside 0 <= kp <= kd^2 (E476), at any time and along any axis.
 
-    Source: Bortoff 2020, (12), by the circle criterion, for a constant kd.
+    Within these bounds, e'' + kd e' + kp(t) e = 0 is stable for a constant kd.
+
+    Source: Bortoff 2020, (12), by the circle criterion.
     """
     rate = numbers("the gain kd", kd)
     if isinstance(kp, Motion):

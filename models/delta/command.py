@@ -271,7 +271,7 @@ def _pictures(robot: DeltaRobot, y: Any, pole_zero_map: analysis.PoleZeroMap, an
         omega = np.geomspace(0.1, 100.0, 400)
         response = analysis.frequency_response(robot, y, omega)
         courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
-        bode_plot(omega, courses, path, loop="$y_1 / u_1$", title="Motor angles over torque of motor 1")
+        bode_plot(omega, courses, path, loop="$y_1 / u_1$", title="Response of the motor angles to the torque of motor 1")
 
     def sweep(path: Path) -> None:
         angles = np.deg2rad(np.linspace(*SWEEP_RANGE, 141))

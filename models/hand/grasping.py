@@ -3,8 +3,8 @@
 Finger i touches the object where the object's outward normal is the finger's radial direction. The forces there balance the
 object: equal along the normals if possible, with the smallest additions otherwise. The pole of a tip and its virtual point lie on
 the line of the contact force, so that each finger is in equilibrium for any joint angles; the inclination of the last link
-(`grasp_pitch`) and the inward bend of the middle joint select these. The object, the virtual object and the reference share one
-pose.
+(`grasp_pitch`) and the inward bend of the middle joint select these angles. The object, the virtual object and the reference
+share one pose.
 
 Grasp analysis covers the grasp matrix, internal forces, force closure, manipulability and friction margins.
 

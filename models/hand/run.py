@@ -111,7 +111,7 @@ class HandRun:
 
     @property
     def title(self) -> str:
-        """Title of its pictures: the scenario and the friction coefficient, if any."""
+        """Title of the run's pictures: the scenario and the friction coefficient, if any."""
         text, friction = self.scenario.description or self.scenario.name, self.hand.parameters.friction
         return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
 
@@ -206,7 +206,7 @@ class Study:
         finger has no contact.
     manipulability : singular values (k, 6), descending, of joint rates -> object twist with rolling tips.
     extension : extension of each finger, 1 at full reach (k, n).
-    path1, path2 : length of the contact path on tip and object so far (k, n), m.
+    path1, path2 : length of the contact path on tip and object up to each sample (k, n), m.
     force_closure : True if the initial grasp can squeeze with all forces inside the friction cones.
     """
 
@@ -256,7 +256,7 @@ class Study:
         return Table(head, np.column_stack(columns), "%.9g")
 
     def write_csv(self, path: Path) -> None:
-        """Write the columns as .csv; E415 for another extension, E414 if the file cannot be written."""
+        """Write the columns as .csv; raise E415 for another extension, E414 if the file cannot be written."""
         known_ending(path, ".csv")
         with atomic_file(path) as part:
             write_table(part, self.columns())
@@ -303,6 +303,6 @@ def _extreme(values: np.ndarray, which: str) -> np.ndarray:
 
 
 def _path_lengths(points: np.ndarray, touching: np.ndarray) -> np.ndarray:
-    """Return the lengths (k, n) so far of paths (k, n, 3), counted only in contact."""
+    """Return the lengths (k, n) of paths (k, n, 3) up to each sample, counted only in contact."""
     steps = np.linalg.norm(np.diff(points, axis=0), axis=2) * (touching[1:] & touching[:-1])
     return np.concatenate([np.zeros((1, points.shape[1])), np.cumsum(steps, axis=0)])

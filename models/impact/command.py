@@ -97,7 +97,7 @@ def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
 def _striker(options: Namespace) -> Striker:
     """Return the arm that the arguments describe, with its point and normal checked."""
     if options.urdf is None and options.tip is not None:
-        raise refusal("E541", f"--tip {options.tip} without a robot", "--urdf FILE as well", about="impact")
+        raise refusal("E541", f"--tip {options.tip} without a robot", "also give --urdf FILE", about="impact")
     meshes = False if options.no_render or options.meshes == "none" else options.meshes
     striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip, meshes=meshes)
     overrides = {name: getattr(options, name) for name in ("q", "point", "normal")}

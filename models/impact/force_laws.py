@@ -1,7 +1,7 @@
 """Force laws for the impact of a mass, in closed form: viscoelastic, and the two laws that WA22 rejects, virtual spring and
 Maxwell.
 
-The stored energy of the virtual spring drops by the factor e^2 at the end of compression; a Maxwell element is a spring and a
+The stored energy of the virtual spring is multiplied by e^2 at the end of compression; a Maxwell element is a spring and a
 damper in series. `equivalent_laws` gives all three laws the same speed, impulse and duration.
 
 Stiffness, damping, mass and speed determine the restitution, force, duration and energies of the viscoelastic impact exactly.
@@ -11,8 +11,8 @@ With the compression s = -x > 0 and its rate s' = u (Wang, Dehio and Kheddar 202
     m u' = -k s - c s u            w = c u / k            w' = -(c s / m) (1 + w)
 
 In w and s, the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w). It begins at w0 = c v0 / k and ends
-where F has the same value again, which Lambert's W gives. u = -k/c, w = -1, is an invariant line that no impact reaches, so
-that s returns to zero. With an angle along this line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is the integral of a smooth
+where F has the same value again, which Lambert's W gives. The line u = -k/c, w = -1, is invariant, and no impact reaches it, so
+s returns to zero. With an angle along the level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is the integral of a smooth
 function.
 """
 
@@ -62,7 +62,7 @@ class ForceHistory:
 def restitution(k: float, c: float, v0: Any) -> Any:
     """Return the coefficient of restitution e of the law f = k s + c s s' at the impact speed v0, for any mass.
 
-    e = (1 + W0(-exp(ln(1 + w0) - w0 - 1))) / w0 with w0 = c v0 / k; 1 - 2/3 w0 for small, 1 / w0 for large w0.
+    e = (1 + W0(-exp(ln(1 + w0) - w0 - 1))) / w0 with w0 = c v0 / k: about 1 - 2/3 w0 for small w0, and 1 / w0 for large w0.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class ViscoelasticImpact:
 
     @property
     def impulse(self) -> float:
-        """N s."""
+        """Impulse, N s."""
         return self.m * self.v0 * (1.0 + self.restitution)
 
     @property
@@ -225,7 +225,7 @@ def check_w0(w0: float) -> None:
 
 
 def check_positive(about: str, **numbers: Any) -> None:
-    """Refuse (E540) named numbers of an impact that are not positive and finite."""
+    """Refuse (E540) named values of an impact that are not positive and finite."""
     units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
     place = caller_place()
     raise_if_any(
@@ -241,7 +241,7 @@ def check_positive(about: str, **numbers: Any) -> None:
 
 
 def _level(w: Any) -> Any:
-    """Return F(w) = w - ln(1 + w) >= 0 accurate within rounding error: near zero by the series of the inverse hyperbolic
+    """Return F(w) = w - ln(1 + w) >= 0, accurate to rounding error, near zero from the series of the inverse hyperbolic
     tangent."""
     w = np.asarray(w, dtype=float)
     z = w / (2.0 + w)
@@ -317,7 +317,7 @@ def _times(w0: float, samples: int) -> Floats:
 class SpringImpact:
     """Mass against a virtual spring with a coefficient of restitution (WA22, section V.B; Jia, Mason and Erdmann 2013).
 
-    At the end of compression, the stored energy drops by the factor e^2: the spring becomes stiffer, k / e^2, and less
+    At the end of compression, the stored energy is multiplied by e^2: the spring becomes stiffer, k / e^2, and less
     compressed, so that the force does not change. Force and compression peak at that time.
 
     Parameters
@@ -340,27 +340,27 @@ class SpringImpact:
 
     @property
     def restitution(self) -> float:
-        """e."""
+        """Coefficient of restitution e."""
         return self.e
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Duration, s."""
         return float(0.5 * np.pi * (1.0 + self.e) * np.sqrt(self.m / self.k))
 
     @property
     def peak_force(self) -> float:
-        """N."""
+        """Largest force, N."""
         return float(self.v0 * np.sqrt(self.k * self.m))
 
     @property
     def largest_compression(self) -> float:
-        """m."""
+        """Largest compression, m."""
         return float(self.v0 * np.sqrt(self.m / self.k))
 
     @property
     def impulse(self) -> float:
-        """N s."""
+        """Impulse, N s."""
         return self.m * self.v0 * (1.0 + self.e)
 
     def history(self, samples: int = 400) -> ForceHistory:
@@ -408,11 +408,11 @@ class MaxwellImpact:
         check_positive("an impact", k=self.k, c=self.c, m=self.m, v0=self.v0)
         if self.damping_ratio >= 1.0:
             title = f"sqrt(k m) / (2 c) is {self.damping_ratio:g}: the mass never leaves this Maxwell element"
-            raise refusal("E540", title, "a larger c, or a smaller k or m: a ratio below 1", about="an impact")
+            raise refusal("E540", title, "a larger c, or a smaller k or m, for a ratio below 1", about="an impact")
 
     @property
     def damping_ratio(self) -> float:
-        """z."""
+        """Damping ratio z."""
         return float(np.sqrt(self.k * self.m) / (2.0 * self.c))
 
     @property
@@ -427,17 +427,17 @@ class MaxwellImpact:
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Duration, s."""
         return float(np.pi / self._frequency)
 
     @property
     def impulse(self) -> float:
-        """N s."""
+        """Impulse, N s."""
         return self.m * self.v0 * (1.0 + self.restitution)
 
     @property
     def peak_force(self) -> float:
-        """N."""
+        """Largest force, N."""
         return float(self._force(np.array([np.arccos(self.damping_ratio) / self._frequency]))[0][0])
 
     @property

@@ -114,7 +114,7 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
         raise refusal("E541", title, "Chain(name, links), Tree(name, links)", about=str(about))
     names = [each.name for each in chain.links]
     if link is not None and link not in names:
-        title = f'chain "{chain.name}" has no link {link!r} that could strike'
+        title = f'chain "{chain.name}" has no link {link!r} that could hit a wall'
         raise refusal("E541", title, "a name from this list, or None for the last", about=about, why=f"links: {', '.join(names)}")
     angles, where = reals(q, chain.freedoms), reals(point, 3)
     if angles is None or where is None:
@@ -179,7 +179,7 @@ def effective_mass(
 ) -> float:
     """Return the effective mass (kg) of a chain's point at a rigid wall, under an assumption of `inverse_inertia`.
 
-    1 / (n . W n), WA22 (22); for the projection n . W^-1 n, as in (4), since the velocity stays along the normal.
+    The mass is 1 / (n . W n), WA22 (22), and for the projection n . W^-1 n, as in (4), since the velocity stays along the normal.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
     W = kind_of(kind, where.chain).matrix(where)
     if n @ W @ n <= SINGULAR * np.trace(W):
         title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'
-        raise refusal("E542", title, 'another normal or configuration; locked joints: kind="composite"', about=where.chain.name)
+        raise refusal("E542", title, 'another normal or configuration, or kind="composite"', about=where.chain.name)
     return W
 
 
@@ -241,7 +241,7 @@ def _projection(where: StrikingPoint) -> np.ndarray:
     unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])
     if np.any(unmoved):
         names = ", ".join(np.array(COMPONENTS)[unmoved])
-        raise _rank_error(where.chain, f"no joint contributes to {names} of its twist, in the axes of the link")
+        raise _rank_error(where.chain, f"no joint contributes to {names} of the point's twist, in the axes of the link")
     values, vectors = np.linalg.eigh(A / np.outer(size, size))
     if values[0] <= SINGULAR:
         wrench = vectors[:, 0] / size

@@ -1,11 +1,11 @@
-"""Arms that strike a wall, and simulations of the impact for a contact law and speed.
+"""Arms that hit a wall, and simulations of the impact for a contact law and speed.
 
 ```
  arm (joints free, IC) --> link --> contact with a law <-- wall
 ```
 
 The tip is a small ball around the point. Weight and motors are omitted: impact forces are much larger. The effective mass of the
-arm is the mass of the generalised momentum, as long as the configuration hardly changes during the impact.
+arm follows from the generalised momentum; it is valid as long as the configuration hardly changes during the impact.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def striker_from_urdf(
 ) -> Striker:
     """Return the robot of a URDF file, whose link `tip` (None: the last) hits the wall, with joints at zero by default.
 
-    `meshes` for pictures, as for `read_urdf`: "collision", "visual", or False to draw rods.
+    `meshes` selects the meshes for pictures, as in `read_urdf`: "collision", "visual", or False to draw rods.
 
     Requires the extra `urdf`. Raises the errors of `read_urdf`.
     """
@@ -154,7 +154,7 @@ class ImpactRun:
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Duration, s."""
         return self.release - self.touch
 
     @property

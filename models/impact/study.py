@@ -2,7 +2,7 @@
 
 Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem, the
 projection mass is at least the momentum mass: reversing all six components of the twist meets no less inertia than reversing one.
-The rank of the composite mass varies.
+The position of the composite mass in this order varies.
 
 In a graph, a chain hits a constraint at a point, and the run measures impulse and velocity jump:
 
@@ -143,7 +143,7 @@ def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: floa
     build = GRAPH_BUILDERS.get(kind)
     if build is None:
         why = f"its W, {assumption.source}, is not symmetric, but storages and junctions always give a symmetric one"
-        cure = f"kind={' or '.join(repr(k) for k in GRAPH_BUILDERS)}; effective_mass(..., kind={kind!r}) has the formula"
+        cure = f"kind={' or '.join(repr(k) for k in GRAPH_BUILDERS)}, or effective_mass(..., kind={kind!r}), which needs no graph"
         raise refusal("E543", f"the inverse inertia matrix of kind {kind!r} has no graph", cure, about=where.chain.name, why=why)
     directions = np.eye(6) if assumption.holds_all else np.concatenate([np.zeros(3), n])[None]
     velocity = directions @ np.concatenate([np.zeros(3), -speed * n])
@@ -313,7 +313,7 @@ class MeasuredImpact:
     impulse: float = number("N s", "measured impulse", 0.6662, above=0.0)
     duration: float = number("s", "time from first contact to release", 10.4e-3, above=0.0)
     e: float = number("", "coefficient of restitution, below 1", 0.1, above=0.0)
-    speeds: tuple[float, ...] = vector(None, "m/s", "speeds of the figures", (0.08, 0.10, 0.12, 0.15, 0.18), above=0.0)
+    speeds: tuple[float, ...] = vector(None, "m/s", "impact speeds in the figures", (0.08, 0.10, 0.12, 0.15, 0.18), above=0.0)
     poses: int = number(
         "", "number of random configurations in which masses are compared", 300, integer=True, least=1, most=100000
     )
@@ -397,7 +397,7 @@ def _impact_figures(strike: ImpactRun) -> dict[str, float]:
 
 
 def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None = None) -> ImpactStudy:
-    """Study a measured impact and an arm: force laws, masses (by formula and by graph), their order over poses, simulated
+    """Study a measured impact and an arm: force laws, masses (by formula and by graph), their order over poses, and simulated
     impacts.
 
     Parameters

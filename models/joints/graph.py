@@ -171,7 +171,7 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
         gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
         if gap > limits[0] or turn > limits[1]:
             title, misfit = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
-            allowed = f"up to {limits[0]:g} m and {limits[1]:g} rad are allowed, and decay"
+            allowed = f"up to {limits[0]:g} m and {limits[1]:g} rad are allowed; such gaps decay"
             why = f"its axes on the two bodies differ by {misfit}; {allowed}"
             poses = "start positions and quaternions of the bodies, or frame_a and frame_b, that satisfy the joint"
             raise refusal("E455", title, poses, "a larger largest_gap or largest_tilt", about=name, why=why, places=(place,))

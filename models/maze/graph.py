@@ -40,7 +40,7 @@ FALLING, CENTRE = "falling", "centre"
 
 @dataclass(frozen=True)
 class MazeParameters:
-    """Maze of rings that stands on edge and turns about its centre, a ball that rolls on them, and two lead compensators.
+    """Maze of rings that stands on edge and turns about its centre, a ball that rolls on the rings, and two lead compensators.
 
     The ball rolls on the OUTSIDE of a ring, on top of it. Each ring has one gate, through which the ball falls to the next ring.
     The motor torque is u = k1 (s + z1)/(s + p1) q2 + k2 (s + z2)/(s + p2) (q1 - reference), with the maze angle q1,
@@ -72,7 +72,7 @@ class MazeParameters:
     lead2: tuple[float, float] = vector(2, "1/s", "z2 and p2 of the lead: zero at -z2, pole at -p2", (0.05, 5.0), least=0.0)
     begin: float = number("s", "time at which the reference begins", 10.0, least=0.0)
     height: float = number("m", "initial height of the ball above the outermost ring", 0.04905, above=0.0)
-    aside: float = number("m", "initial position of the ball to the right", 0.0)
+    aside: float = number("m", "initial horizontal position of the ball, positive to the right", 0.0)
 
     def __post_init__(self) -> None:
         check_record(self, "E530", "ball maze", _contradictions)
@@ -84,7 +84,7 @@ class MazeParameters:
 
     @property
     def states(self) -> dict[str, int]:
-        """States of the course in order, each with the ring that the ball is on or falls to; the last ring for the centre."""
+        """States of the course in order, each with the ring that the ball is on or falls to; for the centre, the last ring."""
         last = self.rings[-1]
         between = {name: i + of for i in self.rings for name, of in ((ring(i), 0), (gate(i), 1)) if i + of <= last}
         return {FALLING: 1, **between, CENTRE: last}

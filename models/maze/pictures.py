@@ -87,7 +87,7 @@ def draw_maze(
 
 
 def _scale(axes: Any, room: float) -> None:
-    """Draw a scale bar of round length in the lower left corner of a square from -room to room, m."""
+    """Draw a scale bar in the lower left corner of a square from -room to room, m; its length is a round number."""
     length = round_number(0.3 * room)
     at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
     axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)

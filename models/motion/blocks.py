@@ -32,8 +32,8 @@ DERIVATIVES = tuple(map(_value, range(len(QUANTITIES))))
 
 
 def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[str, Parameter]:
-    """Return `breaks` (N + 1,) and `coefficients` (N + 2, m, ...); the first and last pieces are straight motions outside the
-    breaks."""
+    """Return `breaks` (N + 1,) and `coefficients` (N + 2, m, ...); the first and last pieces are the uniform motions before
+    and after the breaks."""
     return {
         f"{prefix}breaks": Parameter(motion.breaks, "s"),
         f"{prefix}coefficients": Parameter(extended_coefficients(motion), unit and f"{unit}, {per_second(unit)} ..."),

@@ -21,7 +21,7 @@ def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, nam
 
 
 def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
-    """Return an array of finite floats whose number of dimensions is in `dimensions`; E470 for anything else."""
+    """Return an array of finite floats whose number of dimensions is in `dimensions`; raise E470 for anything else."""
     try:
         values = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -120,7 +120,7 @@ class Motion:
         return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
 
     def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
-        """Minimum of a derivative, its time, maximum and its time, (axes,) each, between start and end."""
+        """(minimum, its time, maximum, its time) of a derivative between start and end, (axes,) each."""
         times, values = _extreme_candidates(self, order)
         low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
         entries = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
@@ -159,7 +159,7 @@ def piece_starts(breaks: Any) -> Any:
 
 
 def extended_coefficients(motion: Motion) -> Array:
-    """Return coefficients (N + 2, m, ...) that include the straight motions before the start and after the end; m >= 2."""
+    """Return coefficients (N + 2, m, ...) that include the uniform motions before the start and after the end; m >= 2."""
     table = pad_powers(motion.coefficients, 2)
     first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
@@ -229,7 +229,7 @@ def largest_jump(motion: Motion, order: int) -> Jump:
 
 
 def _bound(motion: Motion, order: int) -> float:
-    """Return an upper bound of a derivative between start and end, which scales its rounding errors."""
+    """Return an upper bound of a derivative between start and end, to which rounding errors are compared."""
     steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
     return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
 
@@ -278,7 +278,7 @@ def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
 
 
 def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
-    """Concatenate motions, with a pause (s) between; each is shifted in time to begin when the previous one ends.
+    """Concatenate motions, with a pause (s) between; each motion is shifted in time to begin when the previous motion ends.
 
     Raises `ModelError` E470 for no motion or for different numbers of axes, E471 for a negative pause, E472 where position or
     velocity jumps.
@@ -318,7 +318,7 @@ def axes(*motions: Motion) -> Motion:
 
 
 def _refine_breaks(motion: Motion, breaks: Array) -> Array:
-    """Return the coefficients of a motion on refined breaks, which include its own."""
+    """Return the coefficients of a motion on refined breaks, which include the motion's breaks."""
     table = extended_coefficients(motion)
     index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
     shifts = breaks[:-1] - piece_starts(motion.breaks)[index]
@@ -339,7 +339,7 @@ def hold(position: float | Array | list[float] | tuple[float, ...], duration: fl
 
 
 LIMIT_TOLERANCE = 1e-9
-"""Relative excess of a limit that is still accepted."""
+"""Relative amount by which a value may exceed its limit."""
 
 
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:
@@ -390,8 +390,8 @@ def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
 
 
 def check_limits(motion: Motion, limits: dict[int, Array], shortest: float | None = None) -> None:
-    """Refuse a motion whose given times exceed a limit (E473); the message lists the violations."""
+    """Refuse a motion that exceeds a limit with the given times (E473); the message lists the violations."""
     lines = violations(motion, limits)
     if lines:
         cure = "omit the times, so that they are computed" if shortest is None else f"a duration of {shortest:.6g} s or more"
-        refuse("E473", "the given times of a motion exceed its limits", lines, cure)
+        refuse("E473", "the motion exceeds its limits with the given times", lines, cure)

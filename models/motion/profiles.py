@@ -105,7 +105,7 @@ def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
 
 
 def _motion_from_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
-    """Integrate jerk proportional to `signs` during `steps` to a motion from rest at `first` to rest at `last`."""
+    """Return the motion from rest at `first` to rest at `last` whose jerk is proportional to `signs` during `steps`."""
     rows, state = [], np.zeros(3)
     for h, sign in zip(steps, signs, strict=True):
         rows.append([state[0], state[1], state[2] / 2.0, sign / 6.0])
@@ -183,7 +183,7 @@ def cubic_spline(
     shortest : True to optimise the segment times for the shortest duration.
 
     Raises `ModelError` E470 for mismatched arrays, or neither times nor limits; E471 for times that do not ascend, or equal
-    consecutive points; E473 for given times that exceed a limit; E474 for limits that no duration satisfies.
+    consecutive points; E473 for given times that are too short for a limit; E474 for limits that no duration satisfies.
 
     Source: Biagiotti and Melchiorri 2008, section 4.4 (splines with given velocities and accelerations at the ends); Lin, Chang
     and Luh 1983 (simplex search for the shortest duration).

@@ -32,8 +32,8 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
-    are not supported; E644 for a netlist without devices. Errors of several devices are raised together. E653 unless there is
-    exactly one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it.
+    are not supported; E644 for a netlist without devices; E653 unless there is exactly one operating point; E654 for IC= if
+    neither .tran nor `uic` decides whether to use it. Errors of several devices are raised together.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
     """
@@ -110,7 +110,7 @@ def _close_nodes(circuit: Circuit) -> None:
 
 
 def _hold_nodes(circuit: Circuit) -> None:
-    """Hold the nodes of .ic at their voltages while the operating point is sought; E641 for an unknown node."""
+    """Hold the nodes of .ic at their voltages while the operating point is sought; raise E641 for an unknown node."""
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
             card = circuit.settings.ic[name]
@@ -146,7 +146,8 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
 
 
 def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
-    """Return the voltages of nodes on a card .ic V(node)=value, whose words are v, node and =value; V(x1.a) is "x1 a"."""
+    """Return the node voltages of a card .ic V(node)=value, split into the words v, node and =value; the node of V(x1.a) is named
+    "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
         raise card.error("E640", ".ic needs node voltages", ".ic V(out)=5")

@@ -19,7 +19,7 @@ from bondgraph.graph.builder import Node
 from bondgraph.signals import hysteresis
 
 BOLTZMANN = 1.380649e-23 / 1.602176634e-19
-"""Boltzmann's constant over the elementary charge, V/K."""
+"""Boltzmann's constant divided by the elementary charge, V/K."""
 CELSIUS = 273.15
 DIODE = {"is": 1e-14, "n": 1.0, "rs": 0.0, "eg": 1.11, "xti": 3.0}
 """Supported parameters of a diode, and their defaults."""
@@ -27,7 +27,7 @@ DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Diode parameters that are ignored: those of noise, and of effects that must be zero here."""
+"""Ignored diode parameters, which describe noise or effects that must be zero here."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 
@@ -77,7 +77,7 @@ class Circuit:
         return self.nodes.setdefault(flat, J0(check_name(device, f"node {flat}"), domain="electrical"))
 
     def ends(self, device: Device, count: int = 2) -> tuple[Element | None, ...]:
-        """Return the junctions of the first nodes of a device; E640 if it has fewer, or both ends at one node."""
+        """Return the junctions of the first nodes of a device; raise E640 if it has fewer, or both ends at one node."""
         names = device.card.plain[1 : 1 + count]
         if len(names) < count:
             raise device.card.error(
@@ -85,22 +85,24 @@ class Circuit:
             )
         if device.node(names[0]) == device.node(names[1]):
             raise device.card.error(
-                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "another node, or remove the device"
+                "E644",
+                f'both ends of "{device.name}" connect to the node "{names[0]}"',
+                "connect one end to another node, or remove the device",
             )
         return tuple(self.node(device, name) for name in names)
 
 
 def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
-    """Return the words after the nodes of a device; E643 for a key that is not supported."""
+    """Return the words after the nodes of a device; raise E643 for a key that is not supported."""
     for key in device.card.pairs:
         if key not in keys:
-            cure = f"omit it; supported keys: {', '.join(keys)}" if keys else "without it"
+            cure = f"omit it; supported keys: {', '.join(keys)}" if keys else "omit it"
             raise device.card.error("E643", f'"{device.name}": {key[:40]}= is not supported', cure)
     return list(device.card.plain[1 + nodes :])
 
 
 def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
-    """Return the single value of a two-node device, given after the nodes or by its key; E640 for no value or several."""
+    """Return the single value of a two-node device, given after the nodes or by its key; raise E640 for no value or several."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
         raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
@@ -145,7 +147,7 @@ def _inductor(circuit: Circuit, device: Device) -> None:
 
 
 def _source(circuit: Circuit, device: Device) -> None:
-    """Add a voltage source, positive at the first node, or a current source, from the first node through it to the second."""
+    """Add a voltage source, positive at the first node, or a current source that conducts from the first node to the second."""
     value, numbers = waveform(device, _words(device, 2), circuit.settings.transient)
     first, second = circuit.ends(device)
     circuit.is_driven |= (value(0.0, **numbers) if callable(value) else value) != 0.0
@@ -246,14 +248,15 @@ def _switch(circuit: Circuit, device: Device) -> None:
 def _parameters(
     device: Device, card: Card, kind: str, read: Mapping[str, float], neutral: Sequence[str], zeros: Sequence[str]
 ) -> dict[str, float]:
-    """Return parameters of a model by name; E641 for a model of another type, E643 for parameters that are not supported."""
+    """Return parameters of a model by name; raise E641 for a model of another type, E643 for parameters that are not
+    supported."""
     if card.plain[2] != kind:
         title = f'"{device.name}" needs a model of the type {kind.upper()}, but "{card.plain[1]}" is {card.plain[2].upper()}'
         raise device.card.error("E641", title, f".model {card.plain[1]} {kind}")
     values = {key: device.scope.value(card, text) for key, text in card.pairs.items() if key not in neutral}
     for key, value in values.items():
         if key not in read and not (key in zeros and value == 0):
-            raise card.error("E643", f'the parameter {key.upper()} of the model "{card.plain[1]}" is not supported', "without it")
+            raise card.error("E643", f'the parameter {key.upper()} of the model "{card.plain[1]}" is not supported', "omit it")
     return {**read, **{key: value for key, value in values.items() if key in read}}
 
 
@@ -266,7 +269,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
         raise device.card.error("E641", f'"{device.name}" couples the unknown inductor "{unknown[0][:60]}"', "K1 L1 L2 0.9")
     if len(set(flat)) < max(2, len(flat)) or not abs(factor) < 1:
         raise device.card.error(
-            "E640", f'"{device.name}" couples exactly two inductors by a factor between -1 and 1', "K1 L1 L2 0.9"
+            "E640", f'"{device.name}" needs two or more inductors, all different, and a factor between -1 and 1', "K1 L1 L2 0.9"
         )
     for k, first in enumerate(flat):
         for second in flat[:k]:
@@ -274,7 +277,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, coupled inductors as one field of their fluxes; E640 for couplings that store negative energy."""
+    """Add all inductors, coupled inductors as one field of their fluxes; raise E640 for couplings that store negative energy."""
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]

@@ -108,7 +108,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
             inside.append((new, card))
         elif word == ".ends":
             if len(inside) == 1:
-                raise card.error("E640", ".ends has no .subckt", "without it")
+                raise card.error("E640", ".ends has no .subckt", "delete it")
             inside.pop()
         elif word == ".model":
             if len(card.plain) < 3:
@@ -197,7 +197,7 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 
 
 def check_name(device: Device, name: str) -> str:
-    """Return the name of a node or device; E640 if a graph does not allow this name."""
+    """Return the name of a node or device; raise E640 if a graph does not allow this name."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
         raise device.card.error("E640", f'"{name[:60]}" is not a name', "letters, digits, _ + - or spaces")
     return name

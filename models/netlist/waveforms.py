@@ -24,7 +24,7 @@ class Transient:
 
 
 def sine(t: Any, offset: Any, amplitude: Any, frequency: Any, delay: Any, damping: Any, phase: Any) -> Any:
-    """Return SIN(offset amplitude frequency delay damping phase) at the time t, s; the phase in degrees."""
+    """Return SIN(offset amplitude frequency delay damping phase) at the time t, s, with the phase in degrees."""
     s = maximum(t - delay, 0.0)
     return offset + amplitude * exp(-damping * s) * sin(2.0 * math.pi * frequency * s + phase * (math.pi / 180.0))
 

@@ -1,4 +1,4 @@
-"""Chemical parts: reaction networks, enzymes, membranes, electrodes.
+"""Chemical parts: reaction networks, enzymes, membranes and electrodes.
 
 A chemical bond has the potential mu in J/mol and the flow in mol/s. The activity at a port is exp(mu / (R T)); for a species it
 is K q, with the constant K of `Ce` in 1/mol.
@@ -191,7 +191,7 @@ def network(
 
 
 def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Sequence[str]) -> Graph:
-    """Return a network as rates of amounts."""
+    """Return a network as a block that computes the rates of amounts."""
     if ports:
         title, why = f'network "{name}": {", ".join(ports)} cannot be a port', 'a reaction with "->" has no potentials'
         raise refusal("E572", title, '"<->" and a reverse rate', about=name, why=why)

@@ -149,7 +149,7 @@ def transformer(name: str, n: Value, R1: Value, L1: Value, R2: Value, L2: Value,
     "R_line=1 ohm, L_line=1e-3 H, G_line=1e-6 S, C_line=1e-6 F, sections=5",
 )
 def line_of_sections(name: str, R_line: Value, L_line: Value, G_line: Value, C_line: Value, sections: Value) -> Graph:
-    """Lossy line of equal sections; R_line, L_line, G_line, C_line are totals."""
+    """Lossy line of equal sections; R_line, L_line, G_line and C_line are totals."""
     part, count = Graph(name), round(number(sections))
     share = [number(each) / count for each in (R_line, L_line, G_line, C_line)]
     part.expose("1", start := _node("begin"))
@@ -343,7 +343,7 @@ MOHAN = "Mohan, Undeland and Robbins 2003, chapter 8"
 def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
     """Two transistors with antiparallel diodes; a gate signal above 1/2 turns on the upper transistor, otherwise the lower.
 
-    Ports plus, out, minus.
+    Ports plus, out and minus.
     """
     part, contacts = Graph(name), two_way_switch("contacts", gate, Ron, Goff)
     plus, out, minus = map(_node, ("plus", "out", "minus"))
@@ -364,13 +364,13 @@ def _legs(name: str, gates: Mapping[str, Value], *resistances: Value) -> Graph:
 
 @SHELF.part(LEG, MOHAN, f"left=1 signal, right=0 signal, {VALVE}")
 def h_bridge(name: str, left: Value, right: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """H bridge of two half bridges with gate signals left and right; ports plus, minus, left, right."""
+    """H bridge of two half bridges with gate signals left and right; ports plus, minus, left and right."""
     return _legs(name, {"left": left, "right": right}, Ron, Goff, knee)
 
 
 @SHELF.part(LEG, MOHAN, f"a=1 signal, b=0 signal, c=0 signal, {VALVE}")
 def three_phase_bridge(name: str, a: Value, b: Value, c: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Three half bridges with gate signals a, b and c; ports plus, minus, a, b, c."""
+    """Three half bridges with gate signals a, b and c; ports plus, minus, a, b and c."""
     return _legs(name, {"a": a, "b": b, "c": c}, Ron, Goff, knee)
 
 
@@ -384,7 +384,7 @@ def three_phase_bridge(name: str, a: Value, b: Value, c: Value, Ron: Value, Goff
     passive=False,
 )
 def three_phase_source(name: str, amplitude: Value, frequency: Value, phase: Value, R_line: Value) -> Graph:
-    """Three-phase source in star connection with a resistance in each line; ports a, b, c."""
+    """Three-phase source in star connection with a resistance in each line; ports a, b and c."""
     part, values = Graph(name), {"V": amplitude, "f": frequency, "phase": phase}
     for k, line in enumerate("abc"):
 

@@ -69,7 +69,7 @@ def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: 
     "K=1e-7 m^3/s/Pa^0.5, opening=1 signal signed, p0=1e3 Pa",
 )
 def spool_valve(name: str, K: Value, opening: Value, p0: Value, heat: bool = False) -> Graph:
-    """Four-way valve, ports P, T, A, B; a positive opening connects P to A and B to T, and a negative opening P to B and A to T.
+    """Four-way valve, ports P, T, A and B; a positive opening connects P to A and B to T, a negative opening P to B and A to T.
 
     With `heat=True` its port `heat` receives the losses of the lands.
     """
@@ -177,7 +177,7 @@ def accumulator(V: Value, V0: Value, p0: Value, n: Value) -> Value:
 
 @SHELF.part(r"F = A_1 p_1 - A_2 p_2,\quad Q_1 = A_1 v,\quad Q_2 = -A_2 v", "Merritt 1967", "A1=2e-3 m^2, A2=1e-3 m^2")
 def cylinder(name: str, A1: Value, A2: Value) -> Graph:
-    """Ideal cylinder; ports head, rod, and `piston`, which extends under head pressure."""
+    """Ideal cylinder; ports head, rod and `piston`, which extends under head pressure."""
     part, piston = Graph(name), J1("piston", domain="translation")
     for port, area, sense in (("head", A1, 1.0), ("rod", A2, -1.0)):
         face = MTF(f"{port} face", lambda A, sense=sense: sense / A, parameters={"A": area}, domains=("hydraulic", "translation"))
@@ -201,7 +201,7 @@ def _displacement(name: str, D: Value, leak: Value, b: Value, *friction: Element
     "D=1e-6 m^3/rad, leak=1e-13 m^3/s/Pa, b=1e-3 N m s/rad",
 )
 def pump(name: str, D: Value, leak: Value, b: Value) -> Graph:
-    """Pump or motor of displacement D with leakage and viscous friction; ports shaft, inlet, outlet."""
+    """Pump or motor of displacement D with leakage and viscous friction; ports shaft, inlet and outlet."""
     return _displacement(name, D, leak, b)
 
 
@@ -211,7 +211,7 @@ def pump(name: str, D: Value, leak: Value, b: Value) -> Graph:
     "D=1e-6 m^3/rad, leak=1e-13 m^3/s/Pa, b=1e-3 N m s/rad, cf=0.05",
 )
 def hydraulic_motor(name: str, D: Value, leak: Value, b: Value, cf: Value) -> Graph:
-    """Hydraulic motor: a `pump` with dry seal friction proportional to pressure; ports shaft, inlet, outlet."""
+    """Hydraulic motor: a `pump` with dry seal friction proportional to pressure; ports shaft, inlet and outlet."""
     return _displacement(name, D, leak, b, Friction("seals", cf, scale=absolute, signals="displacement.1.effort"))
 
 
@@ -220,7 +220,7 @@ HEAD = curve([0.0, 1e-3, 2e-3, 3e-3], [3e5, 2.8e5, 2e5, 0.0], outside="extend")
 
 @SHELF.part(r"p_2 - p_1 = u^2 H(Q / u)", "Karassik et al. 2008, section 2.1 (affinity laws)", "speed=1 signal", passive=False)
 def pump_by_curve(name: str, speed: Value, head: Curve = HEAD) -> Graph:
-    """Centrifugal pump with a `curve`: pressure in Pa against volume flow at speed 1; ports inlet, outlet."""
+    """Centrifugal pump with a `curve`: pressure in Pa versus volume flow at speed 1; ports inlet and outlet."""
     part, (numbers, signals) = Graph(name), modulated(u=speed)
 
     def rise(Q: Value, u: Value) -> Value:

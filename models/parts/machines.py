@@ -53,7 +53,7 @@ def series_motor(name: str, L_af: Value, R_t: Value, L_t: Value, J: Value, b: Va
     "L_af=1 H, R_a=0.1 ohm, L_a=2e-3 H, R_f=100 ohm, L_f=1 H, J=1e-2 kg m^2, b=1e-3 N m s/rad",
 )
 def excited_motor(name: str, L_af: Value, R_a: Value, L_a: Value, R_f: Value, L_f: Value, J: Value, b: Value) -> Graph:
-    """DC motor with field winding; ports `armature`, `field`, `shaft`. For a shunt motor connect both windings to one node."""
+    """DC motor with field winding; ports `armature`, `field` and `shaft`. For a shunt motor connect both windings to one node."""
     part = Graph(name)
     armature, field = part.series(R("R_a", R_a), I("L_a", inductance=L_a)), part.series(R("R_f", R_f), I("L_f", inductance=L_f))
     gap = MGY("gap", lambda i, L_af: L_af * i, parameters={"L_af": L_af}, signals={"i": "L_f.flow"})

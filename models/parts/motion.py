@@ -31,7 +31,7 @@ def gear(name: str, n: Value) -> Element:
 
 @SHELF.part(r"(1 + k)\,\omega_c = \omega_s + k\,\omega_r", "Willis 1870", "k=2")
 def planetary_gear(name: str, k: Value) -> Graph:
-    """Planetary gear, ring-to-sun tooth ratio k; ports sun, ring, carrier."""
+    """Planetary gear, ring-to-sun tooth ratio k; ports sun, ring and carrier."""
     part, carrier = Graph(name), J0("carrier", domain="rotation")
     for wheel, share in (("sun", lambda k: 1 / (1 + k)), ("ring", lambda k: k / (1 + k))):
         mesh = MTF(f"mesh {wheel}", share, parameters={"k": k}, domains=_TURNING)
@@ -55,7 +55,7 @@ LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \
 
 
 def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]], parameters: dict[str, Value]) -> Graph:
-    """Return a gear whose `efficiencies`(*parameters) apply while the first shaft drives, and while the second does."""
+    """Return a gear; `efficiencies`(*parameters) returns one efficiency while the first shaft drives, one while it is driven."""
     part, shaft, core = Graph(name), J1("shaft", domain="rotation"), gear("core", n)
 
     def lost(*values: Value) -> Value:
@@ -196,7 +196,7 @@ BEARING = curve([0.0, 1.0, 10.0, 100.0], [1.0, 0.6, 0.7, 1.5])
     r"\tau = M(\lvert\omega\rvert) \tanh(\omega / \omega_0)", "Modelica Standard Library, BearingFriction", "w0=1e-3 rad/s"
 )
 def bearing_friction(name: str, w0: Value, torque: Curve = BEARING) -> Element:
-    """Bearing friction with a `curve`: torque in N m against speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
+    """Bearing friction with a `curve`: torque in N m versus speed in rad/s, smoothed below w0; `Friction` sticks exactly."""
 
     def effort(w: Value, w0: Value) -> Value:
         return torque(absolute(w)) * tanh(w / w0)
@@ -276,7 +276,7 @@ def strut(name: str, k: Value, c: Value) -> Graph:
 
 
 def _gap(depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, x0: Value, part: Graph, domain: str) -> Graph:
-    """Return a spring and a damper that act at the signed `depth`(x, *ends) beyond a gap, and only push."""
+    """Return a spring and a damper that act on the signed `depth`(x, *ends) beyond a gap and never pull."""
 
     def energy(x: Value, k: Value, *ends: Value) -> Value:
         return k * depth(x, *ends) ** 2 / 2

@@ -23,7 +23,7 @@ from bondgraph.errors import ModelError, refusal
 from screws.scalars import array
 
 BALANCED = 1e-6
-"""Largest affinity of a cycle or a reaction, over R T, that is attributed to rounding errors of rates."""
+"""Largest affinity of a cycle or a reaction, divided by R T, that is attributed to rounding errors of rates."""
 _FORM = 'lines such as "E + S <-> ES : 1e6 0.1" or "ES -> E + P : 5"'
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 Text = str | Sequence[tuple[Any, ...]]
@@ -92,7 +92,7 @@ class Stoichiometry:
 
     @cached_property
     def moieties(self) -> tuple[dict[str, float], ...]:
-        """Conserved sums of free species, each as the factors of the species."""
+        """Conserved sums of free species; each maps species to their factors."""
         return tuple(
             {each: float(n) for each, n in zip(self.free, vector, strict=True) if n}
             for vector in _null_space(self.rows(self.free).T)
@@ -100,13 +100,13 @@ class Stoichiometry:
 
     @cached_property
     def cycles(self) -> tuple[dict[int, float], ...]:
-        """Combinations of reactions that change no free species: how often each runs, by its index."""
+        """Combinations of reactions that change no free species: index of a reaction -> how often it runs."""
         return tuple({k: float(n) for k, n in enumerate(vector) if n} for vector in _null_space(self.rows(self.free)))
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite with a one-way reaction
-        ("->")."""
+        """Affinity, divided by R T, that the held amounts impose on each cycle; zero in equilibrium, infinite with a one-way
+        reaction ("->")."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf
@@ -139,7 +139,7 @@ class Stoichiometry:
 
     def constants(self, name: str, fixed: Mapping[str, float]) -> dict[str, float]:
         """Return constants K of species in mu = R T ln(K q) by detailed balance, ln(kf / kr) = -N^T ln K, with the least norm of
-        ln K if the rates leave a choice; E572 for a cycle, or `fixed` constants, that contradict the rates."""
+        ln K if the rates leave a choice; raise E572 for a cycle, or `fixed` constants, that contradict the rates."""
         logs = np.array([each.log_constant for each in self.reactions])
         self._refuse_cycles(name, logs)
         others = tuple(each for each in self.species if each not in fixed)
@@ -148,7 +148,7 @@ class Stoichiometry:
         if (off := np.abs(self.rows(others).T @ solved - wanted)).max(initial=0.0) > BALANCED:
             reaction = self.reactions[int(np.argmax(off))]
             title = f'{_place(name, reaction.line)}: "{reaction.text}" contradicts the constants of {", ".join(fixed)}'
-            why = "kf / kr is the product of K of the reactants over the product of K of the products"
+            why = "kf / kr is the product of K of the reactants divided by the product of K of the products"
             raise refusal("E572", title, "fewer constants, or other rates", about=name, why=why)
         return {**fixed, **{each: exp(value) for each, value in zip(others, solved, strict=True)}}
 
@@ -225,7 +225,7 @@ def read(
     contents: Mapping[str, Mapping[str, float]] = EMPTY,
     constants: Mapping[str, float] = EMPTY,
 ) -> Stoichiometry:
-    """Return the structure of a network; E568 for an unreadable string, E569 for a reaction that does not balance, E570 for
+    """Return the structure of a network; raise E568 for an unreadable string, E569 for a reaction that does not balance, E570 for
     an unknown species, E571 for a reaction that appears twice."""
     refuse_wrong(name, None, rates=rates, constants=constants)
     reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(_as_text(name, text))]
@@ -305,7 +305,7 @@ def _reaction(
                 continue
             factor = words[0] if len(words) == 2 else "1"
             if not words or not re.fullmatch(r"[1-9]\d{0,2}", factor) or not re.fullmatch(r"[A-Za-z]\w*", words[-1]):
-                raise wrong(column, f'"{term.strip()}" is not a species, nor a number and a species')
+                raise wrong(column, f'"{term.strip()}" is neither a species nor a number followed by a species')
             counted[words[-1]] = counted.get(words[-1], 0) + int(factor)
         return counted
 

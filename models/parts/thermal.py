@@ -50,7 +50,7 @@ def radiation(name: str, epsilon: Value, A: Value) -> Element:
     "alpha=0.05 V/K, resistance=2 ohm, G=0.5 W/K",
 )
 def peltier(name: str, alpha: Value, resistance: Value, G: Value) -> Graph:
-    """Peltier element; ports current, cold, hot; half of the Joule heat goes to each side."""
+    """Peltier element; ports current, cold and hot; half of the Joule heat goes to each side."""
     part, current = Graph(name), J1("current", domain="electrical")
     cold, hot, carried = J0("cold", domain="thermal"), J0("hot", domain="thermal"), J1("carried", domain="thermal")
     seebeck = TF("Seebeck", alpha, domains=("electrical", "thermal"))

@@ -27,8 +27,8 @@ Spans = tuple[tuple[float, float], ...]
 
 
 class Look(Enum):
-    """Rendering style of a solid: GLASS is clear where seen face on, so that frames and paths inside show; OPAQUE; VEIL is
-    translucent colour; WALL is opaque from its front and invisible from behind."""
+    """Rendering style of a solid: GLASS is clear where seen face on, so that frames and paths inside show; OPAQUE hides them;
+    VEIL is translucent colour; WALL is opaque from its front and invisible from behind."""
 
     GLASS = 1
     OPAQUE = 2

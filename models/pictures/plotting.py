@@ -89,7 +89,7 @@ def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -
 
 
 def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], legend: bool, seconds: float) -> str:
-    """Draw a panel over a span (s), with `seconds` units of time per second; return its label."""
+    """Draw a panel over a span (s) with times multiplied by `seconds`; return the label of the vertical axis."""
     for start, end in scene.contact_intervals():
         axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
     for happening in scene.event_marks:

@@ -149,7 +149,7 @@ class Scene:
 
     @property
     def arrow_radius(self) -> float:
-        """Radius of the shafts of force arrows, m: the radius of frame axes, or more if the arrows are much longer than these."""
+        """Radius of the shafts of force arrows, m: the radius of frame axes, or more if the arrows are much longer."""
         return ARROW * RADIUS * max(self.unit, SLENDER * self.scale.longest)
 
     def _extent(self) -> float:
@@ -373,7 +373,7 @@ def close_up(scene: Scene) -> tuple[float, float] | None:
 class Camera:
     """Perspective camera: eye, centre of view and up direction in the world (m), vertical view angle (degrees).
 
-    `shift` moves the picture on the window, in half windows: (0.2, 0) to the right by a tenth of its width.
+    `shift` moves the picture within the window, in halves of its size: (0.2, 0) moves it right by a tenth of the width.
     """
 
     eye: Array

@@ -143,7 +143,7 @@ def plain_numbers(axis: Any) -> None:
 
 
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:
-    """Write a Pillow image as png or jpg; E415 for another extension, E414 if the file cannot be written."""
+    """Write a Pillow image as png or jpg; raise E415 for another extension, E414 if the file cannot be written."""
     known_ending(path, *IMAGES)
     with atomic_file(path) as part:
         image.save(part)

@@ -129,7 +129,7 @@ def refuse_document_types(file: Path, text: bytes) -> None:
 
 
 def _parse(file: Path, text: bytes) -> tuple[Any, Sequence[Any]]:
-    """Return the root and the harmless messages of the parser; E520 for any other message."""
+    """Return the root and the harmless messages of the parser; raise E520 for any other message."""
     from lxml import etree
 
     parser = _parser(etree)

@@ -116,7 +116,7 @@ def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 
 def _origin(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) of the <origin> of an element; the identity if there is none."""
+    """Return the pose (4, 4) in the <origin> of an element; the identity without <origin>."""
     origin = element.find("origin")
     return pose(turned(*numbers(origin, "rpy", "0 0 0")), numbers(origin, "xyz", "0 0 0"))
 
@@ -218,7 +218,7 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
     if lower == upper == 0.0:
         blank = Ignored(
             f'limits of joint "{name}"',
-            "both are 0, which some exporters write for no limits; it is read as unlimited",
+            "both are 0, as some exporters write for a joint without limits; the joint is treated as unlimited",
             (at.line,),
         )
         return None, (), (blank,)

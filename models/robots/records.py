@@ -1,4 +1,4 @@
-"""Description of a robot in a file, the same for URDF, MJCF and SDF: links with inertias and shapes, joints, drives."""
+"""Description of a robot in a file, the same for URDF, MJCF and SDF: links with inertias and shapes, joints, and drives."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ignored:
 
 
 def merged(notes: Iterable[Ignored]) -> list[Ignored]:
-    """Return notes, with equal notes merged into one that has all their lines."""
+    """Return notes, with equal notes merged into one note that has all their lines."""
     lines: dict[tuple[str, str], tuple[int, ...]] = {}
     for note in notes:
         lines[note.what, note.why] = lines.get((note.what, note.why), ()) + note.lines

@@ -50,7 +50,7 @@ class LinkVisual:
 
 
 def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Packages) -> tuple[list[LinkVisual], list[Problem]]:
-    """Read the shapes of the links, of the `kind` "collision" or "visual"; E527 for unavailable meshes."""
+    """Read the shapes of the links, "collision" or "visual"; also return E527 for each mesh that cannot be loaded."""
     skins: list[LinkVisual] = []
     problems: list[Problem] = []
     cache: dict[Path, Mesh] = {}
@@ -329,7 +329,7 @@ def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[
 
 
 def _size(solids: Sequence[Solid]) -> float | None:
-    """Return the length (m) of drawn frames: an eighth of the robot; None if there are no shapes."""
+    """Return the length (m) of drawn frames: an eighth of the robot's size; None if there are no shapes."""
     corners = [solid.shape.moved(solid.poses[0]).points for solid in solids if isinstance(solid.shape, Mesh)]
     return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
 

@@ -239,7 +239,7 @@ def read_sdf(
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Frame of a model: its pose (4, 4) in the frame that it names."""
+    """Frame of a model: its pose H (4, 4) in the frame named `relative_to`."""
 
     H: np.ndarray
     relative_to: str
@@ -347,7 +347,7 @@ class _Model:
         return np.asarray(inverse(self.frame(link.get("name"), place)) @ self.frame(frame, place) @ _pose(element), dtype=float)
 
     def joints(self) -> tuple[JointEntry, ...]:
-        """Return the joints; a universal joint as two."""
+        """Return the joints; a universal joint becomes two joints."""
         return tuple(entry for joint in self.model.findall("joint") for entry in self._joint(joint))
 
     def _joint(self, joint: Any) -> list[JointEntry]:
@@ -463,7 +463,7 @@ def _number(element: Any, tag: str, default: float) -> float:
 
 
 def _pose(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) of the <pose> of an element; the identity if there is none."""
+    """Return the pose (4, 4) in the <pose> of an element; the identity without <pose>."""
     at = element.find("pose")
     numbers = [] if at is None else [float(word) for word in (at.text or "").split()]
     if not numbers:

@@ -159,7 +159,7 @@ def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _loops(skeleton: Skeleton) -> list[list[JointEntry]]:
-    """Return the cycles of joints, each from its first link in the file."""
+    """Return the cycles of joints, each starting with its first link in the file."""
     carriers = {link: skeleton.parent_joint[link].parent for link in skeleton.links if link in skeleton.parent_joint}
     return [[skeleton.parent_joint[name] for name in reversed(cycle)] for cycle in cycles(carriers)]
 
@@ -204,7 +204,7 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
     """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all links below the
     base.
 
-    E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
+    Raises E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
     """
     problems: list[Problem] = []
     for what, link in (("base", base), *(("tip", tip) for tip in tips)):
@@ -277,7 +277,8 @@ def robot_joint(joint: JointEntry) -> RobotJoint:
 
 
 def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, list[Problem]]:
-    """Return the mimic relation of a joint; E528 if its leader is not selected, or either has several degrees of freedom."""
+    """Return the mimic relation of a joint, or E528 if its leader is not selected or if either joint has several degrees of
+    freedom."""
     leader = selected.skeleton.joints_by_name.get(joint.leader or "")
     if leader is None or not joint.moves:
         return None, []
@@ -289,7 +290,9 @@ def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, l
     unsuitable = [candidate for candidate in (joint, leader) if candidate.screws and candidate.screws.freedoms > 1]
     if unsuitable:
         return None, [
-            Problem("E528", f"{title}, and {unsuitable[0].kind} joints cannot", (), places, ("joints with one freedom",))
+            Problem(
+                "E528", f"{title}, but no {unsuitable[0].kind} joint can follow or lead", (), places, ("joints with one freedom",)
+            )
         ]
     return Mimic(leader.child, joint.multiplier, joint.offset), []
 

@@ -55,7 +55,7 @@ def to_urdf(tree: Tree) -> str:
 
 
 def _kind(link: Link) -> str | None:
-    """Return the type of a link's joint in URDF; None if URDF has none."""
+    """Return the type of a link's joint in URDF; None if URDF has no such type."""
     screws = link.joint.screws
     if screws.shape[1] == 0:
         return "fixed"

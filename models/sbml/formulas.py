@@ -18,7 +18,7 @@ Tree = tuple[Any, ...]
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return a power; for a whole exponent, as a product."""
+    """Return a power, as a product if the exponent is a whole number."""
     return base ** (int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent)
 
 

@@ -34,7 +34,7 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
     """Return the reaction network of an SBML file (extra `sbml`), its graph called `name`, by default the model's name.
 
     If all laws are reversible mass action with detailed balance, species are Ce and reactions Re: the amount of a species X is
-    `X.q`, and the energy ledger counts the free energy over R T. Otherwise the graph is one block "network" of rates, whose
+    `X.q`, and the energy ledger counts the free energy divided by R T. Otherwise the graph is one block "network" of rates, whose
     states are the amounts, `network.X`, and `reason` states why.
 
     Raises `ModelError` E630 for a file that cannot be read; E650 for a file that is not valid SBML, has entities, or is nested
@@ -100,7 +100,8 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
 
 
 def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, constants: Mapping[str, float]) -> Graph:
-    """Return Ce and Re with the junctions between them; kappa is the forward constant over the product of the reactants' K."""
+    """Return Ce and Re with the junctions between them. The constant kappa is the forward constant divided by the product of the
+    reactants' K."""
     graph = Graph(name)
     nodes = {each: J0(f"{each} node", domain="chemical") for each in species}
     for each, one in species.items():

@@ -53,7 +53,7 @@ class NetworkContent:
 
 
 def network_content(text: str, file: str) -> NetworkContent:
-    """Return the content of an SBML text; E650, E651 or E652 for unsupported content, E416 without libsbml."""
+    """Return the content of an SBML text; raise E650, E651 or E652 for unsupported content, E416 without libsbml."""
     require_package(f'the network of "{file}"', "libsbml")
     _check_tags(text, file)
     return _Reader(file).read(text)
@@ -144,7 +144,7 @@ class _Reader:
         amount = item.getInitialConcentration() * size if item.isSetInitialConcentration() else item.getInitialAmount()
         if item.isSetConversionFactor():
             raise _error(
-                "E651", self.file, item.getLine(), f'the conversion factor of "{item.getId()}" is not supported', "without it"
+                "E651", self.file, item.getLine(), f'the conversion factor of "{item.getId()}" is not supported', "omit it"
             )
         held = bool(item.getBoundaryCondition() or item.getConstant())
         return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), held)

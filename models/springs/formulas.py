@@ -52,7 +52,7 @@ def frame_pose(pose: Any, frame: Any) -> Any:
 
 
 def times(K: Any, x: Any) -> Any:
-    """Return K x for a stiffness in any of its three shapes."""
+    """Return K x for a stiffness K that is a scalar, a diagonal (3,) or a matrix (3, 3)."""
     if np.ndim(K) == 2:
         return K @ x
     return array([(K[i] if np.ndim(K) else K) * x[i] for i in range(3)])
@@ -110,7 +110,7 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
     """Return the energy V(H_A_B), J, zero at rest.
 
     V = V_r + 1/4 p^T K_t p + 1/4 y^T K_t y + tr(G(K_c) R^T tilde(p)), where V_r is tr(G(K_r) (I - R)) ("trace") or
-    1/2 theta^T K_r theta ("rotation vector"). It is symmetric in a and b.
+    1/2 theta^T K_r theta ("rotation vector"). V is symmetric in A and B.
 
     Source: Fasse and Broenink 1997; Stramigioli 2001 (geometric springs).
     """
@@ -244,7 +244,7 @@ _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
 
 @cache
 def _with_state_argument(op: Op) -> Op:
-    """Return the operation with an unused first argument, an empty state."""
+    """Return the operation with an additional, unused first argument for an empty state."""
     latex = op.latex
     for index in range(9, 0, -1):
         latex = latex.replace(f"#{index}", f"#{index + 1}")
@@ -300,7 +300,7 @@ def stiffness_blocks(name: str, stiffness: Any, rotational: Any, translational: 
         values["coupling"] = cross
     K_r, K_t, K_c = as_matrix(values["rotational"]), as_matrix(values["translational"]), as_matrix(values.get("coupling", 0.0))
     if not is_semidefinite(np.block([[K_r, K_c], [K_c, K_t]])):
-        raise spring_error("E493", name, "its stiffness is not positive semidefinite", "a spring that resists every displacement")
+        raise spring_error("E493", name, "its stiffness is not positive semidefinite", "a stiffness without negative eigenvalues")
     return values
 
 
@@ -317,7 +317,7 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
     else:
         D = _matrix(damping, name)
     if not is_semidefinite(D):
-        raise spring_error("E493", name, "its damping is not positive semidefinite", "a damper that takes power from every twist")
+        raise spring_error("E493", name, "its damping is not positive semidefinite", "a damping without negative eigenvalues")
     return D
 
 
@@ -373,5 +373,5 @@ def _is_symmetric(K: np.ndarray) -> bool:
 
 
 def spring_error(code: str, name: str, title: str, cure: str, *details: str) -> ModelError:
-    """Return the error of one problem of a spring or damper."""
+    """Return the error for a problem of a spring or damper."""
     return refusal(code, f'"{name}": {title}', cure, about=name, why=details)

@@ -54,7 +54,7 @@ def spatial_spring(
     frame_b: Any = None,
     form: str = "trace",
 ) -> Graph:
-    """Return a spring that pulls the frame B of body b to the frame A of body a; their common origin at rest is its centre.
+    """Return a spring that pulls the frame B of body b to the frame A of body a; at rest, both origins lie at its centre.
 
     Ports `a`, `b` for world twists, inputs `pose a`, `pose b`: `attach_between` connects them.
 

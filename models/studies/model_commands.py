@@ -132,7 +132,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def example_files(package: Path = PACKAGE) -> list[Path]:
-    """Return the example files installed with `models`, else those in the source tree; E595 if there are none."""
+    """Return the example files installed with `models`, else those in the source tree; raise E595 if there are none."""
     for folder in (package / "examples", package.parent / "examples"):
         files = sorted(path for path in folder.glob("[!_.]*") if path.is_file())
         if files:

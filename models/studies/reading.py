@@ -283,7 +283,7 @@ def read_file(
     comments: Iterable[str] = (),
     *cures: str,
 ) -> T:
-    """Call `make` with the values of a JSON file, as `read_text` does; E401 for an unreadable file."""
+    """Call `make` with the values of a JSON file, as `read_text` does; raise E401 for an unreadable file."""
     document = Document(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

@@ -186,7 +186,7 @@ class Task:
 
         Parameters
         ----------
-        only : files to write in addition to the summary, with or without suffixes, by default all; E590 for an unknown file.
+        only : files to write in addition to the summary, with or without suffixes; all by default; an unknown file raises E590.
             Files of an earlier run are deleted, so that all files in a folder belong to one run.
         progress : show a bar on a terminal if writing takes longer than two seconds.
 
@@ -229,13 +229,13 @@ def complex_pairs(values: np.ndarray) -> list[list[float]]:
 
 
 def compile_times(compiled: Compiled) -> dict[str, float]:
-    """Return the times of build (graph to equations) and compile (trace and machine code), s."""
+    """Return the build time (graph to equations) and the compile time (trace and machine code), s."""
     timings = compiled.timings
     return {"build": timings["build"], "compile": timings["trace"] + timings["compile"]}
 
 
 def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
-    """Return the times of build, compile and run, s."""
+    """Return the build, compile and run times, s."""
     return {**compile_times(compiled), "run": result.statistics.wall_time}
 
 
@@ -304,7 +304,7 @@ class Command:
 
 def parser_of(commands: Iterable[Command], version: str = "") -> argparse.ArgumentParser:
     """Return the parser for a table of commands; parsed arguments contain the `run` of the chosen command."""
-    parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
+    parser = argparse.ArgumentParser(prog="screwbond", description="Simulate screw bond graphs and draw pictures.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in commands:

@@ -114,7 +114,7 @@ class ContactRun:
         return wall_times(self.compiled, self.result)
 
     def events(self) -> list[dict[str, Any]]:
-        """Return time (s), kind and internal flag of every event."""
+        """Return the time (s), the kind and the internal flag of every event."""
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
 
     def dense(self) -> tuple[Result, Arrays]:
@@ -132,18 +132,18 @@ class ContactRun:
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
 
     def peak_force(self) -> tuple[float, float]:
-        """Return time (s) and magnitude (N) of the largest normal force; zeros without contact.
+        """Return the time (s) and magnitude (N) of the largest normal force; zeros without contact.
 
         It comes from dense samples in contact, refined as in `Result.peak`.
         """
         return self.dense()[0].peak(f"{self.contact}.normal force") if self.contact_intervals() else (0.0, 0.0)
 
     def contact_intervals(self) -> list[tuple[float, float]]:
-        """Return start and end (s) of every contact."""
+        """Return the start and the end (s) of every contact."""
         return list(contact_intervals(self.result, self.contact))
 
     def summary(self) -> dict[str, Any]:
-        """Return the content of `summary.json`: energies, ledger residual, peak force, events, cost."""
+        """Return the content of `summary.json`: energies, ledger residual, peak force, events and cost."""
         when, force = self.peak_force()
         kinds = Counter(e.kind for e in self.result.events)
         frictions = ("slip", "stick", "torsional slip", "torsional stick")

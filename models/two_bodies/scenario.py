@@ -58,7 +58,7 @@ SURFACES = {
     "ellipsoid": SurfaceKind(ellipsoid, {"semi_axes": Declared("semi-axes", "m", many=True, count=3, above=0.0)}, "semi_axes"),
     "plane": SurfaceKind(plane, {}, is_flat=True),
 }
-"""All types of surface in a file."""
+"""Types of surface that a file may name."""
 
 TYPE = Declared("type of surface", options=tuple(SURFACES))
 
@@ -157,7 +157,7 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario: None if its section is missing, an invalid body if the document has problems.
+    """Read a body of a scenario; return None if its section is missing, an invalid body if the document has problems.
 
     A quaternion whose norm has a small error is normalised, with an entry in `notes`.
     """
@@ -242,7 +242,7 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the contact of a scenario: None if its section is missing, an invalid contact if the document has problems.
+    """Read the contact of a scenario; return None if its section is missing, an invalid contact if it has problems.
 
     Likely mistakes go into `notes`.
     """
@@ -264,7 +264,7 @@ def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec
             what = f"{damping} is zero: a slider needs a damper in parallel with its spring"
             section.report("E412", key, what, f'"{damping}": a positive number')
     if "v_z" not in constrained:
-        notes.append("contact.constrained: without v_z, nothing keeps the bodies apart: they pass through each other")
+        notes.append("contact.constrained: without v_z, nothing keeps the bodies apart, and they pass through each other")
     label = section.label("paper_name", section.label("mode", ""))
     section.finish()
     return ContactSpec(**values, label=label)

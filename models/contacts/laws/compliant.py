@@ -72,7 +72,7 @@ class Compliant:
     tangential_stiffness, tangential_damping : N/m, N s/m on v_x and v_y.
     rotational_stiffness, rotational_damping : N m/rad, N m s on the omega components.
     friction : coefficient of the cone of v_x and v_y; None: no slip. Needs v_z constrained and tangential damping.
-    torsional_friction : limit of the torque of omega_z over the normal force, m; None: no slip.
+    torsional_friction : limit of the torque of omega_z divided by the normal force, m; None: no slip.
 
     Source: Visser 2002, figure 3.
     """
@@ -92,7 +92,8 @@ class Compliant:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Component v_z; v_x and v_y if friction or a tangential parameter is given; omega_z likewise."""
+        """Component v_z; v_x and v_y with friction or a tangential parameter; omega_z with torsional friction or a rotational
+        parameter."""
         slips = self.friction is not None or _any_nonzero(self.tangential_stiffness, self.tangential_damping)
         turns = self.torsional_friction is not None or _any_nonzero(self.rotational_stiffness, self.rotational_damping)
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")

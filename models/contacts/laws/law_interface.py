@@ -36,7 +36,7 @@ class ContactForces:
     Attributes
     ----------
     switch : the automaton "switch", whose states determine when the law acts.
-    normal : force that presses the bodies apart, N, positive in contact.
+    normal : force that pushes the bodies apart, N, positive in contact.
     force : path of this force, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.
     begins : states and automata whose start values depend on the gap, and the gap itself.
@@ -120,5 +120,5 @@ def component_problem(contact: str, law: object, chosen: Sequence[str], allowed:
         return
     kind = type(law).__name__
     title = f'contact "{contact}": {kind} cannot {"constrain " + ", ".join(others) if others else "leave v_z free"}'
-    details = (f"{kind} is a law of {', '.join(allowed)}", f"constrained: {', '.join(chosen)}")
+    details = (f"{kind} acts on {', '.join(allowed)}", f"constrained: {', '.join(chosen)}")
     yield Problem("E435", title, details, (caller_place(),), (cure,))

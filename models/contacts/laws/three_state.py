@@ -74,7 +74,7 @@ def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
 def connect_velocity_constraint(
     graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
 ) -> tuple[str, ...]:
-    """Connect the velocity constraint of the tangential and rotational components without friction; return its name, if
+    """Connect the velocity constraint of those tangential and rotational components that have no friction; return its name, if
     any."""
     others = components_with(friction)
     components = tuple(component for component in chosen if component not in others)
@@ -252,7 +252,7 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
     size = min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:
-        """Return (gap, state) of a start: apart, or just touching; E437 for bodies that overlap."""
+        """Return (gap, state) of a start: apart, or just touching; raise E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
             why = "an impact occurs when the gap passes through zero, so the bodies must start apart"

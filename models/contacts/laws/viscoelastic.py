@@ -25,7 +25,8 @@ Maxwell contact law: a spring and a damper in series, which Wang 2022 compares a
 Virtual spring contact law (Wang 2022): a spring that is stiffer in restitution than in compression.
 
 At the end of compression the spring keeps its force and loses the fraction 1 - e^2 of its energy: its deformation becomes e^2
-times as large, its stiffness k / e^2. It returns the fraction e of the momentum in the fraction e of the time.
+times as large, its stiffness k / e^2. Restitution returns the fraction e of the momentum in the
+fraction e of the compression time.
 """
 
 from __future__ import annotations
@@ -166,8 +167,8 @@ class Maxwell(_NormalSpringLaw):
     """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases when the force falls to zero, while the bodies
     still overlap by the damper's deformation.
 
-    The bodies separate at the fraction e = exp(-pi delta / omega) of the approach speed, delta = k / 2c, omega^2 = k/m - delta^2,
-    at any speed; for delta^2 >= k/m they do not separate. Under a steady load the damper yields without limit.
+    At any approach speed, the bodies separate at the fraction e = exp(-pi delta / omega) of that speed, where delta = k / 2c and
+    omega^2 = k/m - delta^2; for delta^2 >= k/m they do not separate. Under a steady load the damper yields without limit.
 
     Attributes
     ----------

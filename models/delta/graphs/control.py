@@ -1,4 +1,5 @@
-"""Controllers of the delta robot as signal blocks: gravity compensation, joint PID, task-space PD, feedback linearisation.
+"""Controllers of the delta robot as signal blocks: gravity compensation, joint PID, task-space PD, and feedback
+linearisation.
 
 ```
  reference --> control --> motors --> Se motor 1, 2, 3 --> robot
@@ -100,8 +101,8 @@ def _solve3(matrix: Any, right: Any) -> np.ndarray:
 
 
 def linearisation_block(parameters: DeltaParameters, alpha1: float, alpha0: float, output: str, acceleration: str) -> Element:
-    """Return the block `linearisation` with the signal `.torque` (3,) for the acceleration signal at a path; E440 for an unknown
-    output."""
+    """Return the block `linearisation` with the signal `.torque` (3,) for the acceleration signal at a path; raise E440 for an
+    unknown output."""
     if output not in OUTPUTS:
         raise error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
     names = [f"{what}{i}" for what in ("q", "v") for i in (1, 2, 3)]
@@ -143,7 +144,7 @@ class Control:
 def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) and gravity (3,) felt by the motors at motor angles y (3,).
 
-    Accepts any scalar type. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: the solution u of [B H^T] [u; lambda]
+    Accepts any scalar type. With S = dtheta/dy, the inertia is S^T M S; gravity is S^T G, the solution u of [B H^T] [u; lambda]
     = G.
 
     Parameters

@@ -43,7 +43,7 @@ def constants(**values: Any) -> Constants:
 
 
 def _with_parameters(formula: Any) -> Any:
-    """Convert a formula that takes theta, v ... and a record of parameters to one that takes scalars in the order of INERTIAL."""
+    """Convert a formula that takes theta, v ... and a record of parameters to a formula of scalars in the order of INERTIAL."""
 
     def flat(*arguments: Any) -> Any:
         states = arguments[: len(arguments) - len(INERTIAL)]

@@ -1,4 +1,4 @@
-"""Loop closure of the three arms: constraint, Jacobian, Newton iteration, closed-form kinematics; compiled, and for any scalar
+"""Loop closure of the three arms: constraint, Jacobian, Newton iteration and closed-form kinematics, compiled or for any scalar
 type.
 
 Newton's step on the six closure equations needs no 6x6 system: with n_i the direction of distal link i, the two columns

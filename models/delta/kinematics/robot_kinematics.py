@@ -30,7 +30,7 @@ SINGULARITY_TOLERANCE = 1e-7
 
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
-    """Raise E463 where the tips cannot meet at motor angles y (3,), E464 where the elbows lie on one line (nan)."""
+    """Raise E463 if the tips cannot meet at motor angles y (3,) (`reach` < 0), E464 if the elbows lie on one line (nan)."""
     if np.isnan(reach):
         title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
@@ -42,7 +42,7 @@ def check_assembled(y: np.ndarray, reach: float) -> None:
 
 
 def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
-    """Raise E463 where an arm cannot bring its tip to w (3,); `reach` (3,) is negative there."""
+    """Raise E463 if an arm cannot bring its tip to w (3,), that is, if its entry of `reach` (3,) is negative."""
     unreached = [i for i in range(3) if not reach[i] >= 0.0]
     if unreached:
         title = f"the tool cannot reach w = {format_numbers(w, 'm')}"
@@ -51,7 +51,7 @@ def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
 
 
 def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance: float, tolerance: float) -> None:
-    """Raise E464 in a singular posture, E465 where the tips are `distance` (m) apart or the tool is on the wrong side."""
+    """Raise E464 in a singular posture, E465 if the tips are `distance` (m) apart or the tool is on the wrong side."""
     if distance <= tolerance and side * sign >= SINGULARITY_TOLERANCE:
         return
     where = f"at y = {format_numbers(y, 'rad')}, w = {format_numbers(w, 'm')}"
@@ -70,7 +70,7 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance:
 
 
 def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
-    """Raise E464 where an arm's own angles theta (9,) are not determined."""
+    """Raise E464 if an arm's own angles in theta (9,) are not determined."""
     along = np.abs(np.cos(theta[2::3])) < SINGULARITY_TOLERANCE
     straight = np.zeros(3, dtype=bool) if stretch is None else np.abs(stretch) < SINGULARITY_TOLERANCE
     if not (along.any() or straight.any()):
@@ -345,7 +345,7 @@ def initial_state(
     rates : (3,) velocities of the motors, rad/s; or
     v : (9,) rates of all angles, with q only. Without either, the robot is at rest.
     mode, branch : assembly mode for y, working branch for w.
-    project : project q and v onto the constraint, keeping motor angles and velocities; False keeps all as given.
+    project : project q and v onto the constraint, keeping motor angles and velocities; False keeps all values as given.
 
     Raises `ModelError` E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or
     rates too far off the constraint; E468 for conflicting arguments.
@@ -403,7 +403,7 @@ def _project_angles(
         raise error("E467", "these angles do not close the arms", cure, NO_PROJECTION, why=why)
     posture = _posture(kinematics, theta)
     largest = float(np.max(np.abs(posture.theta - theta)))
-    notes.append(f"the tips were {gap:.3g} m apart: unmeasured angles moved by up to {largest:.3g} rad, motor angles kept")
+    notes.append(f"the tips were {gap:.3g} m apart: unmeasured angles were moved by up to {largest:.3g} rad")
     return posture.theta, posture.dtheta_dy
 
 

@@ -1,4 +1,4 @@
-"""Figures of the delta robot: poles and zeros, Bode plots, the unstable root, runs over time, soft touches. Requires
+"""Figures of the delta robot: poles and zeros, Bode plots, the unstable root, runs over time, and soft touches. Requires
 Matplotlib."""
 
 from __future__ import annotations
@@ -213,7 +213,8 @@ def _phases(axes: Any, touch: SoftTouchRun) -> None:
 
 
 def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: tuple[float, float], factor: float) -> None:
-    """Draw a curve for each touch, with the values before and after events, and along x1 if the quantity has three axes."""
+    """Draw a curve for each touch, with the values before and after events; of a quantity with three axes, draw the component
+    along x1."""
     low, high = np.inf, -np.inf
     for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):
         rows = EventRows.of(touch.run.result, max(span[0] - 0.1, touch.run.t[0]), min(span[1] + 0.1, touch.run.t[-1]))

@@ -68,7 +68,7 @@ def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], h
 
 
 def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
-    """Return a horizontal plate, `thickness` deep below its corners (k, 3), m, whose outline is the hull of discs around them."""
+    """Return a horizontal plate below its corners (k, 3), m; its outline is the hull of discs around the corners."""
     centre = corners.mean(axis=0)
     angle = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
     directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -313,7 +313,7 @@ def film(
 
     Parameters
     ----------
-    path, fps, size, progress : as for `screwbond.models.pictures.movie`: GIF without ffmpeg.
+    path, fps, size, progress : as for `screwbond.models.pictures.movie`; without ffmpeg, the file is a GIF.
     seconds : length of the movie, s.
     options : as for `delta_scene`.
     """

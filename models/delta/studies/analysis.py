@@ -1,4 +1,4 @@
-"""Linear analysis of the delta robot: reduced system, pole-zero map with cancellations, frequency response, unstable root.
+"""Linear analysis of the delta robot: reduced system, pole-zero map with cancellations, frequency response, and unstable root.
 
 The stabilised constraint adds twelve poles at -5 (with alpha1 = 10, alpha0 = 25), each cancelled by a zero. The motions that keep
 the arms together span an invariant subspace of A, so the reduced system has only the six poles of the robot, without the rounding

@@ -205,11 +205,11 @@ Numbers = Sequence[float] | np.ndarray
 @dataclass(frozen=True)
 class DeltaRobot:
     """Delta robot of three arms whose tips are joined by stabilised ideal constraints; y are the motor angles (3,) in rad, w is
-    the tool position (3,) in m, x3 points down. Compiled graphs are cached for all robots with equal parameters.
+    the tool position (3,) in m, and x3 points down. Compiled graphs are cached for all robots with equal parameters.
 
     Parameters
     ----------
-    parameters : lengths, masses, inertias, damping.
+    parameters : lengths, masses, inertias and damping.
     form : form of the arms, "lagrangian" or "hamiltonian".
     alpha1, alpha0 : stabilisation, 1/s and 1/s^2.
     backend : "auto", "llvm" or "numpy".

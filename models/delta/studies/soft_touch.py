@@ -162,7 +162,7 @@ def _contradictions(plan: TouchPlan) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class TouchDesign:
-    """Design of a soft touch for a robot: tool position at the contact, inertia, gains, speed.
+    """Design of a soft touch for a robot: tool position at the contact, inertia, gains, and speed.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class TouchDesign:
     Lambda : (3, 3) task-space inertia at the contact, kg.
     damping : damping of the joints, along x1 at the tool, N s/m.
     gains : gains of the controller and the contact.
-    speed : finger speed just before the contact, where joint damping balances kd, m/s.
+    speed : finger speed just before the contact, reduced by the joint damping, m/s.
     """
 
     position: np.ndarray

@@ -38,7 +38,7 @@ TRANSFORMS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), 
 
 
 def single_precision(values: ArrayLike, about: str) -> NDArray[np.float32]:
-    """Return values as 32-bit floats; E681 if any is not finite in that format."""
+    """Return values as 32-bit floats; raise E681 if one is not finite in that format."""
     with np.errstate(over="ignore"):
         numbers = np.asarray(values, dtype=np.float32)
     if not np.isfinite(numbers).all():
@@ -66,8 +66,8 @@ class GltfDraft:
     """Document under construction; equal arrays, materials and meshes are stored once."""
 
     def __init__(self, times: Array):
-        """Begin a document with animation times (k,), s, shifted to start at zero; of times that are equal as 32-bit
-        floats, only the last is kept."""
+        """Begin a document with animation times (k,), s, shifted to start at zero; keep only the last of several
+        times that are equal as 32-bit floats."""
         moments = single_precision(times - times[0], "time")
         self._rows = np.append(np.diff(moments) > 0.0, True)
         self._times = moments[self._rows]

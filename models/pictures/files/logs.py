@@ -83,7 +83,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
     ----------
     shown : the result of a run, or a scene; a scene with fewer samples has fewer poses, but signals keep all samples.
     path : ends in ".mcap", which needs foxglove-sdk, or in ".rrd", which needs rerun-sdk.
-    signals : names of quantities, of any shape; by default the characteristic quantities, as on its page.
+    signals : names of quantities, of any shape; by default the characteristic quantities, as on the run's page.
 
     Both formats count time in whole ns. In MCAP, frames are `foxglove.FrameTransforms` messages on "/tf", meshes are one
     `foxglove.SceneUpdate` on "/scene", and a signal is JSON, {"value": ...}, on "/signals/NAME", with its unit in the metadata of
@@ -124,7 +124,7 @@ def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
 
 
 def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
-    """Return times (k,), s, as whole ns; E682 if two become equal, or any is negative or beyond 292 years."""
+    """Return times (k,), s, as whole ns; raise E682 if two become equal, or one is negative or above 292 years."""
     ticks = np.rint(1e9 * t)
     if np.any(np.diff(ticks) <= 0.0) or not (ticks[0] >= 0.0 and ticks[-1] < 2.0**63):
         span = f"from {t[0]:g} to {t[-1]:g} s, with steps down to {np.diff(t).min(initial=np.inf):g} s"

@@ -63,7 +63,7 @@ class RodLinks:
 
     @cached_property
     def joints(self) -> Array:
-        """Positions (k, 3) of the joints in the home pose, base axes; each on its axis, nearest to the link's frame."""
+        """Points (k, 3) of the joint axes that are nearest to the origins of the links, in the home pose and in base axes."""
         positions = []
         for link in self.tree.links:
             position = np.array(link.home[:3, 3])

@@ -122,7 +122,7 @@ def scene_of(
 
 
 def as_scene(shown: Result | Scene) -> Scene:
-    """Convert a result to a scene; a scene is returned unchanged. E579 for anything else."""
+    """Convert a result to a scene; return a scene unchanged; raise E579 for anything else."""
     return shown if isinstance(shown, Scene) else scene_of(shown)
 
 
@@ -316,7 +316,7 @@ def _visible(result: Result) -> tuple[Visible, ...]:
 
 
 def _loose_frames(result: Result) -> list[Frame]:
-    """Return signals that are poses at all times and belong to no drawn object: references, targets, the user's cameras."""
+    """Return signals that are poses at all times and belong to no drawn object: references, targets, and the user's cameras."""
     owned = tuple(f"{path}." for path in {item.path for item in _visible(result)} if path)
     owned += tuple(f"{contact.point.path}." for contact in result.program.contacts)
     root_chains = [item for item in _visible(result) if item.kind == "chain" and not item.path]
@@ -355,7 +355,7 @@ def _corners(solid: Solid, k: int) -> Array:
 
 
 def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
-    """Return a pale floor with a grid below everything at all times; None if there is one already."""
+    """Return a pale floor with a grid below everything at all times; None if the scene already has a floor."""
     if any(solid.unbounded or solid.look is Look.WALL for solid in solids):
         return None
     samples = np.unique(np.linspace(0, len(solids[0].poses) - 1, min(len(solids[0].poses), 60)).astype(int))

@@ -196,7 +196,7 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
 
 
 def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
-    """Return pose (1, 4, 4) and mesh of a square sheet below points (k, 3), with a grid of round spacing; `spare`: margin, m."""
+    """Return pose (1, 4, 4) and mesh of a square sheet with a grid below points (k, 3); `spare`: margin, m."""
     H = along(np.asarray(up, dtype=float), np.zeros(3))
     local = points @ H[:3, :3]
     low, high = local.min(axis=0), local.max(axis=0)
@@ -351,7 +351,7 @@ def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v
 
 
 def grid_normals(grid: Array, outward: bool) -> Array:
-    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward`: c_u x c_v points outward."""
+    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward`: True if c_u x c_v points outward."""
     closed = np.allclose(grid[:, 0], grid[:, -1], atol=1e-9 * float(np.abs(grid).max()))
     wide = np.concatenate([grid[:, -2:-1], grid, grid[:, 1:2]], axis=1) if closed else grid
     along_v = np.gradient(wide, axis=1)

@@ -135,7 +135,7 @@ def joint_mesh(kind: str, size: float) -> Mesh:
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Read triangles from stl, obj, ply or dae; None and a reason if there are none. Raises `ExtraError` (E416) without
+    """Read triangles from stl, obj, ply or dae; return None and a reason if there are none. Raises `ExtraError` (E416) without
     trimesh."""
     require_package("meshes from files", "trimesh")
     import trimesh

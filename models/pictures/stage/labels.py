@@ -87,7 +87,7 @@ def place_labels(
 
     Parameters
     ----------
-    bodies : convex hull (j, 2) of each solid, and the cost of a label on it: 1 for another label.
+    bodies : convex hull (j, 2) of each solid, and the cost of covering it with a label; covering another label costs 1.
     reach : minimum distance from a point.
     sides : sides by label in the previous frame of a movie: a label keeps a side that is free. Updated in place.
     """

@@ -66,7 +66,7 @@ def draw_legend(
 
 
 def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
-    """Return the label and the length in pixels of a scale bar of round length, at most an eighth of a picture's width.
+    """Return the label and the length in pixels of a scale bar: a round number, at most an eighth of a picture's width.
 
     >>> length_bar(1000.0, 1280), length_bar(250000.0, 1280)[0]
     (('10 cm', 100.0), '500 µm')

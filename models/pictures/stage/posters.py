@@ -209,7 +209,7 @@ WIDER = 1830 / 1560
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
 FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
-"""Layouts with and without a close-up of a contact; the layout without is trimmed to the height of its content."""
+"""Layouts with and without a close-up of a contact; the layout without a close-up is trimmed to the height of its content."""
 
 FEATHER = 60
 """Pixels over which a scene fades into the paper at its sides."""

@@ -176,7 +176,7 @@ def ghost_samples(
     """Return samples of earlier (with `around`, also later) poses, nearest first, whose origins lie `spacing` (m) of travel
     apart.
 
-    Ghosts that would cover another, where a path returns, are omitted, as are poses before `since` (s).
+    Ghosts that would cover another ghost, where a path returns, are omitted, as are poses before `since` (s).
     """
     first = int(np.searchsorted(t, since))
     if first == len(t) or now < t[first]:

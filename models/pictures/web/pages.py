@@ -185,7 +185,7 @@ def plottable(result: Result) -> Plottable:
 
 
 def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]:
-    """Return the names plotted initially; E581 for unknown names or quantities that are not curves."""
+    """Return the names plotted initially; raise E581 for unknown names or quantities that are not curves."""
     if plots is None:
         return []
     quantities = plottable(result)

@@ -153,13 +153,13 @@ def test_a_hundred_species_and_two_hundred_reactions() -> None:
 
 REFUSED = {
     "no arrow": ({"text": "A <=> B : 1 2"}, "E568", "line 1, column 1: a reaction needs an arrow"),
-    "no space": ({"text": "C -> A : 1\nA + 2B <-> C : 1 1"}, "E568", 'line 2, column 5: "2B" is not a species'),
+    "no space": ({"text": "C -> A : 1\nA + 2B <-> C : 1 1"}, "E568", 'line 2, column 5: "2B" is neither a species'),
     "no term": ({"text": "A + + B <-> C : 1 1"}, "E568", "line 1, column 5"),
     "one rate": ({"text": "A + 2 B <-> C : 1"}, "E568", "1 rates, where <-> needs 2"),
     "rate unnamed": ({"text": "A <-> C : 1 x"}, "E568", 'column 13: "x" is not a rate'),
     "rate negative": ({"text": "A <-> C : -1 1"}, "E568", 'column 11: "-1" is not a rate'),
     "rate infinite": ({"text": "A <-> C : 1 inf"}, "E568", '"inf" is not a rate'),
-    "code": ({"text": "A -> __import__('os') : 1"}, "E568", "is not a species"),
+    "code": ({"text": "A -> __import__('os') : 1"}, "E568", "is neither a species"),
     "number": ({"text": 5}, "E568", "neither a string nor rows of a table"),
     "rows without text": ({"text": [(5, 1.0)]}, "E568", "neither a string nor rows of a table"),
     "amounts in a list": ({"text": "A <-> B : 1 1", "amounts": [1.0]}, "E137", "not a dict of names and numbers"),
