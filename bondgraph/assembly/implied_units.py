@@ -249,17 +249,17 @@ def _solved(equations: UnitEquations) -> dict[int, Powers]:
             containing[node].append(equation)
     waiting = equations.equations
     while waiting:  # in rounds, so that the shortest way to a unit counts
-        found: dict[int, Powers] = {}
+        derived: dict[int, Powers] = {}
         for equation in waiting:
             unknown = [(node, power) for node, power in equation.terms if node not in units]
-            if len(unknown) == 1 and unknown[0][0] not in found:
+            if len(unknown) == 1 and unknown[0][0] not in derived:
                 (node, power), unit = unknown[0], equation.product
                 for other, exponent in equation.terms:
                     if other != node:
                         unit = _times(unit, units[other], -exponent)
-                found[node], source[node] = {symbol: exponent / power for symbol, exponent in unit.items()}, equation
-        units |= found
-        waiting = [equation for node in found for equation in containing[node]]
+                derived[node], source[node] = {symbol: exponent / power for symbol, exponent in unit.items()}, equation
+        units |= derived
+        waiting = [equation for node in derived for equation in containing[node]]
     contradicted = [equation for equation in equations.equations if _contradicts(equation, units)]
     withdrawn: set[int] = set()
     doubtful = [node for equation in contradicted for node, _ in equation.terms]
@@ -285,8 +285,8 @@ def _contradicts(equation: UnitEquation, units: Mapping[int, Powers]) -> bool:
         product = _times(product, units[node], power)
     if not product:
         return False
-    known = [(SYMBOLS[symbol], power) for symbol, power in product.items() if symbol in SYMBOLS]
-    scale = sum(math.log(unit.ratio * PI**unit.turns) * power for unit, power in known)
+    factors = [(SYMBOLS[symbol], power) for symbol, power in product.items() if symbol in SYMBOLS]
+    scale = sum(math.log(unit.ratio * PI**unit.turns) * power for unit, power in factors)
     return bool(_dimension(product)) or abs(scale) > 1e-9
 
 
