@@ -310,6 +310,8 @@ def _readable(unit: Powers) -> Powers:
     """Return a unit with W for a power, one electrical symbol for an equal product, and no radians in other products."""
     dimension = _dimension(unit)
     if len(unit) > 1 and unit.get("rad", 0) >= 0 and set(unit) <= {*_ELECTRICAL, "s", "kg", "m", "N", "Pa", "rad"}:
+        if not dimension:
+            return DIMENSIONLESS
         for symbol in ("W",) if set(unit).isdisjoint(_ELECTRICAL[:8]) else _ELECTRICAL:
             if dict(SYMBOLS[symbol].dimension) == dimension:
                 return {symbol: Fraction(1)}

@@ -78,6 +78,13 @@ def test_gains_and_signals_of_a_controller() -> None:
         (lambda i, n: floor(i) + n, ("winding.flow",), {"n": 2.0}, "A", {"n": "A"}),
         (lambda i, k: floor(i / k), ("winding.flow",), {"k": 2.0}, "1", {"k": "A"}),
         (lambda e, f: e * f, ("rotor.effort", "shaft.flow"), None, "W", {}),
+        (
+            lambda e, f, u, i, k: e * f - k * u * i,
+            ("rotor.effort", "shaft.flow", "coil.effort", "coil.flow"),
+            {"k": 0.9},
+            "W",
+            {"k": "1"},
+        ),
         (lambda i: 3.0 * i, ("winding.flow",), None, "", {}),
         (lambda i: 1.0 * i, ("winding.flow",), None, "", {}),
         (lambda i: -1.0 * i, ("winding.flow",), None, "A", {}),
