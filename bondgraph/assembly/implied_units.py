@@ -8,6 +8,8 @@ contradicts another, or that contains an effort or flow of the generic domain.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +22,7 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE
 from bondgraph.model.units import blocks, joined, powers, spread, written
 from bondgraph.units import SYMBOLS
+from bondgraph.units.conversions import PI
 
 Powers = Mapping[str, Fraction]
 """Symbols of a unit with their powers."""
@@ -27,11 +30,11 @@ Powers = Mapping[str, Fraction]
 DIMENSIONLESS: Powers = {}
 RADIAN: Powers = {"rad": Fraction(1)}
 PER_SECOND: Powers = {"s": Fraction(-1)}
-ARGUMENTS = dict.fromkeys(("sin", "cos", "tan"), RADIAN) | dict.fromkeys(("exp", "expm1", "log", "tanh"), DIMENSIONLESS)
+ARGUMENTS = dict.fromkeys(("sin", "cos", "tan"), RADIAN) | dict.fromkeys(("exp", "expm1", "log", "tanh", "floor"), DIMENSIONLESS)
 """Unit of the argument of a function, by name."""
 RESULTS = dict.fromkeys(("asin", "acos", "atan", "atan2"), RADIAN)
 """Unit of the result of a function, by name; functions in neither table have a result without a unit."""
-SELECTING = ("absolute", "minimum", "maximum")
+SELECTING = ("absolute", "floor", "minimum", "maximum")
 """Functions whose result has the unit of their arguments."""
 _ELECTRICAL = ("V", "A", "Ohm", "S", "F", "H", "Wb", "C", "W", "J")
 """Units that replace an equal product of electrical units, such as V/A."""
@@ -43,23 +46,22 @@ _LAST = {"m": 1, "rad": 2, "s": 3}
 class UnitEquation:
     """Product of the units of some nodes, each to a power, that equals the unit `product`."""
 
-    terms: tuple[tuple[int, Fraction], ...]
+    terms: tuple[tuple[int, Fraction | int], ...]
     product: Powers = field(default_factory=dict)
 
 
 def units_of(system: System) -> dict[str, str]:
     """Return the unit of every value: its declared unit, else its implied unit, else ""."""
     equations = UnitEquations(system)
-    for statement in system.statements:
-        equations.add_statement(statement)
-    for state in system.states:
-        equations.relate(state.rate, state.name, PER_SECOND)
-    for clock in system.clocks:
-        for name, value in clock.updates:
-            equations.relate(name, value)
-    for event in system.events:
-        for name, value in event.resets:
-            equations.relate(name, value)
+    choices = {(unknown.residual,) for unknown in system.implicit if unknown.held}  # of an effort or a flow that is zero
+    for statement in sorted(system.statements, key=lambda each: each.outs):  # so that the order of parts changes no unit
+        if statement.outs not in choices:
+            equations.add_statement(statement)
+    for name, rate in sorted((state.name, state.rate) for state in system.states):
+        equations.relate(rate, name, PER_SECOND)
+    changes = [clock.updates for clock in system.clocks] + [event.resets for event in system.events]
+    for name, value in sorted(itertools.chain(*changes)):
+        equations.relate(name, value)
     solution = _solved(equations)
     return {
         name: value.unit or _unit(equations.entries(name), value.shape or (), solution) for name, value in system.values.items()
@@ -80,9 +82,11 @@ class UnitEquations:
             size = int(np.prod(shape))
             self.first[name], self.count = self.count, self.count + size
             unit = "s" if name == "time" else system.values[name].unit
-            if not unit and name.endswith((".effort", ".flow")):
+            if not unit and _is_of_port(name, system):
                 self.generic.update(self.entries(name))
-            for k, part in enumerate((spread(unit, size) or ()) if unit else ()):
+            if name in system.conversions:  # statements read it in another unit
+                continue
+            for k, part in enumerate(_of_entries(unit, shape)):
                 if (exponents := powers(part)) is not None:
                     self.declared[self.first[name] + k] = exponents
 
@@ -96,9 +100,9 @@ class UnitEquations:
 
     def product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
         """State that the product of the units of some nodes, each to a power, is a unit."""
-        sums: dict[int, Fraction] = defaultdict(Fraction)
+        sums: dict[int, Fraction | int] = defaultdict(int)
         for node, power in terms:
-            sums[node] += Fraction(power)
+            sums[node] += power
         if sums.keys().isdisjoint(self.generic):
             self.equations.append(UnitEquation(tuple((node, power) for node, power in sums.items() if power), unit))
 
@@ -121,7 +125,7 @@ class UnitEquations:
             arguments.append(scalars.reshape(self.shapes[name]) if self.shapes[name] else scalars[0])
         try:
             results = [np.ravel(np.asarray(each, dtype=object)) for each in statement.results(arguments)]
-        except (ArithmeticError, AttributeError, TypeError, ValueError):
+        except Exception:  # a formula may do anything with its arguments
             return
         for name, result in zip(statement.outs, results, strict=True):
             for node, scalar in zip(self.entries(name), result, strict=False):
@@ -179,8 +183,9 @@ class UnitScalar:
     def __pow__(self, exponent: Any) -> UnitScalar:
         if isinstance(exponent, UnitScalar):
             exponent._of_unit(DIMENSIONLESS)
-            return self._of_unit(DIMENSIONLESS)
-        return self._to_power(Fraction(float(exponent)).limit_denominator(12))
+            return self.equations.node()
+        power = Fraction(float(exponent)).limit_denominator(12)
+        return self._to_power(power) if math.isclose(power, exponent) else self.equations.node()
 
     def __rpow__(self, base: Any) -> UnitScalar:
         return self._of_unit(DIMENSIONLESS)
@@ -200,13 +205,30 @@ class UnitScalar:
         entries = [each for each in (first, *others) if isinstance(each, UnitScalar)]
         if name == "sqrt":
             return self._to_power(Fraction(1, 2))
+        if name in ARGUMENTS:
+            self._of_unit(ARGUMENTS[name])
         if name in (*SELECTING, "where", "take"):
             entries = entries[isinstance(first, UnitScalar) :] if name == "take" else entries
             return entries[0]._same(*entries[1:]) if entries else self.equations.node()
-        if name in ARGUMENTS:
-            self._of_unit(ARGUMENTS[name])
         self._same(*entries)
         return self.equations.node()._of_unit(RESULTS.get(name, DIMENSIONLESS))
+
+
+def _is_of_port(name: str, system: System) -> bool:
+    """Return True for the effort or flow of a port, False for a signal of that name."""
+    owner, _, variable = name.rpartition(".")
+    other = {"effort": "flow", "flow": "effort"}.get(variable)
+    return other is not None and system.resolve(f"{owner}.{other}") in system.values
+
+
+def _of_entries(unit: str, shape: tuple[int, ...]) -> list[str]:
+    """Return the declared unit of each entry of a value, "" if unknown; an empty list if the unit does not fit the shape."""
+    if (unit, shape) == ("1, m", (4, 4)):  # a pose
+        return ["1", "1", "1", "m"] * 3 + ["", "", "", "1"]
+    if len(shape) != 2:
+        return spread(unit, int(np.prod(shape))) or []
+    rows = [spread(row, shape[1]) or [""] * shape[1] for row in unit.split("; ")]
+    return [] if shape[0] % len(rows) else [part for row in rows for part in row * (shape[0] // len(rows))]
 
 
 def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Fraction]:
@@ -219,25 +241,32 @@ def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Frac
 
 def _solved(equations: UnitEquations) -> dict[int, Powers]:
     """Return the units of nodes: each equation with one unknown determines it. An implied unit that a contradicted equation
-    contains is withdrawn, with all units that follow from it."""
+    contains is withdrawn, with the implied units from which it follows, and with all units that follow from any of them."""
     units, source = dict(equations.declared), dict[int, UnitEquation]()
     containing: dict[int, list[UnitEquation]] = defaultdict(list)
     for equation in equations.equations:
         for node, _ in equation.terms:
             containing[node].append(equation)
-    waiting = list(reversed(equations.equations))
-    while waiting:
-        equation = waiting.pop()
-        unknown = [(node, power) for node, power in equation.terms if node not in units]
-        if len(unknown) == 1:
-            (node, power), unit = unknown[0], equation.product
-            for other, exponent in equation.terms:
-                if other != node:
-                    unit = _times(unit, units[other], -exponent)
-            units[node], source[node] = {symbol: exponent / power for symbol, exponent in unit.items()}, equation
-            waiting += containing[node]
+    waiting = equations.equations
+    while waiting:  # in rounds, so that the shortest way to a unit counts
+        derived: dict[int, Powers] = {}
+        for equation in waiting:
+            unknown = [(node, power) for node, power in equation.terms if node not in units]
+            if len(unknown) == 1 and unknown[0][0] not in derived:
+                (node, power), unit = unknown[0], equation.product
+                for other, exponent in equation.terms:
+                    if other != node:
+                        unit = _times(unit, units[other], -exponent)
+                derived[node], source[node] = {symbol: exponent / power for symbol, exponent in unit.items()}, equation
+        units |= derived
+        waiting = [equation for node in derived for equation in containing[node]]
     contradicted = [equation for equation in equations.equations if _contradicts(equation, units)]
-    withdrawn = {node for equation in contradicted for node, _ in equation.terms if node in source}
+    withdrawn: set[int] = set()
+    doubtful = [node for equation in contradicted for node, _ in equation.terms]
+    while doubtful:
+        if (node := doubtful.pop()) in source and node not in withdrawn:
+            withdrawn.add(node)
+            doubtful += [other for other, _ in source[node].terms]
     waiting_nodes = list(withdrawn)
     while waiting_nodes:
         for equation in containing[waiting_nodes.pop()]:
@@ -254,7 +283,11 @@ def _contradicts(equation: UnitEquation, units: Mapping[int, Powers]) -> bool:
     product = _times({}, equation.product, -1)
     for node, power in equation.terms:
         product = _times(product, units[node], power)
-    return bool(_dimension(product))
+    if not product:
+        return False
+    factors = [(SYMBOLS[symbol], power) for symbol, power in product.items() if symbol in SYMBOLS]
+    scale = sum(math.log(unit.ratio * PI**unit.turns) * power for unit, power in factors)
+    return bool(_dimension(product)) or abs(scale) > 1e-9
 
 
 def _dimension(unit: Powers) -> dict[str, Fraction]:
@@ -274,11 +307,12 @@ def _unit(entries: range, shape: tuple[int, ...], solved: Mapping[int, Powers]) 
 
 
 def _readable(unit: Powers) -> Powers:
-    """Return a unit with one electrical symbol for an equal product, and without radians in a product of other units."""
+    """Return a unit with W for a power, one electrical symbol for an equal product, and no radians in other products."""
     dimension = _dimension(unit)
-    electrical = set(unit) <= {*_ELECTRICAL, "s", "kg", "m", "N"} and not set(unit).isdisjoint(_ELECTRICAL[:8])
-    if electrical and len(unit) > 1:
-        for symbol in _ELECTRICAL:
+    if len(unit) > 1 and unit.get("rad", 0) >= 0 and set(unit) <= {*_ELECTRICAL, "s", "kg", "m", "N", "Pa", "rad"}:
+        if not dimension:
+            return DIMENSIONLESS
+        for symbol in ("W",) if set(unit).isdisjoint(_ELECTRICAL[:8]) else _ELECTRICAL:
             if dict(SYMBOLS[symbol].dimension) == dimension:
                 return {symbol: Fraction(1)}
     keeps_angles = unit.get("rad", 0) < 0 or (unit.get("rad") == 1 and not set(unit) - {"rad", "s"})

@@ -74,7 +74,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
         return _misfit(name, parameters[is_method:], len(arguments) - is_method, keywords)
-    wrong, cures = [], []
+    wrong, cures, lists = [], [], []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = resolved(parameter.annotation, function)
@@ -82,16 +82,20 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
             wrong.append(f"`{key}` cannot be {shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
         elif (shape := shape_of(annotation)) is not None and (actual := _shape(value)) != shape:
-            wrong.append(f"`{key}` cannot be of shape {actual}")
+            wrong.append(f"`{key}` cannot be {f'of shape {actual}' if actual else shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
+        elif shape and isinstance(value, (list, tuple)) and len(shape) > 1:
+            lists.append(key)
+    if lists and not wrong:
+        wrong, cures = [f"`{key}` cannot be a list" for key in lists], [f"{key}=np.array({key})" for key in lists]
     return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None
 
 
-def _shape(value: Any) -> Any:
+def _shape(value: Any) -> tuple[int, ...]:
     try:
         return np.shape(value)
     except ValueError:  # rows of different lengths
-        return "(?)"
+        return ()
 
 
 def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:

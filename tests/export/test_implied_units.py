@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import GY, J1, Block, C, Graph, I, Op, R, Se, compile_model, signals
+from bondgraph import GY, J1, Block, C, Graph, I, Op, Parameter, R, Se, compile_model, signals
 from bondgraph.export import document
-from screws.scalars import absolute, atan2, exp, less, maximum, searchsorted, sin, sqrt, take, where
+from screws.scalars import absolute, atan2, exp, floor, less, maximum, searchsorted, sin, sqrt, take, where
 from tests.export.documented import MODELS, compiled
 from tests.export.test_units_of_models import dimension
 from tests.inner.assembly import units_of
@@ -73,6 +73,18 @@ def test_gains_and_signals_of_a_controller() -> None:
         (lambda i, t: atan2(i, t), ("winding.flow", "winding.flow"), None, "rad", {}),
         (lambda i, a: maximum(i, a), ("winding.flow",), {"a": 1.0}, "A", {"a": "A"}),
         (lambda i, a, b: where(less(i, a), b, i), ("winding.flow",), {"a": 1.0, "b": 2.0}, "A", {"a": "A", "b": "A"}),
+        (lambda i: absolute(i) ** 1.852, ("winding.flow",), None, "", {}),
+        (lambda i, n: absolute(i) ** n, ("winding.flow",), {"n": 2.0}, "", {"n": "1"}),
+        (lambda i, n: floor(i) + n, ("winding.flow",), {"n": 2.0}, "A", {"n": "A"}),
+        (lambda i, k: floor(i / k), ("winding.flow",), {"k": 2.0}, "1", {"k": "A"}),
+        (lambda e, f: e * f, ("rotor.effort", "shaft.flow"), None, "W", {}),
+        (
+            lambda e, f, u, i, k: e * f - k * u * i,
+            ("rotor.effort", "shaft.flow", "coil.effort", "coil.flow"),
+            {"k": 0.9},
+            "W",
+            {"k": "1"},
+        ),
         (lambda i: 3.0 * i, ("winding.flow",), None, "", {}),
         (lambda i: 1.0 * i, ("winding.flow",), None, "", {}),
         (lambda i: -1.0 * i, ("winding.flow",), None, "A", {}),
@@ -101,6 +113,63 @@ def test_a_contradiction_gives_no_unit() -> None:
     push = Block("push", [("y", Op("zero", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
     found = implied(drive(block, push, voltage="push.y"))
     assert (found["own.sum"], found["own.size"], found["own.sound"], found["push.y"]) == ("", "", "A", "V")
+
+
+def test_a_contradiction_leaves_no_half_of_a_chain() -> None:
+    """If a voltage equals an angle through several blocks, none of the blocks between has a unit, whichever was solved first."""
+    chain = [
+        signals.limiter(each, f"{source}.{key}", -1.0, 1.0)
+        for each, source, key in zip("abc", ["angle", *"ab"], "qyy", strict=True)
+    ]
+    found = implied(drive(*chain, voltage="c.y"))
+    assert not any(found[f"{each}.{key}"] for each in "abc" for key in ("y", "lowest"))
+
+
+def test_the_order_of_parts_changes_no_unit() -> None:
+    """The difference of an angle and a ratio is in radians or has no unit, whatever the order of statements."""
+    angle = Block("angle held", [("y", Op("size", absolute), ["q"])], inputs={"q": "angle.q"})
+    ratio = Block(
+        "ratio",
+        [("y", Op("ratio", lambda i, limit: i / limit), ["i", "limit"])],
+        inputs={"i": "coil.flow"},
+        parameters={"limit": Parameter(2.0, "A")},
+    )
+    rest = [signals.summation("difference", {"angle held.y": 1, "ratio.y": -1}), signals.gain("k", "difference.y", 2.0)]
+    system = compile_model(drive(angle, ratio, *rest, voltage="k.y"), backend="numpy").system
+    found = units_of(system)
+    assert (found["angle held.y"], found["ratio.y"]) == ("rad", "1")
+    assert found == units_of(replace(system, statements=system.statements[::-1]))
+
+
+def test_a_converted_parameter_says_nothing_about_signals() -> None:
+    """Formulas read 30 mV as 0.03 V, so the signal of this parameter is not in mV."""
+    goal = signals.step("goal", after=Parameter(30.0, "mV"))
+    found = implied(drive(goal, voltage="goal.y"))
+    assert (found["goal.y"], found["goal.before"]) == ("V", "V")
+
+
+def test_units_of_different_size_contradict_each_other() -> None:
+    in_millimetres = signals.gain("sensor", "angle.q", 1000.0, unit="mrad")
+    error = signals.summation("error", {"sensor.y": 1, "angle.q": -1})
+    assert implied(drive(in_millimetres, error, signals.gain("k", "error.y", 2.0), voltage="k.y"))["error.y"] == ""
+
+
+def test_a_signal_called_flow_is_no_port() -> None:
+    assert of_formula(absolute, "winding.flow", out="flow")["own.flow"] == "A"
+
+
+def test_entries_of_matrices_have_the_units_of_rows_and_columns() -> None:
+    """The rotation in a pose has no unit, and a block of a stiffness has the unit of its row and column."""
+    equations = [
+        ("turned", Op("turned", lambda H: H[:3, :3].sum()), ["H"]),
+        ("moved", Op("moved", lambda H: H[:3, 3].sum()), ["H"]),
+        ("coupling", Op("coupling", lambda K: K[0, 5] + K[3, 0]), ["K"]),
+    ]
+    units = {"H": "1, m", "K": "N m/rad, N; N/rad, N/m"}
+    values = {name: Parameter(np.eye(size), unit) for (name, unit), size in zip(units.items(), (4, 6), strict=True)}
+    push = Block("push", [("y", Op("zero", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
+    found = implied(drive(Block("own", equations, parameters=values), push, voltage="push.y"))
+    assert (found["own.turned"], found["own.moved"], found["own.coupling"]) == ("1", "m", "N")
 
 
 def test_the_generic_domain_has_no_units() -> None:

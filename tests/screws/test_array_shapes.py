@@ -33,3 +33,16 @@ def test_a_wrong_shape_is_named_with_the_right_one(function):
             error = explanation(function, (), right | {name: np.ones((*shape, 2))})
             assert error.code == "E150" and f"`{name}` cannot be of shape {(*shape, 2)}" in str(error)
             assert f"{name}=<an array {shape}>" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (poses.Ad, [np.eye(4).tolist()], "`H` cannot be a list\n  try: H=np.array(H)"),
+        (poses.pose, [np.eye(3).tolist(), np.ones(2)], "`p` cannot be of shape (2,)\n"),
+        (poses.tilde, ["abc"], "`v` cannot be 'abc'\n"),
+        (poses.tilde, [[[1.0, 2.0], [3.0], 4.0]], "`v` cannot be [[1.0, 2.0], [3.0], 4.0]\n"),
+    ],
+)
+def test_values_without_a_shape_are_shown_as_they_are(function, arguments, message):
+    assert f"{function.__name__}(): {message}" in str(explanation(function, arguments, {}))
