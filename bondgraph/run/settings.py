@@ -123,7 +123,7 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
 
 
 def span_of(t_start: float, t_end: float) -> tuple[float, float]:
-    """Return start and end as floats; E301 unless they form an interval."""
+    """Return start and end as floats; raise E301 unless they form an interval."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=("a finite t_end",))
@@ -188,8 +188,8 @@ def _checked_count(samples: Any, end: float) -> int:
 
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Convert a count (a whole number), a step in s, or times to sample times since the start, from 0 on, and on the user's
-    clock; raise E303 unless they ascend within the run."""
+    """Convert a number of samples, a step (s), or a list of times to sample times, both since the start of the run and on the
+    user's clock; raise E303 unless they ascend within the run."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))

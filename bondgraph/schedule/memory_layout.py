@@ -122,7 +122,7 @@ def _heights(users: list[list[int]], missing: list[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """Address of an argument of instance i: `block[start + stride * i]`, or at `tables[table + i]` if `table` is not -1."""
+    """Address of an argument of instance i: `block[start + stride * i]`, or `block[tables[table + i]]` if `table` is not -1."""
 
     block: str
     start: int

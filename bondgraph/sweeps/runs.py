@@ -33,7 +33,7 @@ _READ_BLOCKS = 4
 @answer_old_names
 @dataclass(frozen=True)
 class Run:
-    """Run of a sweep: number, parameters and start values, kept values, failure and doubts.
+    """Run of a sweep: number, parameters and start values, kept values, failure and warnings.
 
     `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it.
     """
@@ -230,5 +230,6 @@ def _plain(value: np.ndarray) -> Any:
 
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:
-    """Load the runs of a store, which may be unfinished or still being written; `FileError` E364 for an invalid store."""
+    """Load the runs of a store, which may be unfinished or still being written; raise `FileError` E364 if the store is
+    invalid."""
     return Runs(path_of(path))

@@ -9,7 +9,7 @@ rounding only.
 
 The exponential of a sum of logarithms becomes a product of integer powers. exp((RT log a + 2 RT log b) / RT) is a b^2: the law of
 mass action, for potentials that are logarithms of amounts. Common factors cancel if they are the same node; terms that depend
-only on parameters stay an exponential, which is hoisted. Arguments of logarithms and powers are never negative, so that the
+only on parameters remain in an exponential, which is hoisted. Arguments of logarithms and powers are never negative, so that the
 product is the same up to rounding unless it leaves the range of floats.
 """
 

@@ -93,8 +93,8 @@ NEWTON_STEPS = 3
 """Number of Newton steps at every evaluation; each squares the relative error that the integrator leaves in the guesses."""
 
 GUESS_SIZES = 8
-"""Number of sizes of guesses to try, each a thousandth of the previous size: small enough for charges of picofarads, in
-coulombs."""
+"""Number of magnitudes tried for the guesses, each a thousandth of the previous one: small enough for charges (C) of picofarad
+capacitors."""
 
 GUESS_FACTOR = 1e-3
 

@@ -176,8 +176,8 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of the runs p, x and m (runs or 1, values), computed by machine code if `machine`, on a `gpu` if one is
-        given, else one by one; runs that machine code cannot finish are repeated one by one."""
+        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by machine code if `machine`, on a
+        `gpu` if one is given, else one by one; runs that machine code cannot finish are repeated one by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)

@@ -1,9 +1,9 @@
 """Pass through singular positions of a run on the branch on which it arrives: `simulate(singular="keep")`.
 
-Where constraints lose rank, the equations do not determine on which branch the motion continues, and close to such a position
-errors decide it. States along one branch are smooth in time, so a polynomial through a short run before the position extrapolates
-them to shortly after the position; on both sides they are moved onto the constraints. The run then continues: velocities are
-continuous, and energy is conserved to the error of the extrapolation. (Bayo, Avello 1994.)
+Where constraints lose rank, the equations do not determine on which branch the motion continues: close to such a position,
+numerical errors select the branch. States along one branch are smooth in time, so a polynomial through a short run before the
+position extrapolates them to shortly after the position; on both sides they are moved onto the constraints. The run then
+continues: velocities are continuous, and energy is conserved to the error of the extrapolation. (Bayo, Avello 1994.)
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ class GuardHistory:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,) for states as large as the largest so far, from points at later times
-        only."""
+        """Return the rounding error of each guard (k,), from evaluations at slightly later times with states as large as the
+        largest so far."""
         kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
         sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)
         assert kernel is not None

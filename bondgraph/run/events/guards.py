@@ -209,7 +209,7 @@ def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> N
 
 
 def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:
-    """Compute states y and guards h s later along the motion, to second order (Heun), from the rates `speed` at x."""
+    """Compute the states y and the guards after a time h (s) of motion, to second order (Heun), from the rates `speed` at x."""
     n, later = s.n, s.speed_later
     for i in range(n):
         y[i] = x[i] + h * speed[i]
@@ -272,7 +272,7 @@ def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 @inline
 def near_point(s: EventTable, x: Reals, k: int) -> Reals:
-    """Return neighbouring state k of x."""
+    """Return the k-th neighbouring state of x."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] * (by_x[n * k + i] + 1.0) + by_x[n * k + i] * full_size(s, i, 0.0)

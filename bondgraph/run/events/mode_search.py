@@ -124,8 +124,8 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
 
 
 def path_to(s: EventTable, row: int, node: int, target: int) -> int:
-    """Copy the path to combination `node` from the search, in rows from `row` on, to earlier rows, from `target` on, and record
-    its transitions in `taken`; return their number, or `NO_TRANSITION` if there are too many."""
+    """Copy the search path to combination `node`, stored from row `row` on, to the earlier rows from `target` on, and record its
+    transitions in `taken`; return their number, or `NO_TRANSITION` if there are too many."""
     taken, parents, width = s.taken, s.parents, s.row_width
     length, at = 0, node
     while at != NO_TRANSITION:

@@ -26,8 +26,8 @@ def has_room(s: EventTable, number: int) -> bool:
 
 def collide(s: EventTable, i: int, number: int) -> bool:
     """Fire transition i with all simultaneous collisions from x_here, m_here into x_after, m_after and row `number` of the log,
-    which `begin_row` has begun; write the transitions to `struck`, and the transition of a contact that releases to `answer`.
-    Return False if there is no simultaneous collision."""
+    which `begin_row` has begun; write the transitions to `struck` and, if a contact releases, its transition to `answer`. Return
+    False if there is no simultaneous collision."""
     s.consulted, s.wanted, s.wanted_row = True, i, number
     return s.collide(s) == 1
 

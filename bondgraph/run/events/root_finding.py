@@ -135,7 +135,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
 
 @inline
 def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
-    """Evaluate the guards at a fraction of the step, using the cubic."""
+    """Evaluate the guards at a fraction of the step, using the cubic interpolant."""
     step.cubic(c, theta, h, c.y_dense, step.method)
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 

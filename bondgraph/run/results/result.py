@@ -222,9 +222,9 @@ class Result:
         return before[number], after[number]
 
     def peak(self, name: str) -> tuple[float, float]:
-        """Return time and value of the maximum of a scalar quantity, among its samples and its values just before and just after
-        events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on it,
-        so the peak of a signal that is clipped or jumps is a value that the signal takes."""
+        """Return the time and value of the maximum of a scalar quantity, among its samples and its values just before and just
+        after events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on
+        it, so the peak of a signal that is clipped or jumps is a value that the signal takes."""
         return extreme(self, name)
 
     @cached_property
@@ -242,7 +242,7 @@ class Result:
     def final(self) -> StartValues:
         """Return states and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
 
-        Like any run, the other run starts at time 0 s; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
+        Like any run, the new run starts at time 0 s; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
         """
         return start_values(self.program, self.x[-1], self.m[-1])
 

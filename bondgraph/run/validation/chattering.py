@@ -4,7 +4,7 @@ However short the steps, they cross the surface back and forth, while a smooth l
 step size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
 
 Two other kinds of run oscillate in this way: runs whose rates are rounding error, and runs in which the solution of an algebraic
-loop ends.
+loop ceases to exist.
 """
 
 from __future__ import annotations

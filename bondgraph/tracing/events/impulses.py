@@ -208,7 +208,7 @@ def largest(values: Sequence[Any]) -> Any:
 
 
 MAX_NEWTON_STEPS = 12
-"""Number of Newton steps for an impulse if storages have curves."""
+"""Number of Newton steps for an impulse if storages are nonlinear."""
 
 NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
@@ -245,8 +245,8 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
-    """Return the events that share one impulse: events without resets and collisions whose mode changes no dependent storage.
-    Empty if there are fewer than `MIN_SHARING_EVENTS`."""
+    """Return the events that share one impulse: events that have no reset, are not collisions, and whose modes affect no
+    dependent storage. Empty if there are fewer than `MIN_SHARING_EVENTS`."""
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events
 

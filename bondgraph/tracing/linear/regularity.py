@@ -31,7 +31,7 @@ def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one
 
 
 def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
-    """Return the samples at which a matrix is regular; all samples if it is singular at the start, the first sample."""
+    """Return the samples at which a matrix is regular; all samples if it is singular at the first sample (the start)."""
     count = len(next(iter(numbers.values())))
     samples = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
     is_regular = np.array([not singular_somewhere(sample, n) for sample in samples])

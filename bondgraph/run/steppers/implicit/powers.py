@@ -63,7 +63,7 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
 
 
 def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
-    """Return True if the correction of an integrated power is significant; the largest integrated power is `moved`."""
+    """Return True if the correction of an integrated power is significant; `moved` is the largest integrated power."""
     many, changes, significant = c.quadratures, c.flows[c.quadratures * len(rule.nodes) :], False
     for i in range(many):
         change = 0.0

@@ -97,8 +97,8 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def tempered(c: TaylorTable, length: float) -> float:
-    """Return the size of the next step from the coefficients at its start; rising coefficients, as near a point where all are
-    zero, do not describe distant times."""
+    """Return the size of the next step from the coefficients at its start. If the coefficients rise, as near a point where all
+    are zero, they overestimate the step, so its growth is limited."""
     if c.is_last:
         return length
     expand_here(c)
