@@ -299,7 +299,7 @@ def _integer(name: str, value: object, least: int, about: str) -> int:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
-    """Return the values of a list of rows by name; E360 if the names of a row differ from the names of the first row."""
+    """Return the values of a list of rows by name; raise E360 if the names of a row differ from the names of the first row."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"

@@ -149,7 +149,7 @@ class Runs:
 
     @property
     def warnings(self) -> tuple[RunIssue, ...]:
-        """Doubts about runs whose values are kept but cannot be trusted."""
+        """Warnings about runs whose values are kept but cannot be trusted."""
         with self._opened() as reading:
             return reading.issues()[1]
 

@@ -129,7 +129,8 @@ class NewtonIteration:
 def newton_iteration(
     context: TracingContext, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], env: Values
 ) -> NewtonIteration:
-    """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` if they are undetermined.
+    """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; raise `SingularSystem` if they are
+    undetermined.
 
     Pivots for all steps are chosen at the guesses of the samples, because the points that the steps reach carry no information
     about the loop. If the matrix is singular or not finite at these guesses, smaller guesses are tried, since the unit of an

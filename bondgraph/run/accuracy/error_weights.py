@@ -30,7 +30,7 @@ from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
 SCALE_PART = 0.1
-"""Fraction of the natural scale against which errors of a smaller state are measured."""
+"""Fraction of the natural scale relative to which errors of a smaller state are measured."""
 MAX_GUESS = 1e3
 """Largest scale of the guess for a loop unknown, relative to its size: a scale from the drivers alone can be far too large."""
 RENEWALS = tuple(2**k for k in range(2, 12))
@@ -45,7 +45,7 @@ RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance in this measurement, because the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Noise gain from which the noise of drivers is included, because steps were still rejected after the noise had been measured."""
+"""Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
 """Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6

@@ -37,7 +37,7 @@ relative to the current time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
-"""Ratio of rounding errors in two modes above which the larger error comes from a singular position."""
+"""Ratio of rounding errors in two modes above which the larger error is attributed to a singular position."""
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4

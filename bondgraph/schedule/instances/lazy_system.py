@@ -121,8 +121,8 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
-    """Return pairs (k, 2) of a value defined as a negative and the value that it negates, in the order of their statements; None
-    if two of these negatives are the same value."""
+    """Return pairs (k, 2) of a value named "-x" and the value x that it negates, in the order of their statements; None if two of
+    these negatives are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)

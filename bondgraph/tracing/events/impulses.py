@@ -4,8 +4,8 @@ differently.
 Along the motion, unknowns w (efforts of constraints, flows of dependent storages ...) act on the rates as x' = F + B w and on the
 vanishing quantities f of constraints as A w. During an impulse the unknowns are so large, and the time so short, that other terms
 are negligible: with their integrals W, states jump by B W and f by A W. So A W = -f brings f to rest (A W = -(1 + e) f reverses
-it), with the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (storages with curves),
-a Newton iteration finds W.
+it), with the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (nonlinear storages), a
+Newton iteration finds W.
 
 Events that only change modes have the same equations, in the modes after the event. If there are many such events, as in a
 ladder of diodes, they share one impulse whose modes are inputs, so that the work does not grow with their number.
@@ -261,7 +261,7 @@ def impulse_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> Impulse:
     """Return the impulse of an event, or of all `sharing_events`, from the states before it (after its resets), in the modes
-    after it; `SingularSystem` or `SingularMode` if its equations have no solution."""
+    after it; raise `SingularSystem` or `SingularMode` if its equations have no solution."""
     instant = instant_of(context, acting, event, before)
     missing = Residual(instant)
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)

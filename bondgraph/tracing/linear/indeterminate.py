@@ -206,8 +206,8 @@ class LeastNormSolution:
 
 
 def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution:
-    """Solve a singular A w = b in one mode by least norm; `SingularSystem` if the rank of A is unclear, or a free unknown acts
-    on no reaction."""
+    """Solve a singular A w = b in one mode by least norm; raise `SingularSystem` if the rank of A is unclear, or a free unknown
+    acts on no reaction."""
     entries, right = dict(entries), list(right)
     eliminated = _eliminated(context, entries, right)
     misfits = _misfits(context, eliminated, right, ideal)

@@ -2,7 +2,7 @@
 time.
 
 Natural sizes make the results independent of units: factors of rows and columns bring the entries of a matrix close to one, and
-the rounding error of a value is measured against the magnitudes of its terms.
+the rounding error of a value is measured relative to the magnitudes of its terms.
 """
 
 from __future__ import annotations

@@ -135,8 +135,7 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
     """Fire the transitions to `m_box`, and log them after the `count` rows in use from `row` on; return the new count, or
     `ABSENT` if a state jumps.
 
-    Friction that begins to slip fires first, before any friction sticks; then friction that stops; last, stopped friction that
-    slips again.
+    First, friction begins to slip, before any friction sticks; then friction stops; last, stopped friction slips again.
     """
     total = count
     for stops in unrolled((False, True, False)):

@@ -41,7 +41,7 @@ class TaylorTable(IntegratorTable):
     expand: Kernel
     coefficients: Annotated[Reals, Length(lambda c: c.order * c.width)]
     order: int
-    # Longest step by the last two coefficients; logarithm of the factor by which the last but one may exceed the last.
+    # Longest step from the last two coefficients; logarithm of the factor by which the last but one may exceed the last.
     longest: float
     allowance: float
     # True if the last term of the longest step is larger than the last but one.
