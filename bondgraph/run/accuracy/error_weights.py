@@ -40,7 +40,7 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Number of rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which
 repeated noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
-"""Numbers of rejected steps before a noise test: initial, after noise was found, and maximum."""
+"""Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance in this measurement, because the noise must explain the rejections."""
@@ -53,7 +53,7 @@ SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
 error."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
 """Fraction of the energy scale that counts as zero; fraction that is visible beside other energies; number of trial
-displacements; typical step as a fraction of the longest."""
+displacements; typical step as a fraction of the longest step."""
 
 
 def procedures() -> list[Procedure]:

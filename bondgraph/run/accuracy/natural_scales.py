@@ -286,8 +286,8 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up and that replaces the
-    oldest."""
+    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up and that replaces the oldest
+    pattern."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True

@@ -189,7 +189,7 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
 
 
 def _joined(parts: list[RunPart]) -> RunPart:
-    """Return successive parts as one; the sample at the start of each part but the first is dropped."""
+    """Join successive parts; drop the sample at the start of each part but the first."""
     first, last = parts[0].result, parts[-1]
     results = [first, *(part.result.rows(np.arange(1, len(part.result.t))) for part in parts[1:])]
     result = replace(

@@ -37,7 +37,7 @@ units in the last place."""
 CLEAR = 2.0**-20
 """Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
-"""Ratio of a guard's rounding error after many steps, such as the current that diodes block, to its rounding error at a point."""
+"""Ratio of a guard's rounding error after many steps, as of a current that diodes block, to its rounding error at a point."""
 UNLIKE = 2.0**20
 """Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units in the last place."""
 

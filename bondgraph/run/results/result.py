@@ -299,8 +299,8 @@ class Result:
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Return quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". Raises E416 (also an
-        ImportError) if pandas is not installed."""
+        """Return quantities over time as columns of a DataFrame; components of an array are "name[0]" or "name[0, 1]". Raises
+        E416 (also an ImportError) if pandas is not installed."""
         require_package("a data frame", "pandas")
         import pandas
 

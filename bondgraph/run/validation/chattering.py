@@ -132,7 +132,7 @@ def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
     """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
-    steps, s, and the mean jump; None if no rate does."""
+    steps, s, and the mean jump, or None if no rate has jumped in this way."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None

@@ -47,7 +47,7 @@ class SortedInstances:
 
 
 def sorted_instances(patterns: Instances) -> SortedInstances | None:
-    """Remove aliases and sort statements; None if a value has two producers, or none, or depends on itself."""
+    """Remove aliases and sort statements; return None if a value has two producers, or none, or depends on itself."""
     roots = _merge(patterns)
     columns = [replace(c, outs=roots[c.outs], args=roots[c.args]) for c in patterns.columns()]
     negatives = _negatives(patterns, roots)

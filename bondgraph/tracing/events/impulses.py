@@ -310,8 +310,8 @@ def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any
 def can_respond(other: LoweredTransition, event: LoweredTransition | None) -> bool:
     """Return True if another event can respond to the impulse of an event: a diode closes before a current is cut off.
 
-    Only an event with an impulse can respond; its impulse then replaces the first. No event responds to a collision or to an
-    event of its own automaton.
+    Only an event with an impulse can respond; its impulse then replaces the first impulse. No event responds to a collision or to
+    an event of its own automaton.
     """
     if other.impact or not other.impulse:
         return False

@@ -15,7 +15,7 @@ from bondgraph.tracing.on_tape.values import Entries
 
 def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
     """Solve by one elimination, with pivots chosen in the unscaled matrix or, failing that, in the matrix scaled to natural
-    sizes; None if both fail.
+    sizes; return None if both fail.
 
     With `one_mode`, singular samples are ignored if the start is regular: at a sample, a curve may be so steep, in the units of
     its state, that other terms are lost to rounding.

@@ -190,7 +190,7 @@ def take(c: PileTable, i: int, j: int, scale: float) -> None:
 
 
 def remember(c: PileTable) -> None:
-    """Keep the contacts of this step for the next."""
+    """Keep the contacts of this step for the next step."""
     c.earlier, c.earlier_h = c.contacts, c.h
     for k in range(c.contacts):
         c.earlier_shape1[k], c.earlier_shape2[k], c.earlier_feature[k] = c.shape1[k], c.shape2[k], c.feature[k]
