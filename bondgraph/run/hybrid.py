@@ -70,7 +70,7 @@ class RunCheckpoint:
     ----------
     integrator, weights, settler : objects that use the tables of the run; settler is None for a model without events and loops.
     status : last status of the integrator.
-    samples : sample rows, of which the first are written.
+    samples : sample rows, the first of which are filled.
     logged : rows of past events, in chunks (k, width).
     start_energies : energy per storage before any event, J.
     """

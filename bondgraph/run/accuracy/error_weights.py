@@ -126,7 +126,7 @@ def remember(w: Control, m: Reals) -> bool:
 
 
 def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Update the natural scales, and the floors with them."""
+    """Update the natural scales and the floors."""
     size, scale, floor, moved, held, beyond = w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     natural_scales(w, t, x, m)
     for i in range(w.n):
@@ -214,7 +214,7 @@ def has_zero_energy(w: Control, state: int) -> bool:
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
     """Return True if a state has never had energy beyond rounding error of the energy scale: a symmetry forbids motion.
 
-    A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
+    A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest.
     """
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
@@ -362,7 +362,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Lower the noise gain, and measure the noise again after long use."""
+    """Lower the noise gain after many noisy steps, and measure the noise again."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 

@@ -97,6 +97,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 if it cannot be one, for example without `resets`, -1 if it has
-    to be tried."""
+    """Return 1 for a transition that is a bounce by definition, 0 if it cannot be one, for example without `resets`, and -1 if it
+    must be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -80,8 +80,8 @@ def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -
 
 
 def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> None:
-    """Evaluate the guards into `near` at neighbouring point k of x, for states of `sizes` (n,), at a time later by a rounding
-    error."""
+    """Evaluate the guards into `near` at the k-th neighbouring point of x, for states of `sizes` (n,), at a time later by a
+    rounding error."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -117,7 +117,7 @@ def full_size(s: EventTable, i: int, size: float) -> float:
 
 
 def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: Reals) -> None:
-    """Evaluate the rates at neighbouring point k of x, for states of `sizes` (n,)."""
+    """Evaluate the rates at the k-th neighbouring point of x, for states of `sizes` (n,)."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]

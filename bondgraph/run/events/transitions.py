@@ -155,7 +155,7 @@ def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bo
 
 
 def reset_beside(s: EventTable, time: float, index: int, k: int, out: Reals) -> None:
-    """Evaluate the states after transition `index` from neighbouring point k of x_here."""
+    """Evaluate the states after transition `index` from the k-th neighbouring point of x_here."""
     reset, x, y, by_x = s.resets[index], s.x_here, s.x_near, s.by_x
     for i in range(s.n):
         y[i] = x[i] + by_x[s.n * k + i] * larger(s.sizes[i], abs(x[i]))

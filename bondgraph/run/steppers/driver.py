@@ -436,8 +436,8 @@ _COLD = frozenset(
 
 
 def translated(method: Method) -> list[Procedure]:
-    """Return the procedures of a method and of the loop around its steps; exported names must not occur in the C library, as
-    `advance` does."""
+    """Return the procedures of a method and of the loop around its steps; exported names must differ from all names in the C
+    library, such as `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
     with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
     functions: list[Callable[..., Any]] = [

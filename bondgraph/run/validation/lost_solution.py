@@ -126,7 +126,7 @@ class _LoopCheck:
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
         """Check samples, starting at number `first`. Later growth of the unknowns may clear samples that are suspect now; a
         sample is recorded only if an unknown deviates more than in all earlier samples, because otherwise it is cleared with
-        them."""
+        those samples."""
         loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):

@@ -1,8 +1,8 @@
 """Simultaneous impacts: the effect of a unit impulse of each collision on the states and on the other collisions.
 
 The matrix is the same as for the impulse of one event (`impulses`), but the impulses of the colliding constraints and of all dry
-friction are prescribed; all other constraints remain satisfied. The run solves for the impulses, a linear complementarity problem
-(LCP) with friction (`bondgraph.run.events.impacts.simultaneous`).
+friction elements are prescribed; all other constraints remain satisfied. The run solves for the impulses, a linear
+complementarity problem (LCP) with friction (`bondgraph.run.events.impacts.simultaneous`).
 """
 
 from __future__ import annotations

@@ -428,7 +428,7 @@ def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int
 
 
 def _condition(held: Holding, circuit: Circuit) -> Any:
-    """Return the condition under which a circuit is active; None if it always is."""
+    """Return the condition under which a circuit is active; None if it is always active."""
     conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
     conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
     return functools.reduce(operator.and_, conditions) if conditions else None

@@ -43,7 +43,7 @@ class Holding:
     entries: Entries
     right: Sequence[Any]
     holds: Mapping[int, Any]
-    """Equation -> condition under which it is active; without an entry it always is."""
+    """Equation -> condition under which it is active; an equation without an entry is always active."""
     released: Mapping[int, Any]
     """Equation -> value of its unknown while the equation is inactive; zero while it is active."""
     never: frozenset[int]

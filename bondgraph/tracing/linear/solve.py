@@ -193,7 +193,7 @@ class _RowQueue:
         return list(rows)
 
     def others(self, first: Sequence[int]) -> list[int]:
-        """Return all rows except the `first`, in their order."""
+        """Return all rows that are not in `first`, in their order."""
         return sorted(self.lengths.keys() - set(first), key=lambda i: (self.lengths[i], i))
 
     def remove(self, i: int) -> None:
