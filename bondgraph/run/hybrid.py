@@ -87,8 +87,8 @@ class RunCheckpoint:
 class Hybrid:
     """Run in progress: its state, samples and events. Times are measured from the start, s.
 
-    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
-    segments (`steppers.driver.run`). In a `reference` run, CPython runs the same functions after each segment.
+    `x` are the states (n,), `m` the modes (modes,), and `q` the integrated powers (quadratures,). Machine code handles events
+    between segments (`steppers.driver.run`). In a `reference` run, CPython runs the same functions after each segment.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 @dataclass(frozen=True)
 class Settings:
     """Checked settings; `times` (k,) are the sample times since the start, from 0 on, and `dates` the same times on the user's
-    clock; `span` is the duration of the run, s, `t_end` its end on the user's clock; `method` is None for "auto"."""
+    clock; `span` is the duration of the run, s, and `t_end` its end on the user's clock; `method` is None for "auto"."""
 
     x: np.ndarray
     p: np.ndarray

@@ -63,7 +63,7 @@ class StepDerivatives:
     rows: np.ndarray
     columns: np.ndarray
     motion: Kernel
-    """Kernel (t, x, p, m, h) -> nonzero derivatives of the state after a step with given velocities, at rows `to`, columns
+    """Kernel (t, x, p, m, h) -> nonzero derivatives of the state after a step with given velocities, at rows `to` and columns
     `by`."""
     to: np.ndarray
     by: np.ndarray

@@ -48,7 +48,7 @@ class Run:
 
 @answer_old_names
 class Runs:
-    """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
+    """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe` and `to_xarray`.
 
     Runs that are not yet stored are omitted; `complete` is False until all are stored.
     """

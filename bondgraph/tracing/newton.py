@@ -214,8 +214,8 @@ def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequen
 
 
 def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequence[Any], rates: Sequence[Any]) -> float:
-    """Return the largest absolute eigenvalue (1/s) of the model linearised at the start with guesses of zero, or infinity if it
-    has none."""
+    """Return the largest absolute eigenvalue (1/s) of the model linearised at the start with guesses of zero, or infinity if that
+    is zero or not finite."""
     sparse, matrix = jacobian(rates, states), np.zeros((len(states), len(states)))
     if not sparse.rows:
         return np.inf

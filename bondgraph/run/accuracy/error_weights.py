@@ -1,4 +1,4 @@
-"""Error weights of states, independent of units: running sizes, natural scales, rounding noise.
+"""Error weights of states, independent of units: running sizes, natural scales and rounding noise.
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 

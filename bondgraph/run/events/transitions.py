@@ -61,8 +61,8 @@ def watch(s: EventTable, i: int, number: int) -> None:
 
 
 def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Begin a row of transition `index` at t from x_here, m_here, with zero supplied energies; copy x_here, m_here to x_after,
-    m_after."""
+    """Begin a row of transition `index` at t from x_here, m_here, with zero supplied energies; copy x_here and m_here to x_after
+    and m_after."""
     n, modes, x, m = s.n, s.modes, s.x_here, s.m_here
     row[SCALARS.index("since")] = t
     row[SCALARS.index("time")] = s.start + t

@@ -32,8 +32,8 @@ _AT_ONCE = 2**20
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about the energy account if residuals of islands far exceed what rtol promises, for the island with the
-    largest relative residual."""
+    """Return a concern about the energy account of the island with the largest relative residual, if residuals far exceed what
+    rtol promises."""
     most, program = min(FAR * rtol, MOST), result.program
     by_hand = program.energies is None and not program.islands  # the program has neither storages nor bonds
     if by_hand or not ledger.relative_residual > most:

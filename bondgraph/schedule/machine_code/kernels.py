@@ -372,7 +372,7 @@ def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
 
 
 _ALL = "alike"
-"""Prefix of the symbols shared by all routines: their tables, their constants, the loop over samples."""
+"""Prefix of the symbols shared by all routines: their tables, their constants, and the loop over samples."""
 
 
 class _Single(NamedTuple):

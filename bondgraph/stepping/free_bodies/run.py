@@ -69,7 +69,7 @@ class FreeBodyResult(Result):
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Number of sleeping bodies, (k,); their contacts are neither counted nor candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
+    """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, and lost by the steps
     themselves."""
     pairs: PointPairs | None = None
     """Candidates of the last step, None for a run that ended early; shapes are numbered across all sets of collisions."""
