@@ -168,8 +168,7 @@ def is_quartic(c: StepTable, i: int) -> bool:
 
 
 def is_below(c: StepTable, i: int) -> bool:
-    """Return True if the quartic of guard i is below zero, with a quarter of its `bend` as margin for the error of the cubic
-    interpolant."""
+    """Return True if the quartic of guard i is below zero, with a quarter of its `bend` as margin for interpolation errors."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_is_below(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)

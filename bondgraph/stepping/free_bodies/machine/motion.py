@@ -92,7 +92,7 @@ def carried(c: PileTable, b: int, P: Reals, spin: Reals, i: Fixed) -> float:
 
 
 def begin_moved(c: PileTable, b: int, at: Reals) -> None:
-    """Set position and velocities of a body that is not free, from its pose and twist in the world."""
+    """Set the position and velocities of a body that is not free, from its pose and twist in the world."""
     matrix_of(at, c.R[b * 9 :])
     for i in unrolled(range(3)):
         c.origin[b * 3 + i] = at[4 + i]
