@@ -132,7 +132,7 @@ class Access:
 
 @dataclass(frozen=True, eq=False)
 class KernelLoop:
-    """A kernel over `count` instances; `parallel` if no instance reads the result of another."""
+    """A kernel over `count` instances; `parallel` if no instance reads the result of another instance."""
 
     kind: Kind
     count: int

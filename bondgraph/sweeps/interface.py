@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bondgraph.run.batch.gpu.launcher import GPULauncher
 
 CHUNK_SECONDS = 0.2
-"""Target duration of a chunk, s: long compared with the cost of sending it, short enough for a responsive display."""
+"""Target duration of a chunk, s: long compared with the cost of sending it, but short enough for a responsive display."""
 GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
 """Target duration of a chunk on a GPU, s, and its minimum number of runs: fewer runs do not fill a GPU."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4

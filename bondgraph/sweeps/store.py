@@ -385,7 +385,7 @@ def path_of(path: object) -> Path:
     if isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str):
         return Path(path)
     cures = ('"runs.db"', "a pathlib.Path")
-    raise FileError(Problem("E364", f"{path!r:.60} is not a path of a store", (f"it is {type(path).__name__}",), (), cures))
+    raise FileError(Problem("E364", f"{path!r:.60} is not the path of a store", (f"it is {type(path).__name__}",), (), cures))
 
 
 def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: str, path: Path | None) -> Exception:

@@ -125,7 +125,7 @@ def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[s
 
 
 def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
-    """Return the element, among these or all if none are given, whose energy or work changes most where the residual grows
+    """Return the element, among `elements` (all if it is empty), whose energy or work changes most where the residual grows
     most."""
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
@@ -136,8 +136,8 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
-    """Return the storage, among these elements or all if none are given, whose change of energy differs most from the power into
-    it at states of the run; "" if none differs."""
+    """Return the storage, among `elements` (all if it is empty), whose change of energy differs most from the power into it at
+    states of the run; "" if none differs."""
     program = result.program
     if program.energies is None:
         return ""
