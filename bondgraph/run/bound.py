@@ -138,7 +138,8 @@ class Bound:
         return tuple(clock.kernel if clock.library is None else LibraryKernel(clock.library) for clock in self.program.clocks)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
-        """Solve nonlinear algebraic loops (`algebraic_loops`); return x with their unknowns, and the loop that failed or None."""
+        """Solve nonlinear algebraic loops (`algebraic_loops`); return x with their unknowns, and the loop that failed, or
+        None."""
         x, loops = x.copy(), self._loops
         loops.m_after = m
         with np.errstate(all="ignore"):

@@ -22,7 +22,8 @@ MAX_TICKS = 1e9
 
 @dataclass(frozen=True)
 class _Row:
-    """Ticks at `first` + n `period` (s since the start of the run) with the number of their clock, None for breaks."""
+    """Ticks at `first` + n `period` (s since the start of the run) of the clock with this number, or of a break if the number is
+    None."""
 
     name: str
     first: float

@@ -70,7 +70,7 @@ class RunCheckpoint:
     ----------
     integrator, weights, settler : objects that use the tables of the run; settler is None for a model without events and loops.
     status : last status of the integrator.
-    samples : sample rows, of which the first are written.
+    samples : sample rows, the first of which are filled.
     logged : rows of past events, in chunks (k, width).
     start_energies : energy per storage before any event, J.
     """
@@ -87,8 +87,8 @@ class RunCheckpoint:
 class Hybrid:
     """Run in progress: its state, samples and events. Times are measured from the start, s.
 
-    `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
-    segments (`steppers.driver.run`). In a `reference` run, CPython runs the same functions after each segment.
+    `x` are the states (n,), `m` the modes (modes,), and `q` the integrated powers (quadratures,). Machine code handles events
+    between segments (`steppers.driver.run`). In a `reference` run, CPython runs the same functions after each segment.
     """
 
     def __init__(

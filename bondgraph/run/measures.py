@@ -151,8 +151,8 @@ def _times_of(result: Measurable, event: str) -> list[float]:
 
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
-    """Integrate by the trapezoidal rule, summed in order of time. A sample at the time of an event is one side of that event;
-    events after the last sample are ignored."""
+    """Integrate by the trapezoidal rule, summed in order of time. A sample at the time of an event has the value on one side of
+    that event; events after the last sample are ignored."""
     since, values = result.since, np.asarray(result[name], dtype=float)
     at = result.events.since
     if len(at):
@@ -184,13 +184,13 @@ MEASURES: Mapping[str, MeasureKind] = {
     ),
     "last": MeasureKind("value at the last sample", lambda result, name: result[name][-1], MachineRule.LAST),
     "peak": MeasureKind(
-        "largest value, also between samples and at events, like `Result.peak`",
+        "largest value, including values between samples and at events, as in `Result.peak`",
         lambda result, name: extreme(result, name)[1],
         MachineRule.PEAK,
         scalar=True,
     ),
     "lowest": MeasureKind(
-        "smallest value, found like `peak`", lambda result, name: extreme(result, name, -1.0)[1], MachineRule.LOWEST, scalar=True
+        "smallest value, found as in `peak`", lambda result, name: extreme(result, name, -1.0)[1], MachineRule.LOWEST, scalar=True
     ),
     "mean": MeasureKind("mean over the time from the first sample to the last", _mean, MachineRule.MEAN),
     "integral": MeasureKind(

@@ -105,7 +105,8 @@ def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: n
 
 
 def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
-    """Return the functions without a check for clocks; `RunError` E349 if an algebraic loop has no solution at the start."""
+    """Return the functions without a check for clocks; raise `RunError` E349 if an algebraic loop has no solution at the
+    start."""
     bound = Bound(program, np.array(p, dtype=float))
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:

@@ -39,7 +39,7 @@ _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 @dataclass(frozen=True)
 class Settings:
     """Checked settings; `times` (k,) are the sample times since the start, from 0 on, and `dates` the same times on the user's
-    clock; `span` is the duration of the run, s, `t_end` its end on the user's clock; `method` is None for "auto"."""
+    clock; `span` is the duration of the run, s, and `t_end` its end on the user's clock; `method` is None for "auto"."""
 
     x: np.ndarray
     p: np.ndarray
@@ -106,7 +106,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
 
 
 def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
-    """Return a start vector, parameter vector or mode vector as float64 (length,); raise E305 for a wrong length, `code` for
+    """Return a start vector, parameter vector or mode vector as float64 (length,); raise E305 for a wrong length, and `code` for
     invalid numbers."""
     meaning = _MEANINGS[name]
     if type(argument) is np.ndarray and argument.dtype is _FLOAT:
@@ -123,7 +123,7 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
 
 
 def span_of(t_start: float, t_end: float) -> tuple[float, float]:
-    """Return start and end as floats; E301 unless they form an interval."""
+    """Return the start and the end as floats; raise E301 unless they form an interval."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
         raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=("a finite t_end",))
@@ -136,7 +136,7 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
 
 
 def longest_step(argument: object, span: float, max_steps: int) -> float:
-    """Return the largest step size of a run of `span`, s; E306 if it is invalid or needs more than `max_steps` steps."""
+    """Return the largest step size of a run of `span`, s; raise E306 if it is invalid or needs more than `max_steps` steps."""
     if argument is None:
         return span / _MIN_STEPS
     step = positive("max_step", argument)
@@ -155,7 +155,7 @@ def _no_less(value: float) -> str:
 
 
 def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray | None]:
-    """Return the relative tolerance, and the absolute tolerance per state or None; E302 if out of range."""
+    """Return the relative tolerance, and the absolute tolerance per state or None; raise E302 if one is out of range."""
     low, high = RTOL_RANGE
     relative = number(rtol, "E302", "rtol")
     if not low <= relative <= high:
@@ -188,8 +188,8 @@ def _checked_count(samples: Any, end: float) -> int:
 
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Convert a count (a whole number), a step in s, or times to sample times since the start, from 0 on, and on the user's
-    clock; raise E303 unless they ascend within the run."""
+    """Convert a number of samples, a step (s), or a list of times to sample times, both since the start of the run and on the
+    user's clock; raise E303 unless they ascend within the run."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))
@@ -238,7 +238,7 @@ def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
 
 
 def method_of(argument: object) -> MethodEntry | None:
-    """Return the method with this name, None for "auto"; E304 for an unknown name."""
+    """Return the method with this name, None for "auto"; raise E304 for an unknown name."""
     if isinstance(argument, MethodEntry):
         return argument
     name = str(argument).lower().strip()
@@ -262,7 +262,7 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
 
 
 def positive(what: str, argument: object) -> float:
-    """Return a positive number; E306 otherwise."""
+    """Return a positive number; raise E306 otherwise."""
     value = number(argument, "E306", what)
     if not value > 0.0:
         raise _refuse("E306", f"{what} = {argument} is not positive", cures=(f"a positive {what}",))
@@ -270,5 +270,5 @@ def positive(what: str, argument: object) -> float:
 
 
 def count(what: str, argument: object) -> int:
-    """Return a positive count, the largest integer if infinite; E306 otherwise."""
+    """Return a positive count, the largest integer if infinite; raise E306 otherwise."""
     return int(min(positive(what, argument), 2.0**53))

@@ -1,4 +1,4 @@
-"""Kernels of groups of statements: trace once, split off the part that depends only on parameters, differentiate once, merge
+"""Kernels of groups of statements: trace once, split off the part that depends only on parameters, differentiate once, and merge
 kernels that differ only in constants.
 """
 
@@ -259,7 +259,7 @@ def is_large(system: System) -> bool:
 
 
 KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
-"""Operation, shapes of the arguments, number of results."""
+"""Operation, shapes of the arguments, and number of results."""
 
 
 def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:

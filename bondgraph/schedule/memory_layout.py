@@ -122,7 +122,7 @@ def _heights(users: list[list[int]], missing: list[int]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """Address of an argument of instance i: `block[start + stride * i]`, or at `tables[table + i]` if `table` is not -1."""
+    """Address of an argument of instance i: `block[start + stride * i]`, or `block[tables[table + i]]` if `table` is not -1."""
 
     block: str
     start: int
@@ -132,7 +132,7 @@ class Access:
 
 @dataclass(frozen=True, eq=False)
 class KernelLoop:
-    """A kernel over `count` instances; `parallel` if no instance reads the result of another."""
+    """A kernel over `count` instances; `parallel` if no instance reads the result of another instance."""
 
     kind: Kind
     count: int

@@ -47,7 +47,7 @@ def groups(
 ) -> list[Group]:
     """Return groups that compute the `targets`, in an order of evaluation; `kernels` holds the groups traced so far, by key.
 
-    The values in `narrow` are computed in every group that reads them, from the values listed there.
+    The values in `narrow` are computed in every group that reads them, from the values that `narrow` lists.
     """
     sources = narrow or {}
     args, outs, fixed = table.args, table.outs, table.book.fixed

@@ -52,7 +52,9 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
         cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"
-    return Problem("E515", "the quadratic program of a step was not solved", ("the solver fails",), (), ("a shorter step", other))
+    return Problem(
+        "E515", "the quadratic program of a step was not solved", ("the solver failed",), (), ("a shorter step", other)
+    )
 
 
 def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:

@@ -63,7 +63,7 @@ class StepDerivatives:
     rows: np.ndarray
     columns: np.ndarray
     motion: Kernel
-    """Kernel (t, x, p, m, h) -> nonzero derivatives of the state after a step with given velocities, at rows `to`, columns
+    """Kernel (t, x, p, m, h) -> nonzero derivatives of the state after a step with given velocities, at rows `to` and columns
     `by`."""
     to: np.ndarray
     by: np.ndarray
@@ -312,7 +312,7 @@ def stepper(
 
 
 def _by_contact(model: Model, restitution: float | Mapping[str, float]) -> dict[str, float]:
-    """Return the restitution of each contact; E501 for unknown contacts and values outside 0 to 1."""
+    """Return the restitution of each contact; raise E501 for unknown contacts and values outside 0 to 1."""
     paths = [contact.path for contact in model.contacts]
     values = dict(restitution) if isinstance(restitution, Mapping) else dict.fromkeys(paths, restitution)
     for path, value in values.items():

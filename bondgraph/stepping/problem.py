@@ -127,7 +127,7 @@ class Steps:
     """Graph compiled for time stepping."""
 
     compiled: Compiled
-    """Program of the graph with given velocities: kernels, names, start values."""
+    """Program of the graph with given velocities: kernels, names and start values."""
     options: StepOptions
     layout: StepLayout
     matrices: Kernel

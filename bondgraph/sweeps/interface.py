@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from bondgraph.run.batch.gpu.launcher import GPULauncher
 
 CHUNK_SECONDS = 0.2
-"""Target duration of a chunk, s: long compared with the cost of sending it, short enough for a responsive display."""
+"""Target duration of a chunk, s: long compared with the cost of sending it, but short enough for a responsive display."""
 GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
 """Target duration of a chunk on a GPU, s, and its minimum number of runs: fewer runs do not fill a GPU."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
@@ -55,7 +55,7 @@ _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 _MIN_CHUNK_SECONDS = 0.01
 """Shortest duration of a chunk near the end of a sweep, s: long compared with Python's overhead per chunk (0.8 ms)."""
 _RAMP, _WAIT = 0.005, 0.5
-"""Longest waits for a chunk (s): while few chunks are sent at the start, and later."""
+"""Longest waits for a chunk (s): at the start, while few chunks are sent, and afterwards."""
 
 Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 """Function that sends some runs to an executor."""

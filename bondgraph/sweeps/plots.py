@@ -79,7 +79,8 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
 
 
 def _ensure_drawable(runs: Drawable, name: str) -> None:
-    """Raise KeyError for an unknown column; E560 for a column of strings, or with too many entries for a legend."""
+    """Raise KeyError for an unknown column, and E560 for a column of strings or one with too many entries per run for a
+    legend."""
     if name not in runs.columns:
         raise unknown_name("column", name, tuple(runs.columns))
     column = runs.columns[name]

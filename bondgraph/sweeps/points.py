@@ -142,7 +142,7 @@ class Role:
 
     @property
     def argument(self) -> str:
-        """Argument of `simulate` that takes the number."""
+        """Argument of `simulate` that takes the varied value."""
         return ARGUMENTS[self.part]
 
 
@@ -227,7 +227,7 @@ class Points:
 
     def _draws(self, varied: Varied, runs: np.ndarray, distribution: Distribution) -> Iterator[Any]:
         """Yield the value of a name for each of the runs. Each name and run has its own stream, so a run can be repeated alone,
-        and further names, another order or more runs do not change values."""
+        and adding names or runs, or reordering the names, does not change existing values."""
         shape = varied.role.shape
         for run, random in zip(runs.tolist(), random_streams(self.seed, varied.name, runs), strict=True):
             try:
@@ -299,7 +299,7 @@ def _integer(name: str, value: object, least: int, about: str) -> int:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
-    """Return the values of a list of rows by name; E360 if the names of a row differ from the names of the first row."""
+    """Return the values of a list of rows by name; raise E360 if the names of a row differ from the names of the first row."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"
@@ -308,7 +308,7 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
 
 
 def _columns_of_table(table: Any, about: str) -> dict[str, list[Any]]:
-    """Return the columns of a table by name; E360 if two have the same name."""
+    """Return the columns of a table by name; raise E360 if two columns have the same name."""
     names = [str(name) for name in table.columns]
     if twice := [name for name in names if names.count(name) > 1]:
         raise refusal("E360", f'two columns are called "{twice[0]}"', "one column for each name", about=about)

@@ -33,7 +33,7 @@ _READ_BLOCKS = 4
 @answer_old_names
 @dataclass(frozen=True)
 class Run:
-    """Run of a sweep: number, parameters and start values, kept values, failure and doubts.
+    """Run of a sweep: number, parameters and start values, kept values, failure and warnings.
 
     `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it.
     """
@@ -48,7 +48,7 @@ class Run:
 
 @answer_old_names
 class Runs:
-    """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
+    """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe` and `to_xarray`.
 
     Runs that are not yet stored are omitted; `complete` is False until all are stored.
     """
@@ -149,7 +149,7 @@ class Runs:
 
     @property
     def warnings(self) -> tuple[RunIssue, ...]:
-        """Doubts about runs whose values are kept but cannot be trusted."""
+        """Warnings about runs whose values are kept but cannot be trusted."""
         with self._opened() as reading:
             return reading.issues()[1]
 
@@ -230,5 +230,6 @@ def _plain(value: np.ndarray) -> Any:
 
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:
-    """Load the runs of a store, which may be unfinished or still being written; `FileError` E364 for an invalid store."""
+    """Load the runs of a store, which may be unfinished or still being written; raise `FileError` E364 if the store is
+    invalid."""
     return Runs(path_of(path))

@@ -5,7 +5,7 @@
 | `meta` | key, value, checksum: format, version, the header, and the state (counts of blocks and runs, shapes of kept columns) |
 | `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
-The column `run` has the run numbers as 8-byte integers; `failure` has failures, doubts, and the devices that executed the runs
+The column `run` has the run numbers as 8-byte integers; `failure` has failures, warnings, and the devices that executed the runs
 (unless all are the CPU), as JSON. Numbers are 8-byte floats, strings are JSON; a block is empty if no run so far returned a
 value, because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
 """
@@ -170,7 +170,8 @@ class Store:
         return copy
 
     def header(self) -> dict[str, Any]:
-        """Return the header with which the store was created, and the shapes of kept columns; E364 if the file is not a store."""
+        """Return the header with which the store was created, and the shapes of kept columns; raise E364 if the file is not a
+        store."""
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:
@@ -211,8 +212,8 @@ class Store:
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
-        """Yield the blocks of a column, all or `count` starting at `first`; E364 if a block is missing or does not match its
-        checksum."""
+        """Yield the blocks of a column, all or `count` starting at `first`; raise E364 if a block is missing or does not match
+        its checksum."""
         stop = self._state()["blocks"] if count is None else first + count
         for block in range(first, stop):
             rows = self._read("SELECT data, checksum FROM blocks WHERE name=? AND block=?", (name, block))
@@ -221,7 +222,7 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the ascending run numbers of each block, starting at block `first`; E364 if a run is stored twice."""
+        """Return the ascending run numbers of each block, starting at block `first`; raise E364 if a run is stored twice."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))
@@ -237,7 +238,7 @@ class Store:
             return np.concatenate(arrays or [column.array(b"[]" if column.text else b"", 0)])
 
     def issues(self) -> tuple[tuple[RunIssue, ...], tuple[RunIssue, ...]]:
-        """Return failures and doubts, each in the order of the runs."""
+        """Return failures and warnings, each in the order of the runs."""
         failures, doubts = list[RunIssue](), list[RunIssue]()
         with self.reading_entries():
             for data in self._data(FAILURE):
@@ -380,11 +381,11 @@ def _encoded(values: np.ndarray) -> bytes:
 
 
 def path_of(path: object) -> Path:
-    """Return the path of a store; E364 for anything else."""
+    """Return the path of a store; raise E364 for anything else."""
     if isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str):
         return Path(path)
     cures = ('"runs.db"', "a pathlib.Path")
-    raise FileError(Problem("E364", f"{path!r:.60} is not a path of a store", (f"it is {type(path).__name__}",), (), cures))
+    raise FileError(Problem("E364", f"{path!r:.60} is not the path of a store", (f"it is {type(path).__name__}",), (), cures))
 
 
 def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: str, path: Path | None) -> Exception:

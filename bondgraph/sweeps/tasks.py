@@ -75,7 +75,7 @@ class SentModel:
 
 
 def sent_model(model: Source, *, progress: bool) -> SentModel:
-    """Return the compiled model; E100 for anything else."""
+    """Return the compiled model; raise E100 for anything else."""
     if not isinstance(model, Compilable) and callable(model):
         built = model()
         if not isinstance(built, Compilable):
@@ -94,7 +94,7 @@ def model_from_text(text: str, backend: str, fingerprint: str) -> SentModel:
 
 
 def model_from_function(build: Callable[[], Compilable], fingerprint: str) -> SentModel:
-    """Return the model that a function builds in a worker; E366 if its fingerprint differs from the sender's."""
+    """Return the model that a function builds in a worker; raise E366 if its fingerprint differs from the sender's."""
     model = _cached(fingerprint, "", lambda: sent_model(build, progress=False))
     if model.fingerprint != fingerprint:
         cure = "a function that builds the same graph at every call, from the same file on every machine"
@@ -257,7 +257,7 @@ class RunIssue:
 @dataclass(frozen=True)
 class Chunk:
     """Finished runs: ascending numbers (k,); kept columns by name, (k, *shape), NaN for failed runs, without columns that no run
-    returned; failures; doubts about other runs; duration, s; devices that executed the runs (k,), None for the CPU."""
+    returned; failures; warnings about other runs; duration, s; devices that executed the runs (k,), None for the CPU."""
 
     runs: np.ndarray
     values: Mapping[str, np.ndarray]

@@ -1,4 +1,4 @@
-"""Automatic differentiation of a tape: sparse Jacobian, its sparsity pattern, directional derivatives.
+"""Automatic differentiation of a tape: sparse Jacobian, its sparsity pattern, and directional derivatives.
 
 Forward accumulation carries with every node its derivatives with respect to the inputs that it depends on; this is safe in
 formulas that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes through
@@ -142,7 +142,7 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> li
 
 def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
     """Return True if the roots depend on a seed through an instruction whose derivative is zero although its value changes: a
-    comparison, `sign`, `floor`, an index into a table."""
+    comparison, `sign`, `floor`, or an index into a table."""
     active = set(active_nodes(tape, roots, seeds))
     computed = (position for position in reachable(tape, roots) if tape.nodes[position][0] > op.INPUT)
     flat = (position for position in computed if tape.nodes[position][0] in op.FLAT)

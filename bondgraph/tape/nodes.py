@@ -4,13 +4,13 @@ subexpressions).
 Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`, `(INPUT, block,
 position)`, a table, `(TABLE, values)` or `(TABLE_OF_INPUTS, block, first, count)`, or an instruction with the positions of its
 arguments. Rules keep one form of equal expressions: a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments
-of commutative operations are ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results by
-rounding only.
+of commutative operations are ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results
+only within rounding error.
 
 The exponential of a sum of logarithms becomes a product of integer powers. exp((RT log a + 2 RT log b) / RT) is a b^2: the law of
 mass action, for potentials that are logarithms of amounts. Common factors cancel if they are the same node; terms that depend
-only on parameters stay an exponential, which is hoisted. Arguments of logarithms and powers are never negative, so that the
-product is the same up to rounding unless it leaves the range of floats.
+only on parameters remain in an exponential, which is hoisted. Arguments of logarithms and powers are never negative, so that the
+product is the same within rounding error unless it leaves the range of floats.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_POWER = 16
 
 
 _INTEGER_RTOL = 8.0 * sys.float_info.epsilon
-"""Relative distance up to which a multiple counts as an integer: RT (1 / RT) is 1 up to rounding."""
+"""Relative distance up to which a multiple counts as an integer: RT (1 / RT) is 1 within rounding error."""
 
 
 _MAX_CONSTANT = 300.0

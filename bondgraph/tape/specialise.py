@@ -37,7 +37,7 @@ def without_tables_of_inputs(tape: Tape, outputs: Sequence[TapeScalar | float], 
 def _rewritten(
     tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int], selected: Container[int], first: int
 ) -> tuple[TapeScalar, ...]:
-    """Return the outputs after replacing nodes from `first` on and removing tables of inputs of the `selected` blocks."""
+    """Return the outputs after replacing nodes from `first` on and removing the input tables of the `selected` blocks."""
     roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}
     for position in reachable(tape, roots, first):

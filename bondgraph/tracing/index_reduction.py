@@ -23,7 +23,8 @@ from screws.scalars import absolute, equal, where
 
 MAX_JACOBIAN_WORK = 8
 """Maximum work allowed for the Jacobian of the differentiated values, in units of one sweep along the motion. The Jacobian is
-worth extra work: it shares more terms with the matrix of the unknowns, and more of them depend only on parameters."""
+worth extra work: it shares more terms with the matrix of the unknowns than sweeps do, and more of its terms depend only on
+parameters."""
 
 
 MIN_JOINT_GROUPS = 16

@@ -93,8 +93,8 @@ NEWTON_STEPS = 3
 """Number of Newton steps at every evaluation; each squares the relative error that the integrator leaves in the guesses."""
 
 GUESS_SIZES = 8
-"""Number of sizes of guesses to try, each a thousandth of the previous size: small enough for charges of picofarads, in
-coulombs."""
+"""Number of magnitudes tried for the guesses, each a thousandth of the previous one: small enough for charges (C) of picofarad
+capacitors."""
 
 GUESS_FACTOR = 1e-3
 
@@ -129,7 +129,8 @@ class NewtonIteration:
 def newton_iteration(
     context: TracingContext, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], env: Values
 ) -> NewtonIteration:
-    """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` if they are undetermined.
+    """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; raise `SingularSystem` if they are
+    undetermined.
 
     Pivots for all steps are chosen at the guesses of the samples, because the points that the steps reach carry no information
     about the loop. If the matrix is singular or not finite at these guesses, smaller guesses are tried, since the unit of an
@@ -213,8 +214,8 @@ def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequen
 
 
 def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequence[Any], rates: Sequence[Any]) -> float:
-    """Return the largest absolute eigenvalue (1/s) of the model linearised at the start with guesses of zero, or infinity if it
-    has none."""
+    """Return the largest absolute eigenvalue (1/s) of the model linearised at the start with guesses of zero, or infinity if that
+    is zero or not finite."""
     sparse, matrix = jacobian(rates, states), np.zeros((len(states), len(states)))
     if not sparse.rows:
         return np.inf

@@ -162,7 +162,7 @@ def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tu
 
 
 def _at(traced: Traced, scalars: Sequence[Any], difference: _Difference) -> np.ndarray | None:
-    """Return the values of scalars at the sample state of a difference; None if a value is not finite."""
+    """Return the values of scalars at the sample state at which a difference was found; None if a value is not finite."""
     for sample in traced.context.sampled.states:
         if np.array_equal(sample[1], difference.x) and np.array_equal(sample[3], difference.m):
             row = np.concatenate(Samples(traced.context.tape, [sample]).row(scalars))

@@ -281,7 +281,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
         details = (f"{named(elements)} must follow a value that contains a sign, comparison or step",)
         cures = (
-            "an R between the source and the element that follows it (a resistance, a compliance of the drive)",
+            "an R between the source and that element, such as a resistance of the drive",
             "a ramp, tanh or lowpass instead of the step",
         )
         return Problem("E209", "a derivative of a discontinuous value is needed", details, _places(elements), cures)
@@ -294,7 +294,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
     return Problem(
         "E208",
-        "redundant constraints" if constraints else "dependent storages with undetermined shares",
+        "redundant constraints" if constraints else "dependent storages whose individual efforts or flows are undetermined",
         (f"these elements repeat or contradict {'other constraints' if constraints else 'each other'}: {named(elements)}",),
         _places(elements),
         (instead, *_less_redundant(constraints)),
@@ -389,7 +389,7 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
 
 
 def _is_of_position(element: Element) -> bool:
-    """Return True for a constraint of joints or contacts: on a position, or on several scalars."""
+    """Return True for a constraint on a position or on several scalars, as joints and contacts have it."""
     law = element.law
     return isinstance(law, IdealConstraint) and law.automaton is None and (law.position is not None or law.conditions > 1)
 

@@ -1,4 +1,4 @@
-"""Error weights of states, independent of units: running sizes, natural scales, rounding noise.
+"""Error weights of states, independent of units: running sizes, natural scales and rounding noise.
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
@@ -30,7 +30,7 @@ from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
 SCALE_PART = 0.1
-"""Fraction of the natural scale against which errors of a smaller state are measured."""
+"""Fraction of the natural scale relative to which errors of a smaller state are measured."""
 MAX_GUESS = 1e3
 """Largest scale of the guess for a loop unknown, relative to its size: a scale from the drivers alone can be far too large."""
 RENEWALS = tuple(2**k for k in range(2, 12))
@@ -40,12 +40,12 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Number of rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which
 repeated noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
-"""Numbers of rejected steps before a noise test: initial, after noise was found, and maximum."""
+"""Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance in this measurement, because the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Noise gain from which the noise of drivers is included, because steps were still rejected after the noise had been measured."""
+"""Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
 """Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
@@ -53,7 +53,7 @@ SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
 error."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
 """Fraction of the energy scale that counts as zero; fraction that is visible beside other energies; number of trial
-displacements; typical step as a fraction of the longest."""
+displacements; typical step as a fraction of the longest step."""
 
 
 def procedures() -> list[Procedure]:
@@ -126,7 +126,7 @@ def remember(w: Control, m: Reals) -> bool:
 
 
 def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Update the natural scales, and the floors with them."""
+    """Update the natural scales and the floors."""
     size, scale, floor, moved, held, beyond = w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     natural_scales(w, t, x, m)
     for i in range(w.n):
@@ -214,7 +214,7 @@ def has_zero_energy(w: Control, state: int) -> bool:
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
     """Return True if a state has never had energy beyond rounding error of the energy scale: a symmetry forbids motion.
 
-    A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
+    A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest.
     """
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
@@ -362,7 +362,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Lower the noise gain, and measure the noise again after long use."""
+    """Lower the noise gain after many noisy steps, and measure the noise again."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 

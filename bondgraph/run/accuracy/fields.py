@@ -12,7 +12,7 @@ from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
-"""Number of mode sets that are remembered; a further set replaces the oldest."""
+"""Number of mode sets that are remembered; a further set replaces the oldest set."""
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
 """Distances at which rounding noise is measured, relative to the sizes of the states; number of points along each line."""
 PATTERNS = 8

@@ -162,8 +162,8 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Increase `sigma` to at least the changes of the rates, now and later, when the parameters are rounded differently: sums
-    that cancel may round alike at all states near x."""
+    """Increase `sigma` to at least the changes of the rates, at t and at later times, due to rounding of the parameters:
+    perturbing x alone can miss these, because cancelling sums may round alike at all states near x."""
     p, above, below, sigma, speed, golden, is_steep = w.p_moved, w.beyond, w.held, w.sigma, w.fastest, 0.0, False
     for ahead in unrolled(TIMES):
         time = formula_time(w, t + ahead * w.longest)
@@ -286,8 +286,8 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up and that replaces the
-    oldest."""
+    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up and that replaces the oldest
+    pattern."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True

@@ -164,8 +164,8 @@ class ErrorWeights:
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """Return the rounding limit of a run up to x in which the rounding errors of the rates exceeded the tolerance `relative`
-        in `steps` steps."""
+        """Return the rounding limit of a run that has reached x and in which the rounding errors of the rates exceeded the
+        tolerance `relative` in `steps` steps."""
         if not steps:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):

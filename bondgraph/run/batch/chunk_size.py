@@ -30,7 +30,7 @@ class ChunkTarget:
 
 def chunk_size(target: ChunkTarget, each: float, left: int, workers: int = 1, last: int = 0) -> int:
     """Return the number of runs in the next chunk, when `left` runs remain, a run takes `each` s (0 if unknown), `workers` share
-    them, and the last chunk had `last` runs.
+    the runs, and the last chunk had `last` runs.
 
     >>> chunk_size(ChunkTarget(0.2), 1e-3, left=1000)
     200

@@ -55,7 +55,7 @@ class RunBatch:
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return parameters, states and modes of many runs as contiguous rows of floats, no rows if there are no runs; raise E305 if
+    """Return parameters, states and modes of many runs as contiguous rows of floats (none if there are no runs); raise E305 if
     their shapes do not match."""
     lengths = (program.parameters, program.states, program.modes)
     blocks = [_rows(argument) for argument in (p, x0, m0)]

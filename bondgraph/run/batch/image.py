@@ -238,5 +238,6 @@ def run_libraries(method: Method) -> dict[str, list[Procedure]]:
 
 
 def with_letter(name: str, other: str = "k_") -> str:
-    """Return the name of a function that an image calls, with the prefix of its library; `other` is the prefix of kernels."""
+    """Return the name of a function that an image calls, with the prefix of its library; `other` is the prefix of all other names
+    (kernels)."""
     return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

@@ -170,7 +170,7 @@ def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
 
 def run_many(r: BatchTable) -> int:
     """Advance all runs, one after another, from the current run on; return 0 when all are done, or 1 when the caller must check
-    for interrupts, after many steps of one run. The next call continues there."""
+    for interrupts, after many steps of one run. The next call continues at that point."""
     while r.present < r.runs:
         run, status = r.present, int(Status.NOT_STARTED)
         if r.under_way == 0:

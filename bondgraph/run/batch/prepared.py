@@ -107,7 +107,7 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False with delays, blocks of libraries, or ticks that
+        """True if machine code integrates runs and handles their events; False with delays, clocked library blocks, or ticks that
         solve loops."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)

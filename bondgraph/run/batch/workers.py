@@ -42,7 +42,7 @@ MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 
 
 class RunDuration:
-    """Duration of a run, s, measured on earlier runs, or 0; threads may share it."""
+    """Duration of a run, s, measured on earlier runs (0 if unknown); threads may share it."""
 
     def __init__(self) -> None:
         self.each = 0.0
@@ -57,7 +57,8 @@ class WorkQueue:
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
-        """Let at most this many threads share the remaining runs, fewer if more would not pay off; return their number."""
+        """Let at most this many threads share the remaining runs, fewer if further threads would not pay off; return their
+        number."""
         worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
         return self._threads
@@ -83,7 +84,7 @@ class WorkQueue:
             self._pace.each = (perf_counter() - begin) / (piece.stop - piece.start)
 
     def _taken(self, count: int | None = None) -> slice | None:
-        """Take the next `count` runs, or as many as a call should hold; None if no run is left."""
+        """Take the next `count` runs, or as many as a call should hold; return None if no run is left."""
         with self._lock:
             first = self.begun
             if first >= self._runs or self._called_off.is_set():
@@ -176,8 +177,8 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of the runs p, x and m (runs or 1, values), computed by machine code if `machine`, on a `gpu` if one is
-        given, else one by one; runs that machine code cannot finish are repeated one by one."""
+        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by machine code if `machine`, on a
+        `gpu` if one is given, else one by one; runs that machine code cannot finish are repeated one by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)

@@ -43,7 +43,7 @@ from bondgraph.run.table import FieldTable
 
 
 class RunCost(NamedTuple):
-    """Cost of a run apart from its counts: method, tolerance per step, rounding limit, total time (s)."""
+    """Statistics of a run other than its counters: method, tolerance per step, rounding limit and total time (s)."""
 
     choice: Selection
     local_rtol: float

@@ -51,7 +51,7 @@ class BoxTable(Table):
     x: PerRow
     # Path: sizes of the terms of `shifted`; bounds below, above, relative to the centre; offsets shifted + t path, which have
     # their values at the centre for t = 0; unknowns at + t along, relative to the centre; w = residual + t slope; rounding errors
-    # of at and w, in roundings of 1.
+    # of at and w, in units of the rounding error of 1.
     terms: PerRow
     below: PerRow
     above: PerRow

@@ -1,9 +1,9 @@
 """Pass through singular positions of a run on the branch on which it arrives: `simulate(singular="keep")`.
 
-Where constraints lose rank, the equations do not determine on which branch the motion continues, and close to such a position
-errors decide it. States along one branch are smooth in time, so a polynomial through a short run before the position extrapolates
-them to shortly after the position; on both sides they are moved onto the constraints. The run then continues: velocities are
-continuous, and energy is conserved to the error of the extrapolation. (Bayo, Avello 1994.)
+Where constraints lose rank, the equations do not determine on which branch the motion continues: close to such a position,
+numerical errors select the branch. States along one branch are smooth in time, so a polynomial through a short run before the
+position extrapolates them to shortly after the position; on both sides they are moved onto the constraints. The run then
+continues: velocities are continuous, and energy is conserved to the error of the extrapolation. (Bayo, Avello 1994.)
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
 
 
 def _joined(parts: list[RunPart]) -> RunPart:
-    """Return successive parts as one; the sample at the start of each part but the first is dropped."""
+    """Join successive parts; drop the sample at the start of each part but the first."""
     first, last = parts[0].result, parts[-1]
     results = [first, *(part.result.rows(np.arange(1, len(part.result.t))) for part in parts[1:])]
     result = replace(

@@ -18,7 +18,7 @@ CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
 """Fractions of the time of the last event and of the run's duration: `WINDOW` events within either count as chattering."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
 """Fraction of the run within which `HISTORY` events lead to a state of rest, if there is one; minimum ratio of later to earlier
-intervals for this."""
+intervals for this rule."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 

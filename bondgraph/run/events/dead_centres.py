@@ -105,8 +105,8 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Pass zero at transition `index`, in its row of the log: a state can jump only if the edge to the mode beyond zero resets
-    it."""
+    """Let the flow of transition `index` pass zero, and log this in `row`: a state can jump only if the edge to the mode beyond
+    zero resets it."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)

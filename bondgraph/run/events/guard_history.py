@@ -87,8 +87,8 @@ class GuardHistory:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,) for states as large as the largest so far, from points at later times
-        only."""
+        """Return the rounding error of each guard (k,), from evaluations at slightly later times with states as large as the
+        largest so far."""
         kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
         sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)
         assert kernel is not None
@@ -97,6 +97,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 if it cannot be one, for example without `resets`, -1 if it has
-    to be tried."""
+    """Return 1 for a transition that is a bounce by definition, 0 if it cannot be one, for example without `resets`, and -1 if it
+    must be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

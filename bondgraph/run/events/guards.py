@@ -37,7 +37,7 @@ units in the last place."""
 CLEAR = 2.0**-20
 """Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
-"""Ratio of a guard's rounding error after many steps, such as the current that diodes block, to its rounding error at a point."""
+"""Ratio of a guard's rounding error after many steps, as of a current that diodes block, to its rounding error at a point."""
 UNLIKE = 2.0**20
 """Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units in the last place."""
 
@@ -80,8 +80,8 @@ def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -
 
 
 def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> None:
-    """Evaluate the guards into `near` at neighbouring point k of x, for states of `sizes` (n,), at a time later by a rounding
-    error."""
+    """Evaluate the guards into `near` at the k-th neighbouring point of x, for states of `sizes` (n,), at a time later by a
+    rounding error."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -117,7 +117,7 @@ def full_size(s: EventTable, i: int, size: float) -> float:
 
 
 def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: Reals) -> None:
-    """Evaluate the rates at neighbouring point k of x, for states of `sizes` (n,)."""
+    """Evaluate the rates at the k-th neighbouring point of x, for states of `sizes` (n,)."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -209,7 +209,7 @@ def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> N
 
 
 def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:
-    """Compute states y and guards h s later along the motion, to second order (Heun), from the rates `speed` at x."""
+    """Compute the states y and the guards after a time h (s) of motion, to second order (Heun), from the rates `speed` at x."""
     n, later = s.n, s.speed_later
     for i in range(n):
         y[i] = x[i] + h * speed[i]
@@ -272,7 +272,7 @@ def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 @inline
 def near_point(s: EventTable, x: Reals, k: int) -> Reals:
-    """Return neighbouring state k of x."""
+    """Return the k-th neighbouring state of x."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] * (by_x[n * k + i] + 1.0) + by_x[n * k + i] * full_size(s, i, 0.0)

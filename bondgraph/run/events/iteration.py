@@ -1,7 +1,7 @@
 """Event iteration: states, modes, levels and rows of the log after guards have fired, iterated to a fixed point.
 
-Machine code and CPython run the same functions. They call Python for what only Python can compute (`questions`). An event that
-ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
+Machine code and CPython run the same functions. These functions call Python for what only Python can compute (`questions`). An
+event that ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ relative to the current time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
-"""Ratio of rounding errors in two modes above which the larger error comes from a singular position."""
+"""Ratio of rounding errors in two modes above which the larger error is attributed to a singular position."""
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4

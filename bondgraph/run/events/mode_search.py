@@ -1,7 +1,7 @@
 """Mode search at an instant where transitions cycle: the fewest transitions after which no guard fires, as rows of the log.
 
 Each combination of modes that is tried is a row of the log, in order of discovery: `parents` holds the index of its predecessor,
-`edges` the transition from the predecessor, `codes` a hash of the modes for look-up.
+`edges` the transition from the predecessor, and `codes` a hash of the modes for look-up.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
 
 
 def path_to(s: EventTable, row: int, node: int, target: int) -> int:
-    """Copy the path to combination `node` from the search, in rows from `row` on, to earlier rows, from `target` on, and record
-    its transitions in `taken`; return their number, or `NO_TRANSITION` if there are too many."""
+    """Copy the search path to combination `node`, stored from row `row` on, to the earlier rows from `target` on, and record its
+    transitions in `taken`; return their number, or `NO_TRANSITION` if there are too many."""
     taken, parents, width = s.taken, s.parents, s.row_width
     length, at = 0, node
     while at != NO_TRANSITION:

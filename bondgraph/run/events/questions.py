@@ -1,4 +1,4 @@
-"""Requests of event handling that only Python can serve: code that is not compiled yet, a full log, simultaneous collisions.
+"""Requests of event handling that only Python can serve: code that is not compiled yet, a full log, and simultaneous collisions.
 
 Python writes the result to memory, and event handling continues. If a callback raises an exception, `stopped` is set and the
 event ends the run, so that Python can raise the exception. Exported C code, which cannot call Python, ends the run at such a
@@ -26,8 +26,8 @@ def has_room(s: EventTable, number: int) -> bool:
 
 def collide(s: EventTable, i: int, number: int) -> bool:
     """Fire transition i with all simultaneous collisions from x_here, m_here into x_after, m_after and row `number` of the log,
-    which `begin_row` has begun; write the transitions to `struck`, and the transition of a contact that releases to `answer`.
-    Return False if there is no simultaneous collision."""
+    which `begin_row` has begun; write the transitions to `struck` and, if a contact releases, its transition to `answer`. Return
+    False if there is no simultaneous collision."""
     s.consulted, s.wanted, s.wanted_row = True, i, number
     return s.collide(s) == 1
 

@@ -111,7 +111,7 @@ class Events(Sequence[Event]):
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
-        """Return a sequence with a single event of any run."""
+        """Return a sequence that contains only this event, which may come from another run."""
         scalars = event.since, event.time, event.time, event.transition, np.nan, NO_LABEL
         sides = event.x_before, event.x_after, event.m_before, event.m_after
         return cls(program, p, event.time - event.since, np.concatenate([scalars, *sides, event.supplied])[None])

@@ -104,8 +104,8 @@ class DenseOutput:
 
 
 def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
-    """Return True if a guard may cross zero within the step, according to the cubic: at one of the fractions, or at a crest, with
-    a margin for the error of the cubic. Fill g at all fractions but the first, where it is filled already.
+    """Return True if a guard may cross zero within the step, according to the cubic interpolant: at one of the fractions, or at a
+    crest, with a margin for the error of the cubic. Fill g at all fractions but the first, where it is filled already.
 
     If the quartic through a guard's values at the quarters of the step is accurate, it decides; otherwise the crest is searched
     for, with a margin of a quarter of its height.
@@ -135,7 +135,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
 
 @inline
 def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
-    """Evaluate the guards at a fraction of the step, using the cubic."""
+    """Evaluate the guards at a fraction of the step, using the cubic interpolant."""
     step.cubic(c, theta, h, c.y_dense, step.method)
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 
@@ -168,14 +168,14 @@ def is_quartic(c: StepTable, i: int) -> bool:
 
 
 def is_below(c: StepTable, i: int) -> bool:
-    """Return True if the quartic of guard i is below zero, with a quarter of its `bend` as margin for the error of the cubic."""
+    """Return True if the quartic of guard i is below zero, with a quarter of its `bend` as margin for interpolation errors."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_is_below(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)
 
 
 def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
-    """Return True if a crest of guard i may reach zero, according to the cubic."""
+    """Return True if a crest of guard i may reach zero, according to the cubic interpolant."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
@@ -222,8 +222,8 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
     none.
 
     Of the three fractions, the guard is highest at fraction j. The search alternates parabolas and golden sections (Brent), using
-    the dense output if `exact`, else the cubic. Chords bound the crest where the guard is concave, as shown by probes on both
-    sides of the middle, or by parabolas that predict the guard.
+    the dense output if `exact`, else the cubic interpolant. Chords bound the crest where the guard is concave, as shown by probes
+    on both sides of the middle, or by parabolas that predict the guard.
     """
     g, count = c.g, c.guard_count
     a, m, b = fraction_of(j - 1), fraction_of(j), fraction_of(j + 1)

@@ -1,6 +1,6 @@
 """Table of event handling: the run and its state machines, its current state, workspace, and the outcome at an instant.
 
-Every procedure accesses it through one pointer, s. There are n states, k transitions, P parameters.
+Every procedure accesses it through one pointer, s. There are n states, k transitions and P parameters.
 """
 
 from __future__ import annotations

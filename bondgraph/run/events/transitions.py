@@ -61,8 +61,8 @@ def watch(s: EventTable, i: int, number: int) -> None:
 
 
 def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Begin a row of transition `index` at t from x_here, m_here, with zero supplied energies; copy x_here, m_here to x_after,
-    m_after."""
+    """Begin a row of transition `index` at t from x_here, m_here, with zero supplied energies; copy x_here and m_here to x_after
+    and m_after."""
     n, modes, x, m = s.n, s.modes, s.x_here, s.m_here
     row[SCALARS.index("since")] = t
     row[SCALARS.index("time")] = s.start + t
@@ -155,7 +155,7 @@ def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bo
 
 
 def reset_beside(s: EventTable, time: float, index: int, k: int, out: Reals) -> None:
-    """Evaluate the states after transition `index` from neighbouring point k of x_here."""
+    """Evaluate the states after transition `index` from the k-th neighbouring point of x_here."""
     reset, x, y, by_x = s.resets[index], s.x_here, s.x_near, s.by_x
     for i in range(s.n):
         y[i] = x[i] + by_x[s.n * k + i] * larger(s.sizes[i], abs(x[i]))

@@ -11,7 +11,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in, without_tiny
 
 _COLUMN = 4
-"""Entries per column of a tridiagonal matrix, with space for pivoting: two above the diagonal, the diagonal, one below."""
+"""Entries per column of a tridiagonal matrix, with space for pivoting: two above the diagonal, the diagonal, and one below it."""
 _ROWS = 16
 """Interval in rows at which the value carried from row to row is checked for being tiny; checking each row would be slower."""
 

@@ -1,4 +1,4 @@
-"""Inner steps of Gaussian elimination: find a pivot, swap entries, subtract a multiple of a column."""
+"""Inner steps of Gaussian elimination: find a pivot, swap entries, and subtract a multiple of a column."""
 
 from __future__ import annotations
 

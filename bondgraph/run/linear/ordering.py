@@ -18,8 +18,8 @@ class FillPattern:
     starts, rows : entries of the matrix with its diagonal: column j has rows[starts[j] : starts[j + 1]], ascending.
     below_at, below : entries of the lower factor, without its diagonal.
     above_at, above : entries of the upper factor, likewise.
-    nested : number of consecutive columns of the lower factor, starting at each column, that share its rows (n,); at its first
-        column, the number of columns of a supernode.
+    nested : number of consecutive columns of the lower factor, starting at each column, that share its rows (n,); at the first
+        column of a supernode, the number of its columns.
     """
 
     order: np.ndarray

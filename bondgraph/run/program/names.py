@@ -33,14 +33,14 @@ class Slot:
 
     @property
     def stop(self) -> int:
-        """Index after the last number."""
+        """Index after the last value."""
         return self.start + self.size
 
 
 @short_repr
 @dataclass(frozen=True)
 class Layout:
-    """Names of all states, outputs, parameters and modes, in the user's words."""
+    """Names of all states, outputs, parameters and modes, with their slots."""
 
     slots: Mapping[str, Slot] = field(default_factory=dict)
 

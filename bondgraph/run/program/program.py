@@ -47,7 +47,7 @@ class Program:
     outputs : all named outputs; None if there are none.
     choose : makes a kernel for the outputs in some slots only, and returns the index of each slot in its output; None if
         unavailable.
-    in_lanes : makes the kernels for a number of SIMD lanes, if their results are bitwise equal to single runs; None if
+    in_lanes : makes the kernels for a number of SIMD lanes, if their results are bitwise equal to those of single runs; None if
         unavailable.
     texts : writes the LLVM IR of the kernels that many runs call, including a kernel named "chosen" for the outputs in some slots
         only, and the Jacobian if needed; None if they are not straight-line machine code.

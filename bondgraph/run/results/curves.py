@@ -45,7 +45,7 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
 
 
 def _states(result: Plottable) -> Sequence[str]:
-    """Return the first name of each state; E560 if there are too many states."""
+    """Return the first name of each state; raise E560 if there are too many states."""
     layout = result.program.layout
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]

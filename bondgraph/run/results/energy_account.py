@@ -254,7 +254,7 @@ def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.nda
 
 
 def _in_order(terms: np.ndarray) -> np.ndarray:
-    """Return the sum of every row of terms (rows, k), (rows,), added from left to right, because NumPy's order depends on its
+    """Return the sum (rows,) of each row of terms (rows, k), added from left to right, because NumPy's order depends on its
     version and the processor."""
     total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):

@@ -1,4 +1,4 @@
-"""Failure of a run, or reason to doubt its result, with time, state by name, suspected element and remedies."""
+"""Failure of a run, or reason not to trust its result, with time, state by name, suspected element and remedies."""
 
 from __future__ import annotations
 

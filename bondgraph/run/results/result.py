@@ -175,7 +175,7 @@ class Result:
         return tuple(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
-        """Return effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name raises a KeyError
+        """Return the effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name raises a KeyError
         that lists similar names."""
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
@@ -222,9 +222,9 @@ class Result:
         return before[number], after[number]
 
     def peak(self, name: str) -> tuple[float, float]:
-        """Return time and value of the maximum of a scalar quantity, among its samples and its values just before and just after
-        events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on it,
-        so the peak of a signal that is clipped or jumps is a value that the signal takes."""
+        """Return the time and value of the maximum of a scalar quantity, among its samples and its values just before and just
+        after events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on
+        it, so the peak of a signal that is clipped or jumps is a value that the signal takes."""
         return extreme(self, name)
 
     @cached_property
@@ -240,9 +240,9 @@ class Result:
 
     @property
     def final(self) -> StartValues:
-        """Return states and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
+        """Return the states and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
 
-        Like any run, the other run starts at time 0 s; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
+        Like any run, the new run starts at time 0 s; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
         """
         return start_values(self.program, self.x[-1], self.m[-1])
 
@@ -274,7 +274,7 @@ class Result:
         return diagram(self._drawn_model(), labels=texts_on_bonds(self, at), **options)
 
     def _drawn_model(self) -> Model:
-        """Return the model of the run; E100 for a result without one."""
+        """Return the model of the run; raise E100 for a result without a model."""
         if self.program.model is None:
             title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps only values and names'
             cures = ("diagram(at) of the result before pickling", "graph.diagram() of the graph, which shows no values")
@@ -299,8 +299,8 @@ class Result:
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Return quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". Raises E416 (also an
-        ImportError) if pandas is not installed."""
+        """Return quantities over time as columns of a DataFrame; components of an array are "name[0]" or "name[0, 1]". Raises
+        E416 (also an ImportError) if pandas is not installed."""
         require_package("a data frame", "pandas")
         import pandas
 
@@ -321,7 +321,7 @@ ten samples per period."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:
-    """Return time and value of the maximum of a scalar, or of its minimum if the sign is -1; see `Result.peak`."""
+    """Return the time and value of the maximum of a scalar, or of its minimum if the sign is -1; see `Result.peak`."""
     values = sign * np.asarray(result[name], dtype=float)
     if values.ndim != 1:
         raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
@@ -335,7 +335,7 @@ def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float
 
 
 def _refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
-    """Return time and value of the largest sample, or of the vertex of the parabola through this sample and its neighbours.
+    """Return the time and value of the largest sample, or of the vertex of the parabola through this sample and its neighbours.
     Machine code does the same operations in the same order (`batch.native_measures`)."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])

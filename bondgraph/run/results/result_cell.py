@@ -1,4 +1,4 @@
-"""Show a result in a notebook: end of the run, states, names to plot, events, energy account."""
+"""Show a result in a notebook: end of the run, states, names to plot, events and energy account."""
 
 from __future__ import annotations
 

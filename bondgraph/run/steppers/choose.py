@@ -21,7 +21,7 @@ from bondgraph.tape.taylor import NoSeries, order_for
 
 
 def choose(program: Program, settings: Settings) -> Selection:
-    """Return the method for a run; E304 if it, or sparse algebra, needs a Jacobian that the program lacks."""
+    """Return the method for a run; raise E304 if it, or sparse algebra, needs a Jacobian that the program lacks."""
     if settings.linear in ("band", "sparse") and program.jacobian is None:
         title = f"{settings.linear} algebra needs a Jacobian, but the program has none"
         raise RunError(Problem("E304", title, cures=('linear="dense"',)))

@@ -49,7 +49,7 @@ _RATIO = 4.0
 
 
 def ready(c: IntegratorTable, method: Fixed) -> None:
-    """Start a segment: rates, guards and the initial step size."""
+    """Start a segment: compute rates, guards and the initial step size."""
     if not c.fresh:
         return
     c.fresh = False
@@ -370,7 +370,7 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
 
 
 def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bool:
-    """Return True if the first guard is not negative a time `shift` after the end of the step. The states follow their rates
+    """Return True if, a time `shift` after the end of the step, the first guard is not negative. The states follow their rates
     there, because second-order terms are within rounding error."""
     y, y_new, rates = c.y_dense, c.y_new, c.k[c.width * method.last :]
     for i in range(c.n):
@@ -436,8 +436,8 @@ _COLD = frozenset(
 
 
 def translated(method: Method) -> list[Procedure]:
-    """Return the procedures of a method and of the loop around its steps; exported names must not occur in the C library, as
-    `advance` does."""
+    """Return the procedures of a method and of the loop around its steps; exported names must differ from all names in the C
+    library, such as `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
     with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
     functions: list[Callable[..., Any]] = [

@@ -125,7 +125,7 @@ def dense_row(out: Disjoint, k: Reals, width: int, h: float, row: Fixed) -> None
 
 
 def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return the error over the tolerance."""
+    """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return the ratio of error to tolerance."""
     width, y, y_new, y_stage, k, tableau = c.width, c.y, c.y_new, c.y_stage, c.k, method.coefficients
     for s in unrolled(range(1, tableau.last)):
         # Rates do not depend on integrated powers.
@@ -162,7 +162,7 @@ def scale_of(c: Any, i: int, h: float, moved: float) -> float:
 
 
 def square(out: Disjoint, c: ExplicitTable, h: float, moved: float, row: Fixed) -> None:
-    """Compute, for each component, the square of its error over the error weight; the sum, which depends on the order, is not
+    """Compute, for each component, the square of the ratio of error to error weight; the sum, which depends on the order, is not
     vectorised."""
     width, k = c.width, c.k
     for i in range(width):

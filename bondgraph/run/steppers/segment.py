@@ -25,7 +25,8 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class SegmentStart:
-    """Start of a segment after events that the integrator has handled: time, modes (modes,), levels of the guards (2 guards,)."""
+    """Start of a segment after events that the integrator has handled: time, modes (modes,) and levels of the guards (2
+    guards,)."""
 
     time: float
     m: np.ndarray

@@ -64,8 +64,8 @@ class KeptResult(Result):
     measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure, by name; E347 for any other
-        name."""
+        """Return a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure, by name; raise E347 for any
+        other name."""
         if name in self.measured:
             return self.measured[name]
         if self.values is not None and name in self.values:
@@ -94,8 +94,8 @@ class KeptResult(Result):
 
     @property
     def final(self) -> StartValues:
-        """Return states and modes at the end, by name: a start for another run. Raises E347 if the run was cut off where states
-        were not kept."""
+        """Return the states and modes at the end, by name: a start for another run. Raises E347 if the run was cut off where
+        states were not kept."""
         if self.last is None:
             raise not_kept("the state at the last sample", tuple(self.slots), self.values is None)
         return start_values(self.program, *self.last)

@@ -4,7 +4,7 @@ However short the steps, they cross the surface back and forth, while a smooth l
 step size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
 
 Two other kinds of run oscillate in this way: runs whose rates are rounding error, and runs in which the solution of an algebraic
-loop ends.
+loop ceases to exist.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
     """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
-    steps, s, and the mean jump; None if no rate does."""
+    steps, s, and the mean jump, or None if no rate has jumped in this way."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None

@@ -39,7 +39,7 @@ def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
 
 
 def check_stride(times: int) -> int:
-    """Return the stride for checking a result with this many times."""
+    """Return the stride at which a result with this number of samples is checked."""
     return -(-times // MAX_CHECKED)
 
 
@@ -61,8 +61,8 @@ def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.n
 
 
 def rank_loss(result: Result, origin: float, t: float, x: np.ndarray, arrival: bool = False) -> RankLoss | None:
-    """Return the first loss of rank, or None, of a run that began at `origin` and ended t s later, in states x (n,). With
-    `arrival`, the motion after a singular position is ignored."""
+    """Return the first loss of rank in a run that began at `origin` and ended t s later in the state x (n,); None if there is
+    none. With `arrival`, the motion after a singular position is ignored."""
     program = result.program
     if not has_constraints(program) or len(result.since) < 3:
         return None

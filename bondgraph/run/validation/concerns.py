@@ -32,8 +32,8 @@ _AT_ONCE = 2**20
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about the energy account if residuals of islands far exceed what rtol promises, for the island with the
-    largest relative residual."""
+    """Return a concern about the energy account of the island with the largest relative residual, if residuals far exceed what
+    rtol promises."""
     most, program = min(FAR * rtol, MOST), result.program
     by_hand = program.energies is None and not program.islands  # the program has neither storages nor bonds
     if by_hand or not ledger.relative_residual > most:
@@ -81,7 +81,7 @@ def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> boo
 
 
 def _owner(balance: IslandBalance) -> str:
-    """Return the owner of the account for messages; "its" for the whole model."""
+    """Return the phrase that names an account's owner in a message; "its" for the whole model."""
     if not balance.elements:
         return "its"
     shown = [f'"{name}"' for name in balance.elements[:_LISTED]]
@@ -125,7 +125,7 @@ def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[s
 
 
 def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
-    """Return the element, among these or all if none are given, whose energy or work changes most where the residual grows
+    """Return the element, among `elements` (all if it is empty), whose energy or work changes most where the residual grows
     most."""
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
@@ -136,8 +136,8 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
-    """Return the storage, among these elements or all if none are given, whose change of energy differs most from the power into
-    it at states of the run; "" if none differs."""
+    """Return the storage, among `elements` (all if it is empty), whose change of energy differs most from the power into it at
+    states of the run; "" if none differs."""
     program = result.program
     if program.energies is None:
         return ""

@@ -74,7 +74,7 @@ def _singular_position(
     for k in _suspects(t.tolist(), roots.tolist(), arrival):
         if np.any((t[k] <= jumps) & (jumps <= t[k + 1])):
             continue
-        # A run that ended early may have ended shortly before.
+        # A run that ended early may have ended shortly before the singular position.
         beyond = 0.5 * (t[k + 1] - t[k]) if k + 2 == len(t) else 0.0
         zero = TOUCH_RATIO * roots[max(k - 1, 0) : k + 3].max()
         closest_points: dict[int, _ClosestPoint] = {}
@@ -121,8 +121,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in which linear extrapolations of the square root reach zero: from both sides, or from
-    the earlier side if `arrival`."""
+    """Return the intervals between samples in which linear extrapolations of the square root s of the eigenvalue reach zero: from
+    both sides, or from the earlier side if `arrival`."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None

@@ -41,7 +41,8 @@ def find_lost_solution(
     program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, rtol: float
 ) -> LostSolution | None:
     """Find the first of the samples at t (k,) at which states x (k, n), integrated powers q (k, powers), energies, powers or
-    rates are not finite, or Newton's method has not reached the solution of an algebraic loop; None if there is none."""
+    rates are not finite, or Newton's method has not reached the solution of an algebraic loop; return None if there is no such
+    sample."""
     search = SolutionCheck(program, p, rtol)
     search.see(t, x, m, q, energies_at(program, t, p, x, m))
     return search.result()
@@ -125,7 +126,7 @@ class _LoopCheck:
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
         """Check samples, starting at number `first`. Later growth of the unknowns may clear samples that are suspect now; a
         sample is recorded only if an unknown deviates more than in all earlier samples, because otherwise it is cleared with
-        them."""
+        those samples."""
         loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):

@@ -24,10 +24,10 @@ size of the smaller body."""
 APART = "a start or a shape for which the bodies touch at only one point"
 FOCAL = (
     "a body smaller than the radius of curvature of every hollow that it reaches",
-    "a contact for each side of a hollow that it touches on both sides, with near=(x, y, z)",
+    "one contact per side, with near=(x, y, z), if a body touches both sides of a hollow",
 )
 LOST = (
-    "a surface without edge, tip or step on the path of the contact; absolute, maximum and where can make these",
+    "a surface without edge, tip or step on the path of the contact; the functions absolute, maximum and where can create them",
     "a smaller rtol; start values of the contact from its bodies' poses",
 )
 

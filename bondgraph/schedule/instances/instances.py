@@ -46,7 +46,7 @@ class StatementInstances:
     outs: np.ndarray
     args: np.ndarray
     negative: bool
-    """True if its result is named as the negative of a value."""
+    """True if its result is named "-x", as the negative of a value x."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,7 @@ class SortedInstances:
 
 
 def sorted_instances(patterns: Instances) -> SortedInstances | None:
-    """Remove aliases and sort statements; None if a value has two producers, or none, or depends on itself."""
+    """Remove aliases and sort statements; return None if a value has two producers, or none, or depends on itself."""
     roots = _merge(patterns)
     columns = [replace(c, outs=roots[c.outs], args=roots[c.args]) for c in patterns.columns()]
     negatives = _negatives(patterns, roots)
@@ -121,8 +121,8 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
-    """Return pairs (k, 2): a value named as the negative of another value, and that other value, in the order of their
-    statements; None if two of these negatives are the same value."""
+    """Return pairs (k, 2) of a value named "-x" and the value x that it negates, in the order of their statements; None if two of
+    these negatives are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)

@@ -101,7 +101,7 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
 
 
 def keeping(schedule: Schedule) -> list[str]:
-    """Return the lines that copy a block to the results first, if the schedule has one."""
+    """Return the lines that first copy `copied_block` to the results, if the schedule has such a block."""
     if schedule.copied_block is None:
         return []
     return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.copied_block}, i64 {8 * schedule.n_out}, i1 false)"]
@@ -372,7 +372,7 @@ def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
 
 
 _ALL = "alike"
-"""Prefix of the symbols shared by all routines: their tables, their constants, the loop over samples."""
+"""Prefix of the symbols shared by all routines: their tables, their constants, and the loop over samples."""
 
 
 class _Single(NamedTuple):

@@ -208,7 +208,8 @@ def fused(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
 
 
 def _source(group: Tiled, reader: int, read: Reach, component: int) -> Carried | None:
-    """Return the result of an earlier loop of the group that a loop reads as this component of an argument, else None."""
+    """Return the result that a loop reads as this component of an argument if an earlier loop of the group writes it, else
+    None."""
     if read.block not in ("w", "out") or read.anywhere:
         return None
     for writer in range(reader - 1, -1, -1):
@@ -222,7 +223,7 @@ def _source(group: Tiled, reader: int, read: Reach, component: int) -> Carried |
 
 
 def _dropped(fusion: Fusion, others: Sequence[KernelLoop]) -> frozenset[tuple[int, int]]:
-    """Return the results in the workspace that only this loop reads, in the rounds between the first and the last."""
+    """Return the workspace results that, in the rounds between the first and the last, only the fused loop reads."""
     dropped = set()
     outside = [reach for loop in others for reach in reads(loop)]
     carried = fusion.carried

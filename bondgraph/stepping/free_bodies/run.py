@@ -47,7 +47,7 @@ MAX_OVERLAP = 0.1
 CONTACTS, STEP = "contacts", "step"
 """Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with the step size."""
 LOOSE, DOUBT_CODE = 10.0, "E550"
-"""Ratio of the impulses' error to the tolerance above which a run is in doubt, and code of the warning."""
+"""Ratio of the impulses' error to the tolerance above which a run is reported as unreliable, and code of the warning."""
 
 
 @answer_old_names
@@ -69,7 +69,7 @@ class FreeBodyResult(Result):
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Number of sleeping bodies, (k,); their contacts are neither counted nor candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
+    """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, and lost by the steps
     themselves."""
     pairs: PointPairs | None = None
     """Candidates of the last step, None for a run that ended early; shapes are numbered across all sets of collisions."""
@@ -147,8 +147,8 @@ def free_body_stepper(
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
     tolerance : tolerance of relative velocities at contacts, relative to the largest relative velocity in the step.
-    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if far more are needed, the result is in
-        doubt.
+    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if far more are needed, the result is reported
+        as unreliable.
     sleep : speed, m/s; bodies that press on each other fall asleep if all have been slower for 20 steps, and stay where they are
         until another body may touch them or their forces change. With 0, no body falls asleep.
     backend : as for `compile_model`.

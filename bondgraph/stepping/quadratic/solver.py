@@ -82,7 +82,7 @@ class Units:
         self.is_known = way > _ROUNDING * former
         """True if the length is larger than its rounding error."""
         self.length = (max(way, _MIN_LENGTH * former) if self.is_known else former or gaps) or 1.0
-        """Unit of length of the step, in the unit of the contacts' gaps."""
+        """Length that scales the unknowns of the step, in the unit of the contacts' gaps."""
         self.longest = max(self.length, former)
         energy = _SIZE / (largest if np.any(stiff) else largest / self.length)
         self.stiffness, self.load = np.outer(self.arms, self.arms) * energy, self.arms * energy / self.length

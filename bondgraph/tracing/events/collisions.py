@@ -1,8 +1,8 @@
 """Simultaneous impacts: the effect of a unit impulse of each collision on the states and on the other collisions.
 
 The matrix is the same as for the impulse of one event (`impulses`), but the impulses of the colliding constraints and of all dry
-friction are prescribed; all other constraints remain satisfied. The run solves for the impulses, a linear complementarity problem
-(LCP) with friction (`bondgraph.run.events.impacts.simultaneous`).
+friction elements are prescribed; all other constraints remain satisfied. The run solves for the impulses, a linear
+complementarity problem (LCP) with friction (`bondgraph.run.events.impacts.simultaneous`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Colliding:
 
 def colliding(system: System) -> Colliding | None:
     """Return the constraints that bounce: events with an impact of one scalar constraint that keep the state of the automaton and
-    reset nothing else; with dry friction also events at which an impulse activates a constraint. None unless there are two of
+    reset nothing else; with dry friction, also events at which an impulse activates a constraint. None unless there are two of
     these constraints, or friction."""
     unknowns = [u for u in system.unknowns if not u.algebraic]
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)

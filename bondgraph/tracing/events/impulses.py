@@ -4,8 +4,8 @@ differently.
 Along the motion, unknowns w (efforts of constraints, flows of dependent storages ...) act on the rates as x' = F + B w and on the
 vanishing quantities f of constraints as A w. During an impulse the unknowns are so large, and the time so short, that other terms
 are negligible: with their integrals W, states jump by B W and f by A W. So A W = -f brings f to rest (A W = -(1 + e) f reverses
-it), with the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (storages with curves),
-a Newton iteration finds W.
+it), with the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (nonlinear storages), a
+Newton iteration finds W.
 
 Events that only change modes have the same equations, in the modes after the event. If there are many such events, as in a
 ladder of diodes, they share one impulse whose modes are inputs, so that the work does not grow with their number.
@@ -208,7 +208,7 @@ def largest(values: Sequence[Any]) -> Any:
 
 
 MAX_NEWTON_STEPS = 12
-"""Number of Newton steps for an impulse if storages have curves."""
+"""Number of Newton steps for an impulse if storages are nonlinear."""
 
 NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
@@ -245,8 +245,8 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
-    """Return the events that share one impulse: events without resets and collisions whose mode changes no dependent storage.
-    Empty if there are fewer than `MIN_SHARING_EVENTS`."""
+    """Return the events that share one impulse: events that have no reset, are not collisions, and whose modes affect no
+    dependent storage. Empty if there are fewer than `MIN_SHARING_EVENTS`."""
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events
 
@@ -261,7 +261,7 @@ def impulse_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> Impulse:
     """Return the impulse of an event, or of all `sharing_events`, from the states before it (after its resets), in the modes
-    after it; `SingularSystem` or `SingularMode` if its equations have no solution."""
+    after it; raise `SingularSystem` or `SingularMode` if its equations have no solution."""
     instant = instant_of(context, acting, event, before)
     missing = Residual(instant)
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)
@@ -310,8 +310,8 @@ def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any
 def can_respond(other: LoweredTransition, event: LoweredTransition | None) -> bool:
     """Return True if another event can respond to the impulse of an event: a diode closes before a current is cut off.
 
-    Only an event with an impulse can respond; its impulse then replaces the first. No event responds to a collision or to an
-    event of its own automaton.
+    Only an event with an impulse can respond; its impulse then replaces the first impulse. No event responds to a collision or to
+    an event of its own automaton.
     """
     if other.impact or not other.impulse:
         return False

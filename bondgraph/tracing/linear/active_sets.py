@@ -105,7 +105,7 @@ class ActiveSetSolution:
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; None if the equations of the active elements are not monotone."""
+    """Solve A w = b in all modes by one elimination; return None if the equations of the active elements are not monotone."""
     held = holding_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
@@ -402,7 +402,7 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 def _motions(
     context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return for each circuit the rate of its contradiction along the motion; None if its reactions do not change this rate."""
+    """Return the rate of each circuit's contradiction during the motion; None if its reactions do not change this rate."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
@@ -412,7 +412,7 @@ def _motions(
 
 
 def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[LinearForm | None]:
-    """Return for each circuit the least-norm equation of its undetermined reactions; None if it has no such reactions."""
+    """Return the least-norm equation of each circuit's undetermined reactions; None if it has no such reactions."""
     reactions = ideal.reactions
     steps, weights = reaction_steps(context, reactions, vectors)
     equations: list[LinearForm | None] = []
@@ -428,7 +428,7 @@ def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int
 
 
 def _condition(held: Holding, circuit: Circuit) -> Any:
-    """Return the condition under which a circuit is active; None if it always is."""
+    """Return the condition under which a circuit is active; None if it is always active."""
     conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
     conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
     return functools.reduce(operator.and_, conditions) if conditions else None

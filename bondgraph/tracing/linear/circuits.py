@@ -1,9 +1,9 @@
 """Circuits of ideal elements: elementary vectors of the space in which a part of a network absorbs no power.
 
-A circuit is a minimal set of active elements that oppose each other: a loop of closed switches, a cut of open switches, locks in
-a row. The vectors of a space with minimal sets of nonzero entries are its elementary vectors (Rockafellar 1969). The vectors of a
-reduced basis, each with its own pivot, are elementary. If two elementary vectors share an entry, their combination without that
-entry contains another elementary vector. The set is complete when this yields no new vector (Boros, Elbassioni, Gurvich and
+A circuit is a minimal set of active elements that oppose each other: a loop of closed switches, a cut of open switches, or locks
+in a row. The vectors of a space with minimal sets of nonzero entries are its elementary vectors (Rockafellar 1969). The vectors
+of a reduced basis, each with its own pivot, are elementary. If two elementary vectors share an entry, their combination without
+that entry contains another elementary vector. The set is complete when this yields no new vector (Boros, Elbassioni, Gurvich and
 Khachiyan 2003, on the circuits of matroids).
 """
 

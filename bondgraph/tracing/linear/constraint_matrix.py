@@ -1,4 +1,4 @@
-"""Constraint (Delassus) matrix A = J M^-1 J^T of constraints on positions for the run, with its redundant rows.
+"""Constraint (Delassus) matrix A = J M^-1 J^T of the position constraints in a run, and its redundant rows.
 
 A planar loop of hinges in space constrains three motions twice: its constraints are redundant, so its motion is unique, but its
 forces are not. The matrix is then singular wherever the loop closes, but not at other states. The least-norm solution is used;

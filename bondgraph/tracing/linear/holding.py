@@ -43,7 +43,7 @@ class Holding:
     entries: Entries
     right: Sequence[Any]
     holds: Mapping[int, Any]
-    """Equation -> condition under which it is active; without an entry it always is."""
+    """Equation -> condition under which it is active; an equation without an entry is always active."""
     released: Mapping[int, Any]
     """Equation -> value of its unknown while the equation is inactive; zero while it is active."""
     never: frozenset[int]
@@ -157,7 +157,7 @@ class Levels:
 
 def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
     """Separate active equations by their levels. All count as one level if no unknown of level A0 acts on the rates, or
-    if a vanishing quantity jumps with time or depends on an unknown whose own equation is a rate."""
+    if a vanishing quantity jumps with time or depends on an unknown whose own equation is that of a rate."""
     rated, n = ideal.rated, len(held.right)
     acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()
     others, one_level = [i for i in range(n) if i not in rated], Levels(held, held, frozenset(), {})

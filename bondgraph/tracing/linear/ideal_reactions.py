@@ -64,7 +64,7 @@ class Ideal:
     demanded: Callable[[Sequence[Any]], Sequence[Any]]
     """Function that sets positions in right-hand sides to zero, so that their stabilisation is ignored."""
     motion: bool = True
-    """True along the motion, False in an impulse."""
+    """True during continuous motion, False in an impulse."""
     gates: Mapping[int, RowGate] = field(default_factory=dict)
     """Equation of an element that a mode switches -> its two forms."""
     decays: Mapping[int, Any] = field(default_factory=dict)

@@ -170,7 +170,7 @@ def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any
 
 
 RANK_GAP = 1e3
-"""Minimum ratio of the smallest pivot to the remaining entries for which a system counts as singular."""
+"""A system counts as singular only if its smallest pivot exceeds the remaining entries by at least this factor."""
 
 SUM_ROUNDING = 1e-9
 """Fraction of a sum's terms below which the sum counts as zero, at sample states."""
@@ -206,8 +206,8 @@ class LeastNormSolution:
 
 
 def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution:
-    """Solve a singular A w = b in one mode by least norm; `SingularSystem` if the rank of A is unclear, or a free unknown acts
-    on no reaction."""
+    """Solve a singular A w = b in one mode by least norm; raise `SingularSystem` if the rank of A is unclear, or a free unknown
+    acts on no reaction."""
     entries, right = dict(entries), list(right)
     eliminated = _eliminated(context, entries, right)
     misfits = _misfits(context, eliminated, right, ideal)
@@ -251,7 +251,7 @@ def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any])
 
 
 def is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
-    """Return for each value True if it is within the rounding error of its terms at all samples."""
+    """Return, for each value, whether it is within the rounding error of its terms at all samples."""
     if not values:
         return []
     numbers = context.sampled.row([*values, *magnitudes(context.tape, values)])
@@ -265,7 +265,7 @@ Misfit = tuple[Any, Any]
 
 
 def _misfits(context: TracingContext, eliminated: Eliminated, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
-    """Return, for each equation without unknowns, the right-hand side, if that exceeds rounding error, and the size of its
+    """Return, for each equation without unknowns, the right-hand side (if it exceeds rounding error) and the size of its
     terms."""
     if not eliminated.equations:
         return {}

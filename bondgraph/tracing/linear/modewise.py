@@ -232,7 +232,7 @@ Part = tuple[list[int], list[int], Entries]
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
-    """Yield the parts with as many equations as unknowns, and if `shared` all other parts as one: a mode may leave unknowns with
+    """Yield the parts with as many equations as unknowns and, if `shared`, all other parts as one: a mode may leave unknowns with
     too few or too many equations. Raises `SingularSystem` if the numbers of equations and unknowns do not match."""
     others = []
     for rows, columns, entries in parts:

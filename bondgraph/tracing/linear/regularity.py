@@ -15,7 +15,7 @@ from bondgraph.tracing.on_tape.values import Entries
 
 def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
     """Solve by one elimination, with pivots chosen in the unscaled matrix or, failing that, in the matrix scaled to natural
-    sizes; None if both fail.
+    sizes; return None if both fail.
 
     With `one_mode`, singular samples are ignored if the start is regular: at a sample, a curve may be so steep, in the units of
     its state, that other terms are lost to rounding.
@@ -31,7 +31,7 @@ def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one
 
 
 def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
-    """Return the samples at which a matrix is regular; all samples if it is singular at the start, the first sample."""
+    """Return the samples at which a matrix is regular; all samples if it is singular at the first sample (the start)."""
     count = len(next(iter(numbers.values())))
     samples = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
     is_regular = np.array([not singular_somewhere(sample, n) for sample in samples])

@@ -2,7 +2,7 @@
 time.
 
 Natural sizes make the results independent of units: factors of rows and columns bring the entries of a matrix close to one, and
-the rounding error of a value is measured against the magnitudes of its terms.
+the rounding error of a value is measured relative to the magnitudes of its terms.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class _RowQueue:
         return list(rows)
 
     def others(self, first: Sequence[int]) -> list[int]:
-        """Return all rows except the `first`, in their order."""
+        """Return all rows that are not in `first`, in their order."""
         return sorted(self.lengths.keys() - set(first), key=lambda i: (self.lengths[i], i))
 
     def remove(self, i: int) -> None:

@@ -1,1 +1,1 @@
-"""Basis of tracing: the system with its tape, values by name, sample states, discontinuities."""
+"""Basis of tracing: the system with its tape, values by name, sample states, and discontinuities."""

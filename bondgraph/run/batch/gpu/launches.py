@@ -144,7 +144,7 @@ class GPUWork:
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
         """Run the rows with these indices, in this order, and put their results into the batch; run them in halves if another
-        program has taken memory meanwhile. `done` runs have ended before."""
+        program has taken memory meanwhile. `done` runs have already ended."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:

@@ -20,7 +20,7 @@ LARGE_ARRAY = 1_000
 """Minimum number of words for which an array of the event handling, or of a loop over runs, lies in scratch memory."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
-"""Tables whose large arrays lie in scratch memory, and rarely used tables whose arrays always do."""
+"""Tables whose large arrays lie in scratch memory, and rarely used tables, all of whose arrays lie there."""
 READERS = ("i_searchsorted", "i_take")
 """Functions that only read their last array."""
 

@@ -92,7 +92,8 @@ def saw_far_angle(call: Launch) -> int:
 
 
 def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
-    """Wake the thread of a slot, continue its runs, and go to sleep; `memory` is its own memory, which contains the table r."""
+    """Wake the thread of a slot, continue its runs, and put it to sleep; `memory` is its own memory, which contains the table
+    r."""
     wake(memory, call, slot)
     connect(r, call)
     go_on(r, call)

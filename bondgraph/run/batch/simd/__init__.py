@@ -1,1 +1,1 @@
-"""SIMD lanes: advance several runs simultaneously by vector instructions, with results bitwise equal to single runs."""
+"""SIMD lanes: advance several runs simultaneously by vector instructions, with results bitwise equal to those of single runs."""

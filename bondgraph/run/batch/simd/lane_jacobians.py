@@ -39,7 +39,7 @@ class LaneJacobians(Table):
 
 
 def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldTable]) -> FieldTable | None:
-    """Return the table of `couple_ahead` for runs whose error control has these tables; None for models with too many groups
+    """Return the table of `couple_ahead` for the runs with these error controls; None for models with too many groups
     of columns."""
     laned = steps.in_lanes(lanes)
     if laned is None:

@@ -50,7 +50,7 @@ def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
 
 def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
     """Advance all runs; return 0 when all are done, or 1 when the caller must check for interrupts, after many steps of one run.
-    The next call continues there."""
+    The next call continues at that point."""
     h, error, taken, seats = v.h, v.error, v.taken, v.seats
     while True:
         if v.paused:
@@ -167,7 +167,7 @@ def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 
 def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
-    """Move the run out of a lane, for the work that its step needs."""
+    """Move the run out of a lane; `status` states the work that its step still needs."""
     slot = v.seats[lane]
     c = v.tables[slot]
     for name in ("y", "k", "size"):

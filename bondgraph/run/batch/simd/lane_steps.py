@@ -66,7 +66,7 @@ class LaneTable(Table):
     rates: Kernel
     powers: Kernel
     rates_and_powers: Kernel
-    # For the step that each lane attempts: start, length, end, error over tolerance, and 1.0 if it is accepted.
+    # For the step that each lane attempts: start, length, end, ratio of error to tolerance, and 1.0 if it is accepted.
     t: LaneNumbers
     h: LaneNumbers
     t_new: LaneNumbers

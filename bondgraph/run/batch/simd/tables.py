@@ -54,7 +54,7 @@ def lane_table(
 
 
 def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
-    """Return the tables of the couplings and scales of runs in lanes; none if the couplings are not interpreted, or are too
+    """Return the tables of the couplings and scales of runs in lanes; no tables if the couplings are not interpreted, or are too
     many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)

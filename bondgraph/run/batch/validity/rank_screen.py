@@ -102,7 +102,7 @@ def measure_diagonal(diagonal: Reals, low: Reals, high: Reals, is_first: bool, l
 
 @inline
 def mean(out: Reals, ours: Reals, theirs: Reals, sign: float, other: float, lanes: Fixed) -> None:
-    """Set the means of two transposed entries, with the signs of their rows."""
+    """Compute the mean of two transposed entries, each multiplied by the sign of its row, in each lane."""
     for lane in range(lanes):
         out[lane] = (ours[lane] * sign + theirs[lane] * other) * 0.5
 

@@ -213,7 +213,7 @@ def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, 
 
 
 def any_spoilt(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
-    """Return True if a value at a checked sample was not finite: states, integrated powers, rates, powers, energies."""
+    """Return True if a value at a checked sample was not finite: states, integrated powers, rates, powers and energies."""
     spoilt = s.spoilt
     for i in range((c.width + s.values) * lanes):
         if spoilt[i] != 0.0:

@@ -49,7 +49,7 @@ class Cones:
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
     def solve(self, offset: np.ndarray) -> np.ndarray | None:
-        """Solve for impulses z (n,) from the flows `offset` (n,) before them; None if no solution is found."""
+        """Solve for impulses z (n,) from the flows `offset` (n,) before them; return None if no solution is found."""
         unit, root = self.scaled()
         start = offset / root
         size = float(np.abs(start).max(initial=0.0))

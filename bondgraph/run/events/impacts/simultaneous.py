@@ -103,7 +103,7 @@ class Impact:
 
 
 def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impact | None:
-    """Solve for the impulses of the participants; None if there are none."""
+    """Solve for the impulses of the participants; return None if there are no participants."""
     table, contacts = participants.table, participants.contacts
     count, groups = len(contacts), tuple(rubs.dimension for rubs in collisions.frictions)
     rubbing = list(range(len(collisions.constraints), len(table.flow)))
@@ -161,7 +161,7 @@ def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
     """Solve an LCP: L >= 0 and gain L + offset >= 0, one of them zero in each row, for a positive semidefinite `gain` (c, c) and
-    `offset` (c,); None if no such L is found. If `gain` is singular, return the shortest L with the same effect.
+    `offset` (c,); return None if no such L is found. If `gain` is singular, return the shortest L with the same effect.
 
     Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
     """

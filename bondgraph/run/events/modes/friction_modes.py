@@ -100,8 +100,8 @@ def is_asked(s: EventTable, row: int, count: int) -> bool:
 
 
 def look(s: EventTable, t: float, probe: float) -> bool:
-    """Solve the problems whose friction fires, `probe` s later along the motion, and write the resulting modes to `m_box`; return
-    True if all problems have solutions and some modes are new."""
+    """Solve the problems whose friction transitions fire, after `probe` s of motion, and write the resulting modes to `m_box`;
+    return True if all problems have solutions and some modes are new."""
     x, speed, row, entry, first, solved, turned = s.tried, s.tried_speed, 0, 0, 0, True, False
     s.rates(formula_time(s, t), s.x_here, s.p, s.m_box, speed)
     for i in range(s.n):
@@ -124,7 +124,7 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
     """Return True if transition i leads from its current mode towards `m_box`; with `stops`, only transitions that stop a slip
-    count; otherwise only all other transitions count."""
+    count; without it, only the remaining transitions."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
         return False
@@ -135,8 +135,7 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
     """Fire the transitions to `m_box`, and log them after the `count` rows in use from `row` on; return the new count, or
     `ABSENT` if a state jumps.
 
-    Friction that begins to slip fires first, before any friction sticks; then friction that stops; last, stopped friction that
-    slips again.
+    First, friction begins to slip, before any friction sticks; then friction stops; last, stopped friction slips again.
     """
     total = count
     for stops in unrolled((False, True, False)):

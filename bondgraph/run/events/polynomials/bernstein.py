@@ -11,7 +11,8 @@ from bondgraph.emit.kernel_language.language import Reals, inline, larger, unrol
 
 DEGREE = 8
 _NEAR = (0.2734375, 1.09375, -0.546875, 0.21875, -0.0390625)
-"""Weights of the values at the quarters of the interval that give the quartic through them at the first eighth (Lagrange)."""
+"""Weights of the values at the quarters of the interval that give the value of the quartic through them at the first eighth
+(Lagrange)."""
 _IN_THE_MIDDLE = 16.0 / 6.0
 """Middle coefficient of the quartic 16 x^2 (1 - x)^2, whose maximum is 1."""
 _FIRST_ROWS = (

@@ -1,1 +1,1 @@
-"""Shared parts of implicit methods: Jacobian and linear systems, growing modes, integrated powers."""
+"""Shared parts of implicit methods: Jacobian and linear systems, growing modes, and integrated powers."""

@@ -29,7 +29,7 @@ def error_of(flows: Reals, many: int, i: int, rule: Fixed) -> float:
 
 def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
     """Compute the integrated powers at the end of the step just attempted, and store them in y_new; return the sum of the squares
-    of their errors over the tolerance."""
+    of their ratios of error to tolerance."""
     n, many, flows, state, rule = c.n, c.quadratures, c.flows, c.y_dense, method.coefficients.rule
     y, y_new, k, last = c.y[n:], c.y_new[n:], c.k[n:], c.k[c.width * method.last + n :]
     for node in unrolled(rule.inner):
@@ -63,7 +63,7 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
 
 
 def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
-    """Return True if the correction of an integrated power is significant; the largest integrated power is `moved`."""
+    """Return True if the correction of an integrated power is significant; `moved` is the largest integrated power."""
     many, changes, significant = c.quadratures, c.flows[c.quadratures * len(rule.nodes) :], False
     for i in range(many):
         change = 0.0

@@ -44,7 +44,7 @@ _SAFE = 0.9
 
 
 def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute y_new and k of a step of length h from (t, y); return the error over the tolerance."""
+    """Compute y_new and k of a step of length h from (t, y); return the ratio of error to tolerance."""
     n, y, y_new, z, k = c.n, c.y, c.y_new, c.z, c.k
     if c.moved:
         if c.factored == 0.0:  # the state is not the end of a step
@@ -100,8 +100,8 @@ def stages(c: RadauTable, h: float) -> bool:
 
 @inline
 def growth(c: Any, h: float, error: float) -> float:
-    """Return the factor by which the next step may be longer, reduced after a slow iteration and by the trend of the error (K.
-    Gustafsson, ACM Trans. Math. Software 20, 1994)."""
+    """Return the factor by which the next step may be longer, reduced after a slow iteration and according to the trend of the
+    error (K. Gustafsson, ACM Trans. Math. Software 20, 1994)."""
     quota = (1.0 + 2.0 * float(MAX_ITERATIONS)) / (float(c.iterations) + 2.0 * float(MAX_ITERATIONS))
     allowed, past = larger(error, 1e-30), c.past
     factor = _SAFE * quota / fourth_root(allowed)

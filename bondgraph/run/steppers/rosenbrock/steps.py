@@ -20,7 +20,7 @@ LAST = 1
 """Index, in k, of the rates at the end of a step."""
 DENSE = len(table.H)
 _ADDED = len(table.A)
-"""First stage whose argument is the previous stage's argument plus its u."""
+"""First stage whose argument is the sum of the previous stage's argument and u."""
 _AHEAD = 2.0**-12
 """Fraction of a step for the finite difference of the rates in time."""
 _REST = tuple(tuple(table.GAMMA * weight for weight in row) for row in table.C)

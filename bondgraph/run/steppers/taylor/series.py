@@ -31,7 +31,7 @@ from bondgraph.tape.taylor import order_for
 _WITHIN = 0.98
 """Fraction of the longest step that is used: a step that ends at the horizon may be slightly longer."""
 _MOST_DEFECT = 100.0
-"""Largest defect of a step over the error weights: at order n, the defect is n + 1 times the error, which is below 1."""
+"""Largest ratio of a step's defect to the error weights: at order n, the defect is n + 1 times the error, which is below 1."""
 
 
 class TaylorTable(IntegratorTable):
@@ -41,10 +41,10 @@ class TaylorTable(IntegratorTable):
     expand: Kernel
     coefficients: Annotated[Reals, Length(lambda c: c.order * c.width)]
     order: int
-    # Longest step by the last two coefficients; logarithm of the factor by which the last but one may exceed the last.
+    # Longest step from the last two coefficients; logarithm of the factor by which the second-last may exceed the last.
     longest: float
     allowance: float
-    # True if the last term of the longest step is larger than the last but one.
+    # True if the last term of the longest step is larger than the second-last.
     rising: bool
 
 
@@ -55,7 +55,7 @@ def ratio_of_lengths(ratio: float) -> float:
 
 
 def size_over_weights(c: TaylorTable, values: Reals) -> float:
-    """Return the sum of magnitudes of values (width,) over the error weights. A sum of squares could overflow, because
+    """Return the sum of magnitudes of values (width,) relative to the error weights. A sum of squares could overflow, because
     coefficients of order k have the unit of the state over s^k."""
     n, y, total, moved = c.n, c.y, 0.0, 0.0
     for i in range(n, c.width):
@@ -97,8 +97,8 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def tempered(c: TaylorTable, length: float) -> float:
-    """Return the size of the next step from the coefficients at its start; rising coefficients, as near a point where all are
-    zero, do not describe distant times."""
+    """Return the size of the next step from the coefficients at its start. If the coefficients rise, as near a point where all
+    are zero, they overestimate the step, so its growth is limited."""
     if c.is_last:
         return length
     expand_here(c)

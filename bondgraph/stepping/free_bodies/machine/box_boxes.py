@@ -9,7 +9,8 @@ from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
-"""Offsets, after the cosines of all axes (3, 3), of the vector between the centres in the axes of each box."""
+"""Offsets of the vector between the centres, in the axes of the first and of the second box; the cosines of all axes (3, 3) come
+first."""
 CROSSING, CORNER = 1000, 2000
 """First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1

@@ -135,7 +135,7 @@ def above(c: PileTable, plane: int, s: int) -> bool:
 
 
 def order_pairs(c: PileTable) -> None:
-    """Order the pairs by their first shape, then by their second."""
+    """Order the pairs by their first shapes, then by their second shapes."""
     by_digit(c, c.pair_second, c.pair_first, c.pair_second, c.sorted_pairs, c.sorted_pairs[c.pair_room :])
     by_digit(c, c.sorted_pairs, c.sorted_pairs, c.sorted_pairs[c.pair_room :], c.pair_first, c.pair_second)
 

@@ -44,8 +44,8 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 PLAIN = 20
 """Number of sweeps without acceleration; most steps need fewer."""
 SHORTER, BOLDER = 0.7, 0.8
-"""Factors applied once per pair of sweeps: the first multiplies the limit of the extrapolation if changes do not shrink, the
-second otherwise multiplies the limit's distance from 1."""
+"""Factors applied once per pair of sweeps: the first multiplies the limit of the extrapolation if changes do not shrink;
+otherwise, the second multiplies the limit's distance from 1."""
 GROWTH, PATIENCE = 2.0, 20
 """Limits above which changes count as not shrinking: ratio of the squared change to its minimum so far, and number of pairs of
 sweeps without a decrease."""
@@ -158,7 +158,7 @@ def push(row: Reals, one: Reals, other: Reals, a: float, b: float, d: float) -> 
 
 
 def go_ahead(c: PileTable) -> None:
-    """Continue with pairs of sweeps, each starting from an extrapolation of the results of the last two."""
+    """Continue with pairs of sweeps, each starting from an extrapolation of the results of the last two pairs."""
     impulses, velocities = 3 * (1 + c.resisting) * c.contacts, 6 * c.bodies
     momentum, longest, least, stalled, is_confirming = 1.0, 1.0, 1e300, 0, False
     copy(c.r, c.last_r, impulses)
@@ -207,7 +207,7 @@ def copy(source: Disjoint, target: Disjoint, count: int) -> None:
 
 
 def ahead(now: Disjoint, last: Disjoint, count: int, share: float) -> None:
-    """Extrapolate along the line from the last result to the current result, which becomes the last."""
+    """Extrapolate along the line from the last result to the current result, which becomes the last result."""
     for i in range(count):
         end = now[i]
         now[i], last[i] = end + share * (end - last[i]), end

@@ -51,7 +51,7 @@ def begin(c: PileTable) -> None:
 
 
 def begin_free(c: PileTable, b: int) -> None:
-    """Set the position, the velocities and the inverse inertia, in the world, of a free body."""
+    """Set a free body's position, velocities and inverse inertia in the world frame."""
     q, P, force = c.x[c.pose[b] :], c.x[c.momentum[b] :], c.rate[c.momentum[b] :]
     R, centre, J, W = c.R[b * 9 :], c.centre[b * 3 :], c.inverse_inertia[b * 9 :], c.turn[b * 9 :]
     matrix_of(q, R)
@@ -92,7 +92,7 @@ def carried(c: PileTable, b: int, P: Reals, spin: Reals, i: Fixed) -> float:
 
 
 def begin_moved(c: PileTable, b: int, at: Reals) -> None:
-    """Set position and velocities of a body that is not free, from its pose and twist in the world."""
+    """Set the position and velocities of a body that is not free, from its pose and twist in the world."""
     matrix_of(at, c.R[b * 9 :])
     for i in unrolled(range(3)):
         c.origin[b * 3 + i] = at[4 + i]

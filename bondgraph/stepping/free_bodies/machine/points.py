@@ -1,4 +1,4 @@
-"""Functions that add contact points, and corners of boxes."""
+"""Functions that add contact points and compute the corners of boxes."""
 
 from __future__ import annotations
 

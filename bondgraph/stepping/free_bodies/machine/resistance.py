@@ -1,4 +1,4 @@
-"""Rolling and spinning friction of contacts: torques, limited by the normal force, against the relative spin of both bodies.
+"""Rolling and spinning friction of contacts: torques, limited by the normal force, that oppose the relative spin of both bodies.
 
 With relative spin w and normal impulse r_n at a contact, the torque impulse t obeys
 

@@ -28,8 +28,8 @@ velocity."""
 
 
 def make_rows(c: PileTable) -> None:
-    """Set the row and the initial impulse of every contact, and the largest relative velocity without contacts or due to
-    overlaps."""
+    """Set the row and the initial impulse of every contact, and the velocity change `allowed` in the last sweep: a fraction of
+    the largest contact velocity."""
     c.allowed = 0.0
     for k in range(c.contacts):
         one, other = c.body[c.shape1[k]], c.body[c.shape2[k]]
@@ -190,7 +190,7 @@ def take(c: PileTable, i: int, j: int, scale: float) -> None:
 
 
 def remember(c: PileTable) -> None:
-    """Keep the contacts of this step for the next."""
+    """Keep the contacts of this step for the next step."""
     c.earlier, c.earlier_h = c.contacts, c.h
     for k in range(c.contacts):
         c.earlier_shape1[k], c.earlier_shape2[k], c.earlier_feature[k] = c.shape1[k], c.shape2[k], c.feature[k]

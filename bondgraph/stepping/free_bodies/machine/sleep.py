@@ -2,7 +2,7 @@
 changes.
 
 A sleeping body stays where it is, without momentum. It wakes, with its whole island, if a moving body may come near during a
-step, or if its forces differ from the forces with which it fell asleep.
+step, or if the forces on it differ from those at which it fell asleep.
 """
 
 from __future__ import annotations

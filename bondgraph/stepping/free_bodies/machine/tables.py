@@ -23,7 +23,7 @@ RESISTANCE = 23
 APART = 10000
 """Smallest feature number of contacts without friction, which only keep apart boxes that turn during the step."""
 RECORD = 10
-"""Number of values recorded per step: energies, overlap, slip, accuracy, pressing contacts, sweeps, sleeping bodies."""
+"""Number of values recorded per step: energies, overlap, slip, accuracy, pressing contacts, sweeps and sleeping bodies."""
 LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASLEEP = range(RECORD)
 
 
