@@ -78,10 +78,10 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
     """Return events that end a run when slipping friction has no solution or several, with their guards k mu - 1."""
     ends = []
     for friction in dry_frictions(context, acting):
-        reduction = _normal_force_reduction(context, acting, friction) if friction.normals else 0.0
+        gain = _normal_force_gain(context, acting, friction) if friction.normals else 0.0
         for equations, part in acting.folds:
-            reduction = maximum(reduction, 1.0 - part) if equations & set(friction.indices) else reduction
-        if context.tape.scalar(reduction).value is not None:
+            gain = maximum(gain, 1.0 - part) if equations & set(friction.indices) else gain
+        if context.tape.scalar(gain).value is not None:
             continue
         mode = friction.gate.args[0]
         slot = list(context.system.modes).index(mode)
@@ -91,12 +91,12 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
             event = LoweredTransition(
                 mode.removesuffix(".mode"), slot, state, state, name, (), "no solution, or several", False, None, paradox=elements
             )
-            ends.append((event, reduction - 1.0))
+            ends.append((event, gain - 1.0))
     return ends
 
 
-def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
-    """Return k mu, the fraction by which friction reduces the normal force of the contact; 0.0 if equations do not determine
+def _normal_force_gain(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
+    """Return k mu, where friction adds k mu N to the normal force N of the contact; 0.0 if the equations do not determine
     it."""
     w = list(acting.w)
     entries = partials(residuals_of(acting.values, context.system.unknowns), w)
