@@ -105,7 +105,7 @@ def test_an_open_junction_of_several_meanings_is_rightly_refused() -> None:
     with pytest.raises(ModelError, match="E154"):
         compile_model(graph)
     verdict = judged(Drawn(graph, "any", (), True), np.random.default_rng(0))
-    assert (verdict.kind, verdict.reason) == ("rightly refused", "E154: an open junction has several meanings")
+    assert (verdict.kind, verdict.reason) == ("rightly refused", "E154: an open junction is ambiguous")
 
 
 def test_the_smallest_graph_is_found() -> None:
