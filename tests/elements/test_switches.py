@@ -105,7 +105,7 @@ def test_both_modes_with_every_arrow() -> None:
 
 
 def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
-    """A switched junction that is the port of a nested graph has no bond inside it, so the outer bond carries nothing."""
+    """If a switched junction that is the port of a nested graph has no bond inside, the bond outside carries nothing."""
     inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
     inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
     outer, loop = Graph("outer"), J1("loop")
