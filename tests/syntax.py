@@ -30,7 +30,7 @@ def _by_kind(path: Path) -> dict[type, list[ast.AST]]:
 
 
 def nodes(path: Path, *kinds: type[ast.AST]) -> Iterator[Any]:
-    """Return the nodes of a file that are of one of these classes."""
+    """Yield the nodes of a file that are of one of these classes."""
     for kind in kinds:
         yield from _by_kind(path).get(kind, ())
 

@@ -265,7 +265,7 @@ def test_text_is_never_evaluated_as_code():
 
 
 def public():
-    """Return every name that a package or sub-package lists in its `__all__`."""
+    """Yield every name that a package or subpackage lists in its `__all__`."""
     for name, path in SOURCES.items():
         if path.name == "__init__.py" and layer_of(name) in PACKAGES:
             package = importlib.import_module(name)
@@ -381,7 +381,7 @@ def _keys_by_name(path: Path, kinds: tuple[str, ...]):
 
 
 def _keys(path: Path):
-    """Return the keys with which dictionaries are built or accessed."""
+    """Yield the keys with which dictionaries are built or accessed."""
     for node in nodes(path, ast.Dict):
         yield from filter(None, node.keys)
     yield from (node.key for node in nodes(path, ast.DictComp))

@@ -33,20 +33,20 @@ SOURCES = [path for package in PACKAGES for path in files(package)]
 
 
 def docstrings(path: Path):
-    """Return every string that is a statement, with its line: docstrings of modules, classes, functions and fields."""
+    """Yield every string that is a statement, with its line: docstrings of modules, classes, functions and fields."""
     for node in nodes(path, ast.Expr):
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
 
 
 def variables(path: Path):
-    """Return names of parameters and variables of functions, with their lines."""
+    """Yield names of parameters and variables, with their lines."""
     yield from ((node.lineno, node.arg) for node in nodes(path, ast.arg))
     yield from ((node.lineno, node.id) for node in nodes(path, ast.Name) if isinstance(node.ctx, ast.Store))
 
 
 def definitions(path: Path):
-    """Return the names of the module, its folder, and all its classes, functions and constants, with their lines."""
+    """Yield the names of the module, its folder, and all its classes, functions and constants, with their lines."""
     yield 1, path.stem
     yield 1, path.parent.name
     yield from ((node.lineno, node.name) for node in nodes(path, ast.ClassDef, ast.FunctionDef))
@@ -78,7 +78,7 @@ a domain."""
 
 
 def constants(tree: ast.Module):
-    """Return the public constants of a module, with their values as strings."""
+    """Yield the constants of a module, with their values as strings."""
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:

@@ -18,7 +18,7 @@ TOLD: Counter[str] = Counter()
 
 
 def referred(prepared, settings):
-    """Run with events that CPython handles."""
+    """Return a run whose events CPython handles."""
     program = prepared.program
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)

@@ -48,7 +48,7 @@ def check(seed: int, draw: Callable[[np.random.Generator], Graph] = random_graph
 
 
 def check_mode(model: Model, system: System, causality, index: float, mode: str) -> None:
-    """Check that, without loops and dependent storage elements, the rates equal a dense solution."""
+    """Check that, without loops or dependent storage elements, the rates equal those of a dense solution."""
     states = {s.name.rpartition(".")[0]: np.asarray(s.initial) for s in system.states}
     x, p = flat(list(states.values())), flat(list(system.parameters.values()))
     env = evaluate_statements(system, 0.0, x, p, np.array([index]), {})

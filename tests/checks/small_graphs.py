@@ -103,7 +103,7 @@ def shorted_by(count: int) -> Graph:
 
 
 def short_by_two() -> None:
-    """Return two switches in series that short a source when both are closed, from 1 s."""
+    """Run two switches in series that short a source once both are closed, at 1 s, and raise the error."""
     graph, branch, node = Graph("model"), J1("branch"), J0("node")
     graph.connect(Se("u", 2.0), branch).connect(branch, Switch("near", automaton="a", closed="on")).connect(branch, node)
     graph.connect(node, R("r", 3.0)).connect(node, Switch("far", automaton="b", closed="on"))

@@ -74,7 +74,7 @@ def latch(name: str, guard: Callable[..., Any], *arguments: str, **more: Any) ->
 
 
 def touch(graph: Graph, place: Any, name: str, gap: float, restitution: float) -> None:
-    """Add an ideal contact with an initial gap; bounces that accumulate end at rest."""
+    """Add an ideal contact with an initial gap; where bounces accumulate, the contact comes to rest."""
     edges = (
         Transition("free", "free", lambda h: -h, (f"{name}.h",), kind="hit", impact=(name,), accumulates="rest"),
         Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind="off"),

@@ -10,8 +10,8 @@ from examples import rolling_eggs
 
 @pytest.fixture(scope="module")
 def springs():
-    """Return springs, and a list of calls: spring a starts at twice the length of spring b, and c at the sum of a and its own
-    stiffness."""
+    """Return springs, and a list of calls: spring a starts at twice the length of spring b, and spring c at the length of a plus
+    the stiffness of c."""
     graph, v, calls = Graph("springs"), J1("v"), []
     graph.connect(v, I("m", 1.0)).connect(v, C("b", stiffness=2.0, initial=1.0)).connect(v, R("r", 1.0))
     graph.connect(v, C("a", stiffness=1.0)).connect(v, C("c", stiffness=3.0))

@@ -189,7 +189,7 @@ def test_the_examples_are_listed_beside_them() -> None:
 
 
 def sections(page: str) -> Iterator[tuple[str, str]]:
-    """Return (title, text) of every second-level section."""
+    """Yield (title, text) of every second-level section."""
     for part in re.split(r"^## ", text_of(page), flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         yield title.strip(), body

@@ -125,7 +125,8 @@ def test_links_of_the_front_page_lead_to_pages_of_the_site() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All pages, built from a copy of the sources as `make docs` builds them: a warning from Sphinx is an error."""
+    """Return the folder of all pages, built from a copy of the sources as `make docs` builds them: a warning from Sphinx is an
+    error."""
     for name in ("sphinx", "furo", "myst_nb", "sphinx_gallery"):
         pytest.importorskip(name, reason='THE SITE IS NOT TESTED: pip install "screwbond[docs]"')
     folder = tmp_path_factory.mktemp("site")

@@ -105,7 +105,7 @@ def test_both_modes_with_every_arrow() -> None:
 
 
 def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
-    """No other bond contributes to the balance of a switched junction with a single bond, the port of a nested graph."""
+    """If a switched junction that is the port of a nested graph has no bond inside, the bond outside carries nothing."""
     inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
     inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
     outer, loop = Graph("outer"), J1("loop")
@@ -292,7 +292,7 @@ def test_a_diode_that_feeds_a_node_stands_on_a_junction_of_its_own() -> None:
 
 
 def across(source: Element, loop: bool) -> Graph:
-    """Join a source, a diode and a resistance at one junction: in series or in parallel."""
+    """Return a source, a diode and a resistance at one junction: in series or in parallel."""
     graph, node = Graph("across"), (J1 if loop else J0)("node", domain="electrical")
     diode = Diode("d", initial="closed" if loop else "open")
     return graph.connect(source, node).connect(node, diode).connect(node, R("r", 2.0))

@@ -1,4 +1,4 @@
-"""The products that are fused into sums are fixed: every processor rounds alike."""
+"""The products that are fused into sums are fixed: all processors round alike."""
 
 from __future__ import annotations
 

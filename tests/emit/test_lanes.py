@@ -52,7 +52,8 @@ def test_every_formula_has_the_same_bits_in_every_lane(lanes):
 
 
 def test_long_routines_are_cut_alike():
-    """Parts of a few hundred steps pass values through memory, and the same products are fused into sums."""
+    """Parts of a few hundred steps pass values through memory, and the same products are fused into sums as in the routine of one
+    lane."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values = list(x)

@@ -133,7 +133,7 @@ def test_bounces_against_complex_steps():
 
 
 def test_where_bounces_accumulate():
-    """The limit of the geometric series depends on the parameters too; afterwards the ball is at rest for all their values."""
+    """The time at which bounces accumulate depends on the parameters; after it the ball is at rest, whatever their values."""
     compiled = compile_model(ball(0.6, [stop()]))
     found = run_sensitivities(compiled, ["weight.g", "height.x"], 3.0, samples=[1.5, 1.8, 2.5, 3.0], **TIGHT)
     assert found.ok and found.result["floor.mode"].tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]

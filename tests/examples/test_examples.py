@@ -150,7 +150,7 @@ def test_bouncing_ball():
 
 
 def test_parallel_gripper():
-    """The final position is correct to 1e-9 m, and both laws of friction give the same slip of the left finger."""
+    """The final position is correct to 1e-9 m, and under both laws of friction the left finger slips at 0.08 s."""
     found = parallel_gripper.runs()
     for result in found.values():
         assert result.ok and result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
@@ -177,7 +177,7 @@ def test_tipping_box():
 
 
 def test_pushing():
-    """In the plane, the friction force mu m g gives the box's position; in space the box turns away, so the force is smaller."""
+    """In the plane, the friction force mu m g gives the box's position; in space the box turns away."""
     found = pushing.runs()
     plane, space = found["in a plane"], found["in space"]
     assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)
@@ -214,8 +214,8 @@ def test_delta_pick_and_place():
 
 
 def test_delta_soft_touch():
-    """The force is 90 mN at the contact and 40 mN after it, as in figure 13 of the paper; the brick does not move unless kp is
-    kept."""
+    """The force is 90 mN at first contact and 40 mN afterwards, as in figure 13 of the paper; the brick moves only if kp does not
+    fade out."""
     soft, kept, ball = delta_soft_touch.simulate(13.0).values()
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.holding_force - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0

@@ -76,7 +76,8 @@ def resistive() -> Graph:
 
 
 def van_der_pol() -> Graph:
-    """Return Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x; the friction curve is interpolated between points."""
+    """Return Van der Pol's oscillator with friction, x'' = mu (1 - x^2) x' - x - f(x'), where f is interpolated between
+    points."""
     graph, v = Graph("Van der Pol"), J1("v")
     friction = signals.curve([-3.0, -1.5, -0.1, 0.0, 0.2, 1.7, 2.5], [-1.0, -0.7, -0.1, 0.0, 0.3, 0.8, 2.0], "akima", "extend")
     graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(v, R("r", effort=friction))

@@ -290,7 +290,7 @@ def test_the_start_and_the_end_may_be_others(opened_swing, models):
 
 
 def refused(opened, text, call):
-    """Return True if a call fails and the last message states the reason."""
+    """Assert that a call fails and that the last message states the reason."""
     opened.said.clear()
     with pytest.raises(fmpy.fmi1.FMICallException):
         call()

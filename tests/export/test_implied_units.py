@@ -116,7 +116,8 @@ def test_a_contradiction_gives_no_unit() -> None:
 
 
 def test_a_contradiction_leaves_no_half_of_a_chain() -> None:
-    """If a voltage equals an angle through several blocks, none of the blocks between has a unit, whichever was solved first."""
+    """If a voltage equals an angle through several blocks, none of the blocks between has a unit, whichever end of the chain was
+    solved first."""
     chain = [
         signals.limiter(each, f"{source}.{key}", -1.0, 1.0)
         for each, source, key in zip("abc", ["angle", *"ab"], "qyy", strict=True)

@@ -200,7 +200,8 @@ RUNS = {
     "loop that jumps": (switched_loop, 1.0),
     "loop with a clock": (sampled_loop, 0.973),
 }
-"""Models and the end times of their runs; no sample at a fortieth of a run coincides with a tick."""
+"""Models and the end times of their runs; after the start, none of the samples at multiples of 1/40 of the run coincides with a
+tick."""
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -118,7 +118,7 @@ def same_rates(it: Read, states: int, most: int) -> None:
 
 
 def same_jumps(it: Read, point: Point, t: float, x: np.ndarray, m: np.ndarray) -> None:
-    """Compare guards, resets and clock updates that the page states by formulas."""
+    """Compare guards, resets and clock updates that the page gives as formulas."""
     program, p = it.compiled.program, it.compiled.parameters()
     guards = program.guards(t, x, p, m) if program.guards is not None else ()
     rows = {machine.path: (machine, iter(machine.moves)) for machine in it.page.machines.values()}

@@ -1,4 +1,4 @@
-"""State equations of small models equal the literature exactly and the compiled model numerically."""
+"""State equations of small models agree exactly with the literature, and numerically with the compiled model."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
 def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
-    """Scalar graphs have loops, dependent storage elements and constraints; half of the equations contain numbers instead of
+    """The scalar graphs have loops, dependent storage elements and constraints; half of the equations contain numbers instead of
     parameters."""
     seen: Counter[str] = Counter()
     for seed in range(30):

@@ -90,7 +90,7 @@ ROOTS = {
 
 
 def reachable(roots):
-    """Yield each object of this project's types that is reachable through fields, entries and attributes, once."""
+    """Return the objects of this project's types that are reachable through fields, entries and attributes, each once."""
     seen, found, left = {}, [], list(roots)
     while left:
         thing = left.pop()

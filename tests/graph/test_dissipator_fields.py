@@ -78,7 +78,8 @@ def test_a_transistor_without_storages():
 
 
 def test_two_bases_at_a_node_that_only_they_determine():
-    """One base receives its voltage from the node of a 0.1 mA source, and the other base sets it by Newton's method."""
+    """A 0.1 mA source feeds a node with two bases: one sets the voltage of the node, found by Newton's method, and the other
+    receives it."""
     graph, node = Graph("pair"), J0("node")
     graph.connect(Sf("bias", 1e-4), node)
     for k, resistance in (("1", 1e3), ("2", 2e3)):

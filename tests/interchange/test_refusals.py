@@ -64,7 +64,7 @@ def block(op: Callable[[Any], Any], given: Any = 1.0) -> Graph:
 
 
 def nested(depth: int) -> Callable[[Any], Any]:
-    """Return nested derivatives of x^2, to a given depth."""
+    """Return a function with derivatives of x^2 nested to a given depth."""
     if not depth:
         return lambda x: x * x
     return lambda x: partials(lambda at: [nested(depth - 1)(at)], x)[0, 0]

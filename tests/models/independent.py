@@ -129,7 +129,7 @@ def _directions(count: int) -> np.ndarray:
 
 
 def surface_of(kind: str, parameters: Sequence[float]) -> Any:
-    """Return a surface from the kind and the parameters of a scenario."""
+    """Return a surface from its kind and parameters, as given in a scenario."""
     if kind == "egg":
         return Oval(*parameters)
     if kind == "plane":

@@ -13,7 +13,8 @@ from screws import tilde
 
 
 def value(formula: str, given: dict[str, object]) -> np.ndarray:
-    """Evaluate a printed formula: sums of products of the given letters, with tr, as, tilde, J and theta."""
+    """Evaluate a printed formula: sums of products of the given letters, J and theta, with the operators `tr`, `as` and
+    `tilde`."""
     return np.asarray(_sum(formula, given), dtype=float)
 
 

@@ -29,7 +29,7 @@ def rotations(result, name):
 
 
 def test_euler_top_against_jacobi():
-    """Body rates agree with elliptic functions to 1e-9 (Landau and Lifshitz, Mechanics, section 37); the angular momentum in
+    """Body rates agree with elliptic functions to 1e-8 (Landau and Lifshitz, Mechanics, section 37); the angular momentum in
     world axes, the energy and the unit length of the quaternion are constant."""
     J = np.array(INERTIA)
     # Start in the plane of the axes 1 and 3, with L^2 > 2 E J2: the motion circles axis 3.

@@ -182,7 +182,7 @@ def test_double_pendulum_closed_form():
 
 
 def test_base_frame_is_a_matter_of_description():
-    """With screws and home poses in another base frame, M, h, V and the poses are the same to 1e-12."""
+    """With screws and home poses in another base frame, M, h, V and the poses are the same to 1e-11."""
     chain = anything()
     X = np.asarray(exp([0.3, -1.2, 0.7, 0.2, 0.5, -0.4]), dtype=float)
     moved = Chain(

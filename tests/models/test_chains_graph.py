@@ -148,7 +148,7 @@ LAW = {
 
 
 def slider(name, mass, x, speed, tip):
-    """Return a ball on a prismatic joint, which moves as a free ball along x."""
+    """Return a ball on a prismatic joint along x, where it moves like a free ball, and its link with the surface `tip`."""
     link = Link("ball", joints.prismatic([1, 0, 0]), ball_inertia(mass, 0.05), surface=sphere(0.05))
     chain = Chain(name, (link,), pose(np.eye(3), [x, 0.0, 0.0]))
     part = chain_graph(chain, ports=("ball",), velocity=[speed])
@@ -180,7 +180,7 @@ def test_link_in_contact_is_a_body_in_contact(order):
 
 
 def test_finger_pushes_a_ball():
-    """A tip starts pressed into the ball at a known posture; the ball leaves, and the energy account closes."""
+    """In a known posture of the finger, its tip starts pressed into the ball; the ball leaves, and the energy account closes."""
     part = chain_graph(finger(damping=5e-3), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")

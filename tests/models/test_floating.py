@@ -30,7 +30,7 @@ def floating(arms: bool = True) -> Tree:
 
 @pytest.mark.parametrize("apart", [0.3, 1e-2])
 def test_a_free_root_is_a_rigid_body(apart):
-    """The second angle passes 90 degrees so closely that the other two angles turn by pi almost instantly."""
+    """The second angle comes so close to 90 degrees that the other two angles turn by pi almost instantly."""
     spin = np.array([apart, 2.0, 0.1 * apart])
     part = chain_graph(floating(arms=False), velocity=[*spin, 0.1, 0.2, 0.3], ports=["hull"], gravity=(0, 0, -1.0))
     one = compile_model(Graph("tree").connect(Se("idle", dimension=6), part.port("joints"))).simulate(3.0, **SETTINGS)

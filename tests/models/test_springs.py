@@ -132,7 +132,8 @@ def block(name: str, **more):
 
 
 def two_on_a_spring(place: np.ndarray | None = None, form: str = "rotation vector", damped: bool = False):
-    """Return two free bodies, with a spatial spring, a point spring and a damper between them, all moved by `place`."""
+    """Return two free bodies, with a spatial spring, a point spring and, if `damped`, a damper between them, all moved by
+    `place`."""
     H0 = np.eye(4) if place is None else place
     poses = []
     for H in (exp(np.array([0.2, 0.5, -0.3, 0.1, 0, 0.2])), exp(np.array([-0.2, 0.3, 0.2, 0.2, -0.05, 0.25]))):

@@ -82,7 +82,7 @@ def equations_of(note: str) -> list[str]:
 
 
 def random_arm(rng: np.random.Generator) -> tuple[DeltaParameters, dict[str, Any], np.ndarray, np.ndarray]:
-    """Return parameters, all letters, angles and their rates."""
+    """Return random parameters, the value of each letter of the notes, random angles, and their rates."""
     fit = DeltaParameters.fit()
     p = DeltaParameters(**{f.name: getattr(fit, f.name) * rng.uniform(0.9, 1.1) for f in fields(fit)})
     theta, rates = rng.uniform(-1.2, 1.2, 3), rng.uniform(-2.0, 2.0, 3)

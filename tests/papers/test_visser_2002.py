@@ -169,7 +169,7 @@ def test_equation_14_is_a_reflection(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_sense_of_alpha(gap):
-    """x1 turns to x2 by alpha about z2, which is -alpha about z1; (20) is satisfied only by the former."""
+    """x1 turns to x2 by alpha about z2, which is -alpha about z1; (20) is satisfied only by the sense about z2."""
     m = measured(gap)
     one, two = axes(SHAPES[0], m["q"][:2]), start(gap)[0][:3, :3] @ axes(SHAPES[1], m["q"][2:])
     x1, x2 = one[:, 0], two[:, 0]

@@ -93,7 +93,8 @@ def test_equation_10_counts_the_impulse_once():
 
 
 def test_the_equivalent_inertia_needs_transposes():
-    """After (10), Ad^-T(g_pc) I Ad^-1(g_pc) is symmetric: it is the composite's inertia about the point."""
+    """The expression in the text below equation (10), corrected to Ad^-T(g_pc) I Ad^-1(g_pc), is symmetric: it is the composite's
+    inertia about the point."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     body = where.composite

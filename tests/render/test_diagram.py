@@ -48,7 +48,7 @@ def points(path):
 
 
 def rectangles(root):
-    """Return (text, left, top, right, bottom) of every label in the drawing itself."""
+    """Yield (text, left, top, right, bottom) of every label in the drawing itself."""
     for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
         size = float(text.get("font-size"))
         x, y, width = float(text.get("x")), float(text.get("y")), 0.9 * text_width(text.text, size)

@@ -48,8 +48,8 @@ def faults_of(script):
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Start another process: tests may have left compiled models in the caches of this process, and a script would then compile
-    nothing."""
+    """Yield a pool of one new process: tests may have left compiled models in the caches of this process, and a script would then
+    compile nothing."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 

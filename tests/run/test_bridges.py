@@ -146,7 +146,7 @@ def in_series(count: int) -> Graph:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
-    """With 12 and 24 diodes, all combinations of two diodes per bridge occur, among 4,096 and 16,777,216 modes."""
+    """In each bridge, all six conducting pairs of diodes occur; 12 or 24 diodes have 4,096 or 16,777,216 modes."""
     run = in_series(count).compile(progress=False).simulate(6.5, samples=0.05, progress=False)
     assert run.ok, run.failure
     phases = 2.0 * np.pi * np.arange(3) / 3.0 + np.pi * np.arange(count)[:, None] / (3.0 * count)

@@ -119,7 +119,7 @@ def test_of_many_modes_the_earliest_are_forgotten():
 
 
 def machine(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
-    """Return a procedure of `balancing` in machine code."""
+    """Call a procedure of `balancing` in machine code, which changes the arrays."""
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(error_weights.machine_code().address(name))
     function(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 

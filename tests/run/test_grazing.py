@@ -54,7 +54,7 @@ def shape(request):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
-    """Steps are a hundredth of the run; the contact lasts 2e-3 s, then 1e-5 s."""
+    """Steps are a hundredth of the run; the contact lasts a tiny part of a step."""
     name, compiled = shape
     # from far away, rounding hides the slope of the bell, but not the slopes of the other shapes
     widths = {"spheres": (1e-6, 1e-10), "bell": (1e-2, 1e-3)}.get(name, (1e-3, 5e-6))

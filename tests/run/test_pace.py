@@ -82,7 +82,7 @@ def taken(pieces, seconds, clock):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The fake clock that times pieces, s."""
+    """Return the time, s, of a fake clock that times pieces, as a list of one number."""
     now = [0.0]
     monkeypatch.setattr(workers, "perf_counter", lambda: now[0])
     return now

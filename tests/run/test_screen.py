@@ -132,7 +132,8 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 
 
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
-    """For a delta robot far from stretched arms, the result is bit-identical to a run that Python checks at its samples."""
+    """For a delta robot whose arms are far from stretched, the result is bit-identical to that of a run that Python checks at its
+    samples."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
     monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}

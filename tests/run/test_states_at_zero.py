@@ -250,7 +250,8 @@ def test_steps_do_not_follow_powers_of_rounding():
 
 
 def test_masses_at_rest_under_forces_that_cancel_stay_there():
-    """Forces of 0.1 N and 0.2 N opposed by 0.3 N leave 5.6e-17 N, with and without friction, beside a slipping mass."""
+    """Forces of 0.1 N and 0.2 N opposed by 0.3 N leave a rounding error of 5.6e-17 N, which moves no mass, with or without
+    friction, even beside a slipping mass."""
     graph = Graph("masses")
     for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
         mass = J1(name, domain="translation")

@@ -75,7 +75,7 @@ def after(M, J, v, e, touching):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_impulses_solve_the_problem_of_their_signs(seed):
-    """Every third random problem has more contacts than velocities."""
+    """Every third random problem has two velocities and up to five contacts."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))
     J = rng.normal(size=(n, 2 if seed % 3 == 0 else n + 1))
@@ -265,7 +265,7 @@ def test_unknown_ways_are_refused(symmetric):
 
 @functools.cache
 def column():
-    """Return two balls one above the other over a floor, under gravity."""
+    """Return two balls, one above the other, above a floor, under gravity."""
     graph, nodes = Graph("column"), [J1(f"v{k}", domain="translation") for k in range(2)]
     for k, node in enumerate(nodes):
         below = node if k == 0 else J0("gap", domain="translation")
@@ -285,7 +285,8 @@ def column():
 @pytest.mark.parametrize("e", [(0.0, 0.0), (0.01, 0.7), (0.7, 1e-6), (0.5, 0.3)])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
 def test_no_ball_of_a_column_falls_through_another_or_the_floor(h, e, scale):
-    """For any unit of mass, both balls end at rest, on the floor and on each other, carrying their weights."""
+    """For any unit of mass, both balls end at rest, the lower on the floor and the upper on the lower, and the contacts carry
+    their weights."""
     M = np.array([0.4, 3.1]) * scale
     given = {f"c{k}.restitution": e[k] for k in range(2)} | {f"m{k}.inertia": M[k] for k in range(2)}
     given |= {f"w{k}.value": -9.81 * M[k] for k in range(2)}

@@ -57,7 +57,7 @@ def exponential(name, m):
 
 @pytest.fixture(scope="module")
 def leaking(oscillator):
-    """Return runs whose atol permits errors far larger than their rtol promises."""
+    """Return a function that makes runs whose atol permits errors far larger than their rtol promises."""
     return lambda **given: oscillator.simulate(50.0, **{"atol": 1e-2, "rtol": 1e-9, **given})
 
 

@@ -112,7 +112,8 @@ def independent(name1, name2, H, p1, p2):
 
 
 def coordinates(surface, point, chart, near):
-    """Return coordinates of a surface point in a given chart, v continued from `near`."""
+    """Return coordinates of a surface point in a given chart; the periodic one (v of a closed surface, u of a cylinder or torus)
+    is within pi of its value in `near`."""
     q, found = nearest_coordinates(surface, point)
     if surface.closed and found != chart:
         q = np.array(frames.coordinates(frames.point(q, found), chart))
@@ -137,7 +138,7 @@ def contact_coordinates(name1, name2, chart1, chart2, H, at):
 
 
 def spot(surface, rng):
-    """Return random coordinates in a random chart."""
+    """Return random coordinates, and the chart, which is random if the surface is closed."""
     if surface.closed:
         return np.array([rng.uniform(0.35, 2.75), rng.uniform(-3.0, 3.0)]), float(rng.integers(2))
     if surface.name == "torus":

@@ -243,7 +243,7 @@ def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
 
 
 def test_a_turned_bit_is_noticed(compiled, stored, tmp_path):
-    """After any of 40 bit flips, reading and resuming return the stored runs or raise E364."""
+    """After each of 40 bit flips, reading returns the stored runs or raises E364; if it raises, resuming raises E363 or E364."""
     known, data, rng = content(load_runs(stored)), stored.read_bytes(), np.random.default_rng(3)
     header = data.find(b'"columns"')
     path, noticed = tmp_path / "runs.db", 0

@@ -26,7 +26,7 @@ def searched(space: np.ndarray) -> set[frozenset[int]]:
 
 
 def drawn(rng: np.random.Generator) -> np.ndarray:
-    """Draw a space (m, r) with integer entries."""
+    """Return a random matrix (m, r) of integers, whose columns span a space."""
     m = int(rng.integers(2, 10))
     space = rng.integers(-1, 2, size=(m, int(rng.integers(1, min(m, 5) + 1)))).astype(float)
     return space[:, np.linalg.norm(space, axis=0) > 0.0]

@@ -1,5 +1,5 @@
-"""Values given at compilation do not affect pivots: a model compiled with every value 1 gives the same run with the actual
-values."""
+"""Values given at compilation do not affect pivots: a model compiled with every value set to 1 gives, for the actual values, the
+same run as a model compiled with them."""
 
 from __future__ import annotations
 

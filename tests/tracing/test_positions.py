@@ -87,7 +87,8 @@ def test_a_rod_between_two_masses_turns_evenly_while_it_falls():
 
 
 def test_two_conditions_of_one_position_and_scalar_coordinates():
-    """A mass held in both directions stays, with its weight as one multiplier; scalar coordinates need no dimension."""
+    """A mass held in both directions stays in place; one multiplier is half its weight, because its condition is 2 y = 0.8;
+    scalar coordinates need no dimension."""
     graph, v = Graph("pinned"), J1("v", dimension=2)
     weight("place", v, graph, (0.3, 0.4), (1.0, 2.0))
     pin = Constraint("pin", position=lambda q: array([q[0] - 0.3, 2.0 * q[1] - 0.8]), coordinates={"place.q": 2}, dimension=2)

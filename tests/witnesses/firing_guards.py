@@ -72,17 +72,17 @@ class FiringGuards(GuardHistory):
         return sum(turned) > TRIALS // 2
 
     def ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return guards (s, k) after `steps` (s,) s along the motion, to second order (Heun)."""
+        """Return guards (s, k) after the times `steps` (s,), in seconds, along the motion, to second order (Heun)."""
         return self._ahead(t, x, self._bound.p, m, steps)
 
     def _ahead(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return `ahead` from states (n,) or (s, n) at parameters (p,) or (s, p)."""
+        """Return guards as `ahead` does, from states (n,) or (s, n) at parameters (p,) or (s, p)."""
         guards = self._bound.program.guards
         assert guards is not None
         return guards.many(self._bound.clock(t + steps), self._states(t, x, p, m, steps), p, m)
 
     def _states(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return states (s, n) after `steps` (s,) s along the motion, to second order (Heun)."""
+        """Return states (s, n) after the times `steps` (s,), in seconds, along the motion, to second order (Heun)."""
         h, kernel = steps[:, None], self._bound.program.rates
         rates = kernel.many(np.full(len(steps), self._bound.clock(t)), x, p, m)
         return x + 0.5 * h * (rates + kernel.many(self._bound.clock(t + steps), x + h * rates, p, m))
@@ -116,7 +116,7 @@ class FiringGuards(GuardHistory):
         return growing
 
     def _noise_ahead(self, t: float, x: np.ndarray, m: np.ndarray, steps: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """Return the rounding error of the `changes` (s, k) of guards in `steps` (s,), caused by the rates."""
+        """Return the part of the rounding error of the guards' `changes` (s, k) in `steps` (s,) that comes from the rates."""
         guards, time = self._bound.program.guards, self._bound.clock(t)
         assert guards is not None
         y, points = x * (1.0 + self.by_x), len(self.by_x)

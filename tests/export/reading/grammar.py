@@ -175,7 +175,7 @@ class Parser:
         return added
 
     def product(self) -> Node:
-        """Return the adjacent factors, with dots and slashes, from right to left: A B x is A (B x)."""
+        """Return the product of adjacent factors, with dots and slashes, from right to left: A B x is A (B x)."""
         factors: list[tuple[str, Node]] = [("", self.factor())]
         while True:
             token = self.next()
@@ -381,7 +381,7 @@ def after(function: Callable[[Any], Any], node: Node) -> Node:
 
 
 def part(node: Node, indices: Sequence[int]) -> Node:
-    """Return a component of a value, with indices from 1; two indices may be written as one number."""
+    """Return a function for a component of a value, with indices from 1; two indices may be written as one number."""
 
     def component(at: Any) -> Any:
         value = np.asarray(node(at))

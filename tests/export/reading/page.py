@@ -325,7 +325,7 @@ class Page:
 
     @property
     def unknowns(self) -> list[str]:
-        """Letters that some equation needs but no equation defines."""
+        """Return the letters that some equation needs but no equation defines."""
         free = [name for name in self.sizes if not (name in self.definitions or name in self.states or name in self.parameters)]
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 

@@ -7,7 +7,7 @@ from screws.scalars import cos, sin, sqrt
 
 
 def rounded_cube(n, a, e):
-    """Return the point where x^4 + y^4 + z^4 + e a^2 (x^2 + y^2 + z^2) = a^4 along a unit vector n."""
+    """Return the point in the direction of the unit vector n at which x^4 + y^4 + z^4 + e a^2 (x^2 + y^2 + z^2) = a^4."""
     quartic = n[0] ** 4 + n[1] ** 4 + n[2] ** 4
     return n * a * sqrt((sqrt(e * e + 4.0 * quartic) - e) / (2.0 * quartic))
 

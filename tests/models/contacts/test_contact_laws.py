@@ -1,4 +1,4 @@
-"""Laws of every run of a contact graph, whatever the bodies: power, energy, momentum, passivity and reciprocity."""
+"""Laws that every run of a contact graph obeys, whatever the bodies: power, energy, momentum, passivity and reciprocity."""
 
 from __future__ import annotations
 

@@ -102,7 +102,8 @@ def _central() -> Scenario:
 
 
 def _pole(law: dict[str, Any]) -> Callable[[], Scenario]:
-    """Return an egg that turns over its pole exactly in the plane y = 0: sin u = 0 is reached, not only approached."""
+    """Return a function that makes the scenario of an egg that turns over its pole exactly in the plane y = 0: sin u = 0 is
+    reached, not only approached."""
 
     def build() -> Scenario:
         half = np.radians(140.0) / 2.0

@@ -135,8 +135,8 @@ def test_the_three_laws_differ():
 
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 def test_names_of_bodies_matter_by_the_penetration_only(transport):
-    """The force acts at the point of body 2, which is the penetration away from the point of body 1, so the effect of swapping
-    the bodies decreases with the penetration, as 1 / sqrt(k)."""
+    """The force acts at the point of body 2, whose distance from the point of body 1 is the penetration, so the effect of
+    swapping the bodies decreases with the penetration, as 1 / sqrt(k)."""
     apart = []
     for stiffer in (1.0, 100.0):
         given = impact({**STICKING, "transport": transport}, stiffer)

@@ -269,7 +269,7 @@ def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def torque_of(offset: np.ndarray, amplitude: np.ndarray) -> Any:
-    """Return u(t) (3,) of the disturbed motion."""
+    """Return the function u(t) (3,) of the disturbed motion."""
     return lambda t: offset + amplitude * np.sin(3.0 * np.pi * t + np.arange(3.0))
 
 

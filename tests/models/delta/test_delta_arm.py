@@ -54,8 +54,8 @@ def test_appendix(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_terms_in_theta_are_those_of_the_mass_points(name):
-    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi and dpsi = dpsi_phi B, to 1e-11 [measured:
-    1e-13] of values that grow as phi nears its singularity; energies and the tip agree to 1e-13."""
+    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi and dpsi = dpsi_phi B, to 1e-13 of a size
+    that grows as phi nears its singularity; the tip and the potential energy agree to 1e-13, and the kinetic energy to 1e-12."""
     p, other = ROBOTS[name], independent.SETS[name]
     for theta, v in states(1):
         phi, rate = phi_of(theta), phi_rate(theta, v)

@@ -80,7 +80,7 @@ def test_newton_step_is_the_papers():
 
 
 def test_iterations():
-    """Newton's method takes at most 2 steps to 7 decimals from the posture at the previous sample, and 3 to 4 steps from the
+    """Newton's method takes at most 2 steps to 7 decimals from the posture at the previous sample, and at most 4 steps from the
     home posture."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     home = kinematics.forward([0.5, 0.5, 0.5])

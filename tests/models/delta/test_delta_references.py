@@ -104,7 +104,7 @@ def test_hand_written_c(name):
 @pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_recorded_motion(name):
-    """With another integrator, the C code reproduces 2 s of the recorded motion to 1e-10 rad and rad/s."""
+    """With another integrator, the C code reproduces 2 s of the recorded motion to 2e-9 rad and rad/s."""
     from scipy.integrate import solve_ivp
 
     from benchmarks.delta_c import delta_c

@@ -68,8 +68,8 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Tips 0.4 mm apart are brought together with a note, at the same motor angles; tips 50 mm apart are refused, and so are
-    rates that separate the tips."""
+    """Tips 0.4 mm apart are brought together with a note, at the same motor angles; tips 50 mm apart are refused. Rates that
+    separate the tips slowly are corrected, and others are refused."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])

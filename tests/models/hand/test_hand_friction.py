@@ -70,7 +70,7 @@ def test_ledger_counts_the_loss_of_the_sliders(slippery: HandRun) -> None:
 
 
 def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None:
-    """Contacts slip while the object is pushed and spun in the half second before the reference moves."""
+    """The object starts with linear and angular velocity, and contacts slip in the half second before the reference moves."""
     start = {"object.inertia.p": np.array([2e-5, 3e-5, -4e-5, 0.02, 0.01, 0.03])}
     result = slippery.compiled.simulate(0.5, samples=1e-3, initial=start, progress=False)
     kinds = {event.kind for event in result.events if not event.internal}

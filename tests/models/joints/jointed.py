@@ -87,7 +87,7 @@ def pair(kind, turn=None, off=True, gravity=G):
 
 
 def hinge(theta=0.0, length=0.3, mass=0.7, gravity=G):
-    """Return a pendulum about the y axis of the world; theta is zero when it hangs."""
+    """Return the graph of a pendulum about the y axis of the world, and its joint; theta is zero when the pendulum hangs."""
     graph, floor = Graph("pendulum"), ground("floor")
     half = -0.5 * theta
     bob = rigid_body(

@@ -50,7 +50,7 @@ def test_a_reaction_relaxes_to_its_equilibrium() -> None:
 
 
 def test_stoichiometric_numbers() -> None:
-    """The reaction 2 A <-> B follows the closed form for the rate 2 (kf A^2 - kr B) and ends where B / A^2 = kf / kr."""
+    """The reaction 2 A <-> B with the rate kf A^2 - kr B ends where B / A^2 = kf / kr."""
     run = run_of(c.network("n", "2 A <-> B : 1 4", {"A": 3.0}), 10.0)
     A = (np.sqrt(1 + 4 * 3 * 0.5) - 1) / (2 * 0.5)
     assert (run["amounts.A"][-1], run["amounts.B"][-1]) == pytest.approx((A, A * A / 4))

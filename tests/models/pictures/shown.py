@@ -29,7 +29,7 @@ SCRIPTS = Path(__file__).parents[2] / "front_door" / "scripts"
 
 
 def script(name: str) -> Callable[[], Result]:
-    """Run one of the example scripts."""
+    """Return a function that runs one of the example scripts."""
 
     def run() -> Result:
         result: Result = runpy.run_path(str(SCRIPTS / f"{name}.py"))["run"]
@@ -39,23 +39,23 @@ def script(name: str) -> Callable[[], Result]:
 
 
 def eggs() -> Scene:
-    """Run two eggs that roll on each other."""
+    """Return the scene of two eggs that collide."""
     return scene_of(simulate(two_body_graph(read_scenario("tests/models/data/S1a.json")), 0.06, samples=5e-4, progress=False))
 
 
 def delta() -> Scene:
-    """Run a delta robot; its reference motion is shown beside its motion."""
+    """Return the scene of a delta robot; its reference motion is shown beside its motion."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return tracking_scene(track(DeltaParameters.fit(), motion, samples=5e-3))
 
 
 def hand() -> Scene:
-    """Run three fingers with a ball: 76 bonds and folded nested graphs."""
+    """Return the scene of three fingers with a ball: 76 bonds and folded nested graphs."""
     return hand_scene(run_hand(HandScenario("hand", 2.0, UP_AND_ASIDE[:1], HandParameters(fingers=3)), progress=False))
 
 
 def maze() -> Scene:
-    """Run a ball in a maze, with eight events in 45 s."""
+    """Return the scene of a ball in a maze, with eight events in 45 s."""
     return maze_scene(run_maze(MazeParameters(), progress=False))
 
 

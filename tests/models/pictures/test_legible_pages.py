@@ -201,7 +201,7 @@ SEEN = """(() => { const { width, height } = $('lens'), data = $('lens').getCont
   let seen = 0; for (let i = 3; i < data.length; i += 4) seen += data[i] > 60; return seen / (width * height); })()"""
 """Fraction of the lens that is not blank."""
 RED_IN_LENS = SEEN.replace("data[i] > 60", "data[i - 3] > 150 && data[i - 2] < 90 && data[i - 1] < 90")
-"""Fraction of the lens in the red of the x axes."""
+"""Fraction of the lens that has the red colour of the x axes."""
 
 
 @pytest.mark.thorough
@@ -234,7 +234,7 @@ def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser
 
 
 def flung(way: float) -> Scene:
-    """Return a ball of 10 cm that travels several metres."""
+    """Return a scene of a ball 10 cm in diameter that travels `way` metres."""
     t = np.linspace(0.0, 1.0, 41)
     ball = Solid("ball", unrotated_poses(np.outer(t, [0.6 * way, 0.0, -0.8 * way])), sphere(0.05), look=Look.OPAQUE)
     return Scene("flung", t, (ball,))

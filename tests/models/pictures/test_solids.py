@@ -31,7 +31,7 @@ def volume(mesh):
     ],
 )
 def test_volume(solid, expected, rel):
-    """The volume follows from Gauss's theorem; for a ball it is the volume of the facets."""
+    """The volume follows from Gauss's theorem; for a ball it is the volume enclosed by the facets."""
     mesh = solids_mesh([solid], 1.0)
     assert volume(mesh) == pytest.approx(expected, rel=rel) and not mesh.open
 

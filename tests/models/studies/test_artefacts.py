@@ -1,5 +1,5 @@
-"""The artefacts of a command: all or the named artefacts are written; pictures that cannot be drawn are left out, and one line
-states which and why."""
+"""The artefacts of a command: all are written, or only those named; pictures that cannot be drawn are left out, and one line
+names them with the reason."""
 
 from __future__ import annotations
 

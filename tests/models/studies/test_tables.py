@@ -50,8 +50,8 @@ WITHOUT_FILES = {"cylinder", "torus", "parametric", "revolution", "closed_surfac
 
 
 def test_surfaces() -> None:
-    """Files support every surface of `screws` that is not listed above; the values in a file are the arguments of the surface's
-    function."""
+    """Files support every surface of `screws` that is not in `WITHOUT_FILES`; the values in a file are the arguments of the
+    surface's function."""
     made = {name for name in surfaces.__all__ if inspect.isfunction(f := getattr(surfaces, name)) and _makes_surface(f)}
     assert set(SURFACES) == made - WITHOUT_FILES
     for name, kind in SURFACES.items():

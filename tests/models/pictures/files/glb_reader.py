@@ -24,7 +24,7 @@ class Glb:
 
     @classmethod
     def of(cls, raw: bytes) -> Glb:
-        """Read the header and both chunks (glTF 4.4)."""
+        """Read the header and both chunks (glTF 2.0, section 4.4)."""
         magic, version, length = struct.unpack_from("<4sII", raw)
         assert (magic, version, length) == (b"glTF", 2, len(raw))
         size, kind = struct.unpack_from("<I4s", raw, 12)
