@@ -55,7 +55,7 @@ class DeltaC:
 def delta_c(
     parameters: DeltaParameters, flags: tuple[str, ...] = ("-O2",), alphas: tuple[float, float] = (10.0, 25.0)
 ) -> Iterator[DeltaC]:
-    """Compile the C function with these flags of gcc, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
+    """Compile the C function with these gcc flags, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
     gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "delta.so"
@@ -77,7 +77,7 @@ def in_theta(x: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Convert states and rates (n, 18) of the C code, in phi and phi', to theta and theta' of
     `screwbond.models.delta.kinematics.arm`.
 
-    theta'' is the derivative of theta' along phi' and phi'', by a complex step, which is exact.
+    theta'' is the derivative of theta' along (phi', phi''), computed with a complex step, which is exact to rounding error.
     """
     q, v = np.moveaxis(x.reshape(-1, 3, 2, 3), (2, 3), (0, 1))
     dv = np.moveaxis(rates.reshape(-1, 3, 2, 3)[:, :, 1], 2, 0)

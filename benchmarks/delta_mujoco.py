@@ -75,7 +75,7 @@ class DeltaMujoco:
         return cls(model, mujoco.MjData(model))
 
     def put(self, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
-        """Set angles and rates of the paper (9,), and torques (3,)."""
+        """Set the paper's angles and rates, each (9,), and the torques (3,)."""
         self.data.qpos[:], self.data.qvel[:] = hinges(q, v)
         self.data.ctrl[:] = u
 

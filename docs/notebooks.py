@@ -1,7 +1,7 @@
 """Run the notebooks of examples/ in a fresh kernel and store them with their current outputs.
 
 A notebook is its own source: edit it, then `make notebooks` (or `python -m docs.notebooks NAME`) runs it from its first cell and
-stores it. The stored file depends only on the cells: it has no times, editor counters or machine names.
+stores it. The stored file depends only on the cells: it has no times, editor metadata or machine names.
 """
 
 from __future__ import annotations
