@@ -171,7 +171,7 @@ class SpringDrawing:
 
     @cached_property
     def length(self) -> float:
-        """Mean length, m; 1 if that is zero."""
+        """Mean length, m; 1 if the mean is zero."""
         return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
 
 
