@@ -177,8 +177,8 @@ def inplane(normal: Vector3, point: Vector3 = ORIGIN, name: str = "inplane") -> 
 
 def rod(end_a: Vector3, end_b: Vector3, name: str = "rod") -> Joint:
     """Return a massless rod of fixed length from the point `end_a` (m) of body a to `end_b` of body b, with a spherical joint at
-    each end: five
-    freedoms (rad), of the rod about two axes normal to it through its end on a, and of body b about the rod's end on b.
+    each end; five freedoms (rad): two rotations of the rod about axes normal to it through its end on a, and three of body b
+    about the rod's end on b.
 
     Raises `GeometryError` G133 for ends that coincide.
     """

@@ -120,7 +120,7 @@ def log(H: Pose) -> np.ndarray:
 def pose_from_state(x: PoseState) -> Pose:
     """Return the pose (4, 4) of a state [qw, qx, qy, qz, px, py, pz] (m); the quaternion need not be exactly unit.
 
-    A pose (4, 4) is returned unchanged: bodies without a pose state have no quaternion.
+    A pose (4, 4) is returned unchanged, since a body without a pose state passes its pose instead.
     """
     if isinstance(x, np.ndarray) and x.shape == (4, 4):
         return x

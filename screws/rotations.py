@@ -113,9 +113,9 @@ def quaternion_rate(q: Quaternion, omega: Vector3, kappa: float = 1.0) -> np.nda
     """Return the rate (4,) of a quaternion that follows the body angular velocity omega (3,), rad/s.
 
     q' = q (0, omega) / 2 + kappa n (1 - q.q) q / 8; the last term causes no rotation and returns |q| to 1 at the rate kappa n
-    / 4. n is the sum of the absolute values of omega, a norm with derivatives even at rest: the length is corrected as fast as
-    the quaternion turns, whatever the unit of time, and the correction does not limit the step size of a body that flies
-    without spin.
+    / 4. n is the sum of the absolute values of the components of omega, a norm that automatic differentiation can treat even
+    at rest: the length is corrected as fast as the quaternion turns, whatever the unit of time, and the correction does not limit
+    the step size of a body that flies without spin.
     """
     w, x, y, z = q[0], q[1], q[2], q[3]
     a, b, c = omega[0] * 0.5, omega[1] * 0.5, omega[2] * 0.5

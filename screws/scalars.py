@@ -29,8 +29,8 @@ def count_up_to(u: Any, points: np.ndarray) -> Any:
 
 
 def entry_of(index: Any, values: np.ndarray) -> Any:
-    """Return the entries (...) of the values (..., n) at whole numbers (...); the first or last value for an index out of
-    range."""
+    """Return the entries (...) of the values (..., n) at the indices (...), whole numbers; the first or last value for an index
+    out of range."""
     row = np.clip(np.nan_to_num(index), 0, values.shape[-1] - 1).astype(np.intp)
     if values.ndim == 1:
         return values[row]
@@ -38,7 +38,7 @@ def entry_of(index: Any, values: np.ndarray) -> Any:
 
 
 def _in_rows(function: Callable[[Any, np.ndarray], Any]) -> Callable[..., Any]:
-    """Return the function with the entries of the row as separate arguments."""
+    """Return a function that takes the entries of the row as separate arguments, or the row as one array."""
 
     def of_row(first: Any, *row: Any) -> Any:
         if len(row) == 1 and np.ndim(row[0]):
@@ -203,7 +203,7 @@ def take(values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
 
 
 def _row(entries: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar] | np.ndarray:
-    """Return the arguments of a lookup after the first: an array of floats is one argument, however long it is."""
+    """Return the arguments that follow the index or coordinate of a lookup: an array of floats is one argument of any length."""
     is_numbers = isinstance(entries, np.ndarray) and entries.dtype != object and entries.ndim == 1
     return (entries,) if is_numbers else entries
 

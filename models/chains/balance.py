@@ -15,6 +15,7 @@ from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import Tree, as_floats
 
 from bondgraph.errors import refusal
+from screws.numeric_arguments import shown
 from screws.scalars import array
 from screws.shapes import plane_hull
 from screws.vectors import cross
@@ -88,9 +89,7 @@ def _projected(points: Any, up: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return points (m, 3) as floats, and their coordinates (m, 2) in the plane perpendicular to `up`."""
     values, direction = as_floats(points), as_floats(up)
     if values.ndim != 2 or values.shape[1] != 3 or not len(values) or not np.all(np.isfinite(values)):
-        raise refusal(
-            "E342", f"points of the shape {values.shape} do not span a polygon", "finite points (m, 3), m", about="support"
-        )
+        raise refusal("E342", f"no polygon follows from the points {shown(points)}", "finite points (m, 3), m", about="support")
     if direction.shape != (3,) or not np.linalg.norm(direction) > 0.0:
         raise refusal("E342", f"up={up!r} is not a direction", "three numbers, not all zero: up=(0, 0, 1)", about="support")
     normal = direction / np.linalg.norm(direction)

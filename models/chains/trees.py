@@ -439,7 +439,7 @@ class Tree:
         return fixed_floats(out)
 
     def index(self, name: str | int) -> int:
-        """Return the index of a link by its name, or an index itself; raise E454 for an unknown link."""
+        """Return the index of a link, given by its name or its index; raise E454 for an unknown link."""
         names = [link.name for link in self.links]
         if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
             return int(name)

@@ -109,7 +109,9 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
     check_positive("an impact", v0=v0, impulse=impulse, duration=duration, e=e)
     if e >= 1.0:
         title, cure = f"no viscoelastic impact has the coefficient of restitution {e:g}", "a number above 0 and below 1"
-        raise_if_any("an impact", [Problem("E540", title, ("it loses energy",), (caller_place(),), (cure,))])
+        raise_if_any(
+            "an impact", [Problem("E540", title, ("every viscoelastic impact loses energy",), (caller_place(),), (cure,))]
+        )
     # 1 - 2/3 w0 < e < 1 / w0.
     ends = (1.5 * (1.0 - e) * (1.0 - 1e-9), 1.0 / e)
     w0 = float(brentq(lambda w: float(_restitution(np.float64(w))) - e, *ends, xtol=1e-300, rtol=1e-15))
@@ -176,7 +178,7 @@ class ViscoelasticImpact:
 
     @property
     def peak_force(self) -> float:
-        """Largest force, N; at that time, before the largest compression, the rate is k w / c."""
+        """Largest force, N; it occurs before the largest compression."""
         w = peak_rate(self.w0)
         return self.k * self._compression(w) * (1.0 + w)
 
@@ -184,7 +186,7 @@ class ViscoelasticImpact:
         return float(np.sqrt(2.0 * self.m * self.k * max(float(_level(self.w0) - _level(w)), 0.0)) / self.c)
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """Return the impact at about this many times, with the energy balance (20)."""
+        """Return the impact at about `samples` times, with the energy balance (20)."""
         angles = _angles(self.w0, samples)
         level = float(_level(self.w0))
         w = _rate_at(angles, level)

@@ -278,8 +278,8 @@ def study_poses(
     """Return effective masses in `count` configurations, uniformly distributed between the joint limits (by default a full turn
     or a metre).
 
-    Raises the errors of `effective_mass`; E540 for a count or seed that is not a whole number; E542 for an arm with fewer than
-    six freedoms, which has no projection.
+    Raises the errors of `effective_mass`; E540 for an invalid count or seed; E542 for an arm with fewer than six freedoms, which
+    has no projection.
     """
     if not (isinstance(count, (int, np.integer)) and count > 0):
         raise refusal("E540", f"the count of configurations is {count!r}", "a positive integer", about=chain.name)

@@ -94,9 +94,9 @@ class MazeRun:
         """Arrays over the sample times t (k,), SI units.
 
         q, v (k, 4): angle of the maze, position of the ball to the right and up, its spin, and their rates; h, lambda (k, 2):
-        positions and multipliers of both constraints; force, gap (k,): normal force, and distance of the ball from its ring; mode
-        (k,): index of the state of the course; reference, torque (k,) of the motor, torques (k, 2) of each loop; path (k, 2): the
-        ball in the maze's axes.
+        values and multipliers of both constraints; force, gap (k,): normal force, and distance of the ball from its ring; mode
+        (k,): index of the state of the course; reference, torque (k,) of the motor, torques (k, 2) of the two loops; path (k, 2):
+        the ball in the maze's axes.
         """
         stack = np.column_stack
         return {
@@ -115,7 +115,8 @@ class MazeRun:
         }
 
     def event_table(self) -> list[dict[str, Any]]:
-        """Return the time, kind, states before and after, maze and ball positions, and forces before and after every event."""
+        """Return, for every event, the time, kind, maze angle, ball position and velocity, and the states and forces before and
+        after it."""
         names, table = list(self.maze.states), []
         for event in self.events:
             mode, ball, maze, speed, factor = (

@@ -137,7 +137,7 @@ class Motion:
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
     def scaled(self, factor: float) -> Motion:
-        """Scale time by `factor`, keeping path and start time."""
+        """Multiply the duration by `factor`, keeping path and start time."""
         if not (np.isfinite(factor) and factor > 0.0):
             refuse("E471", f"the duration of a motion cannot be scaled by {factor!r}", "", "a factor above 0")
         powers = factor ** -np.arange(self.coefficients.shape[1], dtype=float)

@@ -100,7 +100,7 @@ POTASSIUM: Mapping[str, Gate] = {
     passive=False,
 )
 def ion_channel(name: str, g: Value, E: Value, rest: Value, gates: Mapping[str, Gate] = POTASSIUM) -> Graph:
-    """Ion channel with gates: exponents, opening and closing rates; gates start at rest."""
+    """Ion channel with gates, each with an exponent and rates of opening and closing; gates start in equilibrium at `rest`."""
     part, port, start = Graph(name), J1("port", domain="electrical"), number(rest)
 
     def flow(e: Value, g: Value, *x: Value) -> Value:

@@ -59,7 +59,7 @@ def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: V
     R, "flow", r"i = I_0 \operatorname{sgn}(v) (\lvert v \rvert / V_0)^\alpha", "Matsuoka 1971", "V0=100 V, I0=1e-3 A, alpha=30"
 )
 def varistor(v: Value, V0: Value, I0: Value, alpha: Value) -> Value:
-    """Varistor with the current I0 at the voltage V0, and almost no current below V0."""
+    """Varistor with the current I0 at the voltage V0, and almost no current well below V0."""
     return I0 * sign(v) * (absolute(v) / V0) ** alpha
 
 
@@ -243,7 +243,7 @@ def thyristor(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> G
 
 @SHELF.part(SWITCH, "New, Frank et al. 1958", f"gate=1 signal, {VALVE}")
 def gto(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Gate turn-off thyristor: on while its gate signal is above 1/2."""
+    """Gate turn-off thyristor: a thyristor that also turns off when its gate signal falls to 1/2."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=True)
 
 

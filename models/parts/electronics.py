@@ -77,7 +77,7 @@ def mosfet(name: str, polarity: Value, K: Value, Vt: Value, slope: Value, Gds: V
 
 @SHELF.part(r"v_o = A (v_+ - v_-),\quad i_+ = i_- = 0", "Tietze and Schenk 1999", "gain=1e5", passive=False)
 def op_amp(name: str, gain: Value) -> Graph:
-    """Static operational amplifier without limits."""
+    """Static operational amplifier without output limits."""
     part, signals = _inputs(name)
     source = Se(
         "output", lambda plus, minus, gain: gain * (plus - minus), parameters={"gain": gain}, signals=signals, domain="electrical"
@@ -95,7 +95,7 @@ def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
 def nullor(name: str, error: Value) -> Graph:
     """Nullor: through feedback, the voltage at port `out` makes the voltage and the current at port `in` zero.
 
-    The voltage at `in` is `error` times the voltage at `out`.
+    With an `error` other than zero, the voltage at `in` is `error` times the voltage at `out`.
     """
     part, signals, at = Graph(name), ["unknown.effort"], "electrical"
     draws = R("unknown", relation=lambda v, i, drawn: drawn, signals=["input.flow"], domain=at)

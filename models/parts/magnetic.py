@@ -86,7 +86,7 @@ def magnet(name: str, Hc: Value, length: Value, area: Value, mu_r: Value) -> Gra
 
 @SHELF.law(R, "effort", r"V_m = G \dot\Phi", "Steinmetz 1892", "G=1000 S")
 def eddy_loss(rate: Value, G: Value) -> Value:
-    """Eddy-current loss proportional to the flux rate; G is the conductance of one turn."""
+    """Eddy currents, whose magnetomotive force is proportional to the flux rate; G is the conductance of one turn."""
     return G * rate
 
 

@@ -98,7 +98,7 @@ def worm_gear(name: str, n: Value, lead: Value, mu: Value) -> Graph:
     "r=0.1 m, mu=0.3, wrap=3.1416 rad",
 )
 def belt(name: str, r: Value, mu: Value, wrap: Value) -> Graph:
-    """Belt around a pulley with angle `wrap`; ports 1 and 2 are its strands, and strand 1 pulls the shaft forward."""
+    """Belt around a pulley, with the wrap angle `wrap`; ports 1 and 2 are its strands, and strand 1 pulls the shaft forward."""
     part, strand = Graph(name), TF("strand", 1.0, domains=("translation", "translation"))
     rope, rim, pulley = J1("rope", domain="translation"), J1("rim", domain="translation"), rack_and_pinion("pulley", r)
     numbers, paths = {"mu": mu, "wrap": wrap}, {"load": "strand.1.effort"}
@@ -121,7 +121,7 @@ CONVERTER = (
 
 @SHELF.part(CONVERTER, "Hrovat and Tobler 1985, piecewise linear", "k=3e-3 N m s^2/rad^2, stall=2, coupling=0.85")
 def torque_converter(name: str, k: Value, stall: Value, coupling: Value) -> Element:
-    """Torque converter with torque ratio `stall` at rest; a fluid coupling above the speed ratio `coupling`.
+    """Torque converter with torque ratio `stall` while the turbine is at rest; a fluid coupling above the speed ratio `coupling`.
 
     Ports pump and turbine.
     """
@@ -264,7 +264,7 @@ def hardening_spring(x: Value, k: Value, h: Value) -> Value:
 
 @SHELF.law(C, "energy", r"F = F_0 (1 - (1 + x / l)^{-n})", "Bauer 2010", "F0=500 N, length=0.2 m, n=1.3", domain="translation")
 def gas_spring(x: Value, F0: Value, length: Value, n: Value) -> Value:
-    """Gas spring: polytropic gas column, at rest under F0, compressed by negative x."""
+    """Gas spring: polytropic gas column that carries the load F0 at x = 0; negative x compresses it."""
     return F0 * (x + length * ((1 + x / length) ** (1 - n) - 1) / (n - 1))
 
 
@@ -311,7 +311,7 @@ def stop(name: str, low: Value, high: Value, k: Value, c: Value, x0: Value) -> G
 
 @SHELF.part(GAP + r"\min(x, 0)", "Modelica Standard Library, ElastoGap", "k=1e6 N/m, c=1e3 N s/m, x0=0 m signed")
 def elasto_gap(name: str, k: Value, c: Value, x0: Value) -> Graph:
-    """Elastic contact of two ends at distance x, open if positive; x starts at x0."""
+    """Elastic contact of two ends at distance x, open while x is positive; x starts at x0."""
     return _gap(lambda x: minimum(x, 0.0), {}, k, c, x0, Graph(name), "translation")
 
 

@@ -171,7 +171,7 @@ class SpringDrawing:
 
     @cached_property
     def length(self) -> float:
-        """Mean length, m; 1 if that is zero."""
+        """Mean length, m; 1 if the mean is zero."""
         return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
 
 
@@ -184,7 +184,8 @@ class ContactDrawing:
     ----------
     solids : indices of both solids.
     frames : Gauss frames C1, C2 (k, 4, 4), z outward.
-    gap, normal : (k,) m, negative in contact; normal force, N.
+    gap : (k,) m, negative in contact.
+    normal : (k,) normal force, N.
     force : (k, 3) on the second solid, N.
     intervals : times of contact, s.
     pushing : True if the arrow ends at the contact.
@@ -226,7 +227,8 @@ class Panel:
     Attributes
     ----------
     title, unit : SI; small values in m and J are shown in smaller units.
-    level, log : True to mark zero; True for a logarithmic axis.
+    level : True to mark zero.
+    log : True for a logarithmic axis.
     key : True if posters and movies show it.
     on_demand : True if a page draws it only when the user chooses its title, and `plots` omits it.
     """

@@ -123,7 +123,7 @@ class Scene:
 
     @cached_property
     def reach(self) -> float:
-        """Size (m) of the largest solid of finite size."""
+        """Size (m) of the largest framed solid of finite size; `unit` if there is none."""
         return max((solid.size for solid in self.solids if solid.framed and not solid.unbounded), default=self.unit)
 
     @cached_property

@@ -77,7 +77,7 @@ def place(file: Path, line: int | None) -> Place:
 def _read_bytes(file: Path, format: Format) -> bytes:
     if "<" in str(file) and not file.is_file():
         cure = f'write the text to a file, pathlib.Path("robot{format.suffix}").write_text(text), and pass its path'
-        raise refusal("E520", "a string that describes a robot, where the path of a file is needed", cure, about="robot")
+        raise refusal("E520", "the argument is the description of a robot, not the path of a file", cure, about="robot")
     if not file.is_file():
         why = "a folder" if file.is_dir() else "no such file" if not file.exists() else "not a regular file"
         title, cure = f'no robot can be read from "{file}"', f"the path of a {format.suffix} file"

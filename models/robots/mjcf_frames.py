@@ -163,7 +163,7 @@ def included(file: Path, root: Any) -> list[Ignored]:
         elif path in seen:
             why = "a file can be included only once"
         if why:
-            cure = "files in this folder or below it, each included only once"
+            cure = "files in the model's folder or below it, each included only once"
             where = (place_of(file, element),)
             raise ModelError(file.name, [Problem("E297", f'"{name}" cannot be included', (why,), where, (cure,))])
         seen.add(path)

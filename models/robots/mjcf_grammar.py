@@ -115,7 +115,7 @@ _GEOM = _many(
     listed={**_CONTACT, **_LOOKS, **_FLUID},
     refused={
         **_refused("the inertia of a thin shell is not read", "shellinertia", cure="<inertial> in the body"),
-        **_refused("such shapes are not read", "plugin", neutral=()),
+        **_refused("shapes of plugins are not read", "plugin", neutral=()),
     },
 )
 
@@ -156,7 +156,7 @@ _MACROS = {
         neutral=(),
         cure="the file as MuJoCo's mj_saveLastXML writes it, with all macros expanded",
     ),
-    **_refused("such bodies are not read", "plugin", neutral=()),
+    **_refused("bodies of plugins are not read", "plugin", neutral=()),
 }
 
 _FRAME_PARTS: dict[str, ElementRule] = {"geom": _GEOM}

@@ -133,7 +133,7 @@ class RobotDrive:
 
     @property
     def effort(self) -> float | None:
-        """Largest effort at the joint, N m or N; None without a range."""
+        """Largest effort at the joint, N m or N; None if no range limits it."""
         if self.force is not None:
             return abs(self.gear) * max(map(abs, self.force))
         if self.kind == "motor" and self.control is not None:

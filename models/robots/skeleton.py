@@ -239,7 +239,7 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[JointEntry]) -> Problem:
     """Return E524 for a tip that is not a descendant of the base."""
-    title = f'the tip "{tip}" is not connected to the base "{start}"'
+    title = f'the tip "{tip}" is not below the base "{start}"'
     tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
     others = ", ".join(joint.child for joint in joints[-12:])
     below = f"one of: {others}" if others else f'another base: "{start}" carries no links'

@@ -138,7 +138,9 @@ def example_files(package: Path = PACKAGE) -> list[Path]:
         if files:
             return files
     title = f"this installation has no examples: missing folder {printable_path(package / 'examples')}"
-    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "run this in the source tree, with examples/")))
+    raise FileError(
+        Problem("E595", title, (), (), ("reinstall screwbond", "run the command in the source tree, which has examples/"))
+    )
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:

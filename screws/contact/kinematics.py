@@ -92,7 +92,8 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
 
     Notes
     -----
-    The logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. It is zero at the closest points of the poses.
+    The displacement is the logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. It is zero at the closest
+    points of the poses.
     """
     x1, z1 = ([H_0_C1[i, k] for i in range(3)] for k in (0, 2))
     x2, y2 = ([H_0_C2[i, k] for i in range(3)] for k in (0, 1))

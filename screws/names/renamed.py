@@ -129,7 +129,7 @@ def new_words(names: Iterable[str]) -> dict[str, str]:
 
 
 def answer_old_names(owner: T) -> T:
-    """Make a package (by its name), a class or a function answer an old name with the new name; otherwise leave it unchanged."""
+    """Make a package (given by its name), a class or a function refuse an old name with an error that states the new name."""
     if isinstance(owner, str):
         _for_package(owner)
         return owner

@@ -12,8 +12,9 @@ MAX_LISTED = 4
 def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED) -> list[str]:
     """Return the names that an unknown name may mean, the likeliest first; an empty list if no name is similar.
 
-    A name that differs only in case is a certain match. Then come names without their underscores; for a path such as
-    `damper.resistance`, names of the same part; names with nearly the same letters; and finally longer names that contain it.
+    A name that differs only in case is a certain match. Then come names that differ only in underscores, spaces and case; for a
+    path such as `damper.resistance`, names of the same part; names with nearly the same letters, before names of the same part
+    if the first is almost equal; and finally longer names that contain the unknown name.
 
     >>> similar_names("PID", ["gain", "pid", "sampled_pid"])
     ['pid']

@@ -325,7 +325,7 @@ def _pairs(pairs: Iterable[tuple[int, int]], count: int) -> np.ndarray:
 def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float | np.ndarray) -> PointPairs:
     """Find the contact points with a gap of at most `reach`, m, of bodies with axes R (b, 3, 3) and origins p (b, 3).
 
-    reach : for all pairs; or for each body, (b,): a pair's reach is then the sum of both.
+    reach : one number for all pairs; or one for each body, (b,): a pair's reach is then the sum for its two bodies.
     """
     body_reach = np.broadcast_to(0.5 * np.asarray(reach, dtype=float) if np.ndim(reach) == 0 else reach, (len(R),))[of.body]
     placed = of.placed

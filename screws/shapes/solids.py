@@ -28,7 +28,7 @@ def _length(owner: str, name: str, value: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Solid:
-    """Base of all shapes: the pose of the shape's frame in the body. Raises `GeometryError` G142 for an invalid pose."""
+    """Base of all shapes; holds the pose of the shape's frame in the body. Raises `GeometryError` G142 for an invalid pose."""
 
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Origin of the shape's frame in the body's, m."""

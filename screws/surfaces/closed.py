@@ -121,7 +121,7 @@ def derivatives(value: Any, name: str) -> tuple[Triple, Triple, Triple, Triple, 
 
 
 def sphere(radius: float) -> Surface:
-    """Return a sphere about the object origin, radius in m."""
+    """Return a sphere about the object origin; `radius` in m."""
     checks.check_positive("sphere", radius=radius)
     return Surface(Sphere(), {"radius": float(radius)}, float(radius))
 
@@ -267,7 +267,7 @@ def plane(extent: float = 1.0) -> Surface:
 
 
 def cylinder(radius: float, extent: float | None = None) -> Surface:
-    """Return an infinitely long cylinder about the z axis, radius in m; `extent` (m) is half the length of its picture."""
+    """Return an infinitely long cylinder about the z axis; `radius` in m; `extent` (m) is half the length of its picture."""
     checks.check_positive("cylinder", radius=radius)
     size = 2.0 * radius if extent is None else extent
     checks.check_positive("cylinder", extent=size)

@@ -83,8 +83,8 @@ class Surface:
 
     @property
     def latex(self) -> tuple[tuple[str, ...], ...]:
-        """LaTeX of the point c(u, v) in each chart: an equation for c and each further letter, in `letters`; empty for a
-        user's formulas."""
+        """LaTeX of the point c(u, v) in each chart: an equation for c and one for each further letter, in terms of `letters`;
+        empty for a user's formulas."""
         if not self.shape.latex:
             return ()
         return tuple((*self.shape.latex, n) for n in frames.LATEX) if self.shape.closed else (self.shape.latex,)
@@ -132,7 +132,7 @@ class Surface:
         return margin
 
     def _edges(self) -> list[tuple[int, float, float]]:
-        """Return coordinates with a finite range, and the range; no surface is bounded on one side only."""
+        """Return the coordinates with edges, each with the ends of its range; no range has only one finite end."""
         return [
             (k, start, stop)
             for k, (start, stop, periodic) in enumerate(self.shape.ranges())

@@ -286,7 +286,7 @@ class Rigid(FrictionLaw):
         return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
-        """Add the forces, zero until a step sets them, and the coefficient as a parameter."""
+        """Add the forces, zero until a step sets them, and any friction coefficient as a parameter."""
         graph.add(Block("step", [("N", zeros(()), []), ("f", zeros((2,)), [])], units={"N": "N", "f": "N"}))
         if self.friction is not None:
             cone = Block(

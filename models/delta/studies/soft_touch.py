@@ -153,10 +153,12 @@ class TouchPlan:
 
 def _contradictions(plan: TouchPlan) -> Iterator[Problem]:
     if plan.contact <= plan.arrive:
-        title = f"the contact at {plan.contact:g} s comes before the approach at {plan.arrive:g} s"
+        title = f"the contact at {plan.contact:g} s does not come after the approach at {plan.arrive:g} s"
         yield Problem("E441", title, cures=("a later contact, or an earlier `arrive`",))
     if plan.near >= plan.gap:
-        title = f"{plan.contact - plan.arrive:g} s at {plan.speed:g} m/s cover {plan.near:g} m, more than the gap"
+        title = (
+            f"the finger travels {plan.near:g} m in {plan.contact - plan.arrive:g} s at {plan.speed:g} m/s: the whole gap or more"
+        )
         yield Problem("E441", title, cures=(f"a gap above {plan.near:g} m, a slower approach, or a later `arrive`",))
 
 
@@ -352,7 +354,7 @@ class SoftTouchRun:
 
     @property
     def bounces(self) -> int:
-        """Number of times the finger left the brick."""
+        """Number of times the finger touched the brick again after leaving it."""
         return max(len(self.contacts) - 1, 0)
 
     def summary(self) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class View:
         return self
 
     def image(self) -> np.ndarray:
-        """Render the view, (height, width, 3)."""
+        """Return the rendered view, (height, width, 3)."""
         return self._stage.image()
 
     def close(self) -> None:

@@ -305,7 +305,7 @@ class Page:
         return write_text(path, self.text)
 
     def open(self, path: str | os.PathLike[str]) -> bool:
-        """Write the file and show it in the browser of the desktop; return False without one. Raises the errors of `write`."""
+        """Write the file and show it in the desktop's browser; return False without a browser. Raises the errors of `write`."""
         return open_in_browser(self.write(path))
 
     def __repr__(self) -> str:
