@@ -47,7 +47,8 @@ class Passivity:
 
 
 def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) -> Passivity:
-    """Test whether a system is passive (positive real); input k and output k are the effort and flow of one port, power inward.
+    """Test whether a system is passive (positive real); input k and output k are the effort and flow of port k, in either
+    order, with power positive inward.
 
     G is evaluated along a line just right of the imaginary axis, so that poles on the axis are tested by their residues: at the
     frequencies of all poles and zeros, on a logarithmic grid, and - if D + D^T is positive definite - between all frequencies
