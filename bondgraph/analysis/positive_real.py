@@ -30,7 +30,7 @@ class Passivity:
     passive : True if the system is positive real, as far as the method shows.
     strict : True if power is lost at every frequency; None if D + D^T is singular, so that the test does not apply.
     margin : smallest eigenvalue of G + G^H over the size of G.
-    frequency : where it occurs, rad/s.
+    frequency : frequency of this smallest eigenvalue, rad/s.
     method : "hamiltonian" (all frequencies are covered) or "grid".
     reason : why the system is not passive; empty if it is.
     """

@@ -33,7 +33,7 @@ _NUDGE = 2.0**-50
 @short_repr
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
-    """Operating point, where the rates vanish.
+    """Operating point, where the rates vanish, except those of `moving` states.
 
     Parameters
     ----------

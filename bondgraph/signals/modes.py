@@ -27,10 +27,10 @@ def hysteresis(
     initial: str = "low",
     **shown: Unpack[Format],
 ) -> Element:
-    """Relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as it falls below `lower`.
+    """Relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as u falls below `lower`.
 
-    Both are events of the automaton `name`, whose states are "low" and "high"; it starts in `initial`, unless u is beyond a
-    threshold.
+    Both jumps are events of the automaton `name`, whose states are "low" and "high"; the automaton starts in `initial`, unless u
+    is beyond a threshold.
 
     Raises `ModelError` E148 if lower is above upper.
     """
