@@ -148,7 +148,7 @@ class ProblemError(ScrewbondError):
 
 
 class RunError(ProblemError):
-    """Error of a simulation that cannot start: wrong settings or inconsistent start values."""
+    """Error of a run that cannot start, such as one with wrong settings, that cannot continue, or that has no usable result."""
 
 
 class _InOneLine(ProblemError):

@@ -147,10 +147,11 @@ def linearise(
 
     The derivatives are those of the active mode; events are not part of a linear system. The rates need not vanish at the point
     (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose
-    adds one direction to A that is not a motion: the norm. It is neither reachable nor observable, and `Linear.minimal` removes
-    it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so that this pole is near -2
-    1/s and not zero at rest. States that only ticks and resets change are constant like parameters, and not states of the linear
-    system: an `OpenSamplerWarning` reports this, and `linearise_sampled` includes them.
+    adds one direction to A that is not a motion: the norm of its quaternion. The norm is neither reachable nor observable, and
+    `Linear.minimal` removes it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so
+    that the pole of the norm is near -2 1/s and not zero at rest. States that only ticks and resets change are constant like
+    parameters, and not states of the linear system: an `OpenSamplerWarning` reports such states, and `linearise_sampled`
+    includes them.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ class Linear:
         return by_real_part(poles)
 
     def zeros(self, tolerance: float | None = None) -> np.ndarray:
-        """Return the invariant zeros, 1/s, where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
+        """Return the invariant zeros s, 1/s, at which [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
 
         Parameters
         ----------

@@ -22,8 +22,8 @@ _UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the st
 @short_repr
 @dataclass(frozen=True)
 class Margins:
-    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite if there is no crossing. For an unstable loop they
-    are crossings of the stability limit, at which the loop need not become stable.
+    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite if there is no crossing. For an unstable loop the
+    numbers are crossings of the stability limit, at which the loop need not become stable.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Margins:
     gain : smallest factor above 1 by which the loop gain reaches the stability limit, at `gain_at`, rad/s.
     least_gain : largest such factor below 1, at `least_gain_at`; 0 for none.
     phase : phase margin at `phase_at`, rad/s: the smallest shift, degrees, that reaches the limit, negative for a lead.
-    delay : shortest delay that reaches the limit, s; 0 if the closed loop is unstable, or L is 1 or more at infinite frequency.
+    delay : shortest delay that reaches the limit, s; 0 if the closed loop is unstable, or |L| is 1 or more at infinite frequency.
     """
 
     stable: bool

@@ -30,7 +30,7 @@ class Passivity:
     passive : True if the system is positive real, as far as the method shows.
     strict : True if power is lost at every frequency; None if D + D^T is singular, so that the test does not apply.
     margin : smallest eigenvalue of G + G^H over the size of G.
-    frequency : where it occurs, rad/s.
+    frequency : frequency of this smallest eigenvalue, rad/s.
     method : "hamiltonian" (all frequencies are covered) or "grid".
     reason : why the system is not passive; empty if it is.
     """
@@ -47,7 +47,8 @@ class Passivity:
 
 
 def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) -> Passivity:
-    """Test whether a system is passive (positive real); input k and output k are the effort and flow of one port, power inward.
+    """Test whether a system is passive (positive real); input k and output k are the effort and flow of port k, in either
+    order, with power positive inward.
 
     G is evaluated along a line just right of the imaginary axis, so that poles on the axis are tested by their residues: at the
     frequencies of all poles and zeros, on a logarithmic grid, and - if D + D^T is positive definite - between all frequencies

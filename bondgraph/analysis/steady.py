@@ -33,7 +33,7 @@ _NUDGE = 2.0**-50
 @short_repr
 @dataclass(frozen=True, eq=False)
 class OperatingPoint:
-    """Operating point, where the rates vanish.
+    """Operating point, where the rates vanish, except those of `moving` states.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _target_values(derivatives: Derivatives, goals: Mapping[str, float]) -> np.n
     if len(derivatives.outputs) != len(goals):
         wide = [name for name in goals if name not in derivatives.outputs]
         cures = tuple(f'name one component: "{name}[0]"' for name in wide)
-        title = f"a target must be a number: {', '.join(wide)} is an array"
+        title = f"a target must be a number, not an array: {', '.join(wide)}"
         raise refusal("E261", title, *cures, about=derivatives.compiled.model.name, places=())
     return np.array([float(value) for value in goals.values()])
 
@@ -312,8 +312,8 @@ def sensitivities(
     if not np.all(solved):
         unsolved = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
         title = f"there is no steady state after a small change of {', '.join(unsolved)}"
-        why = "A is singular, and this parameter drives a state without a restoring force"
-        cures = ("leave it out", "a spring or resistor that acts on the state")
+        why = "A is singular, and such a change drives a state without a restoring force"
+        cures = (f"parameters without {', '.join(unsolved)}", "a spring or resistor that acts on the state")
         raise refusal("E259", title, *cures, about=compiled.model.name, why=why, places=())
     return Sensitivities(
         linear.states,

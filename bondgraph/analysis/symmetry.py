@@ -44,22 +44,22 @@ class Reciprocity:
 
     @property
     def reciprocal(self) -> bool:
-        """True if the Jacobian is symmetric."""
+        """True if the Jacobian is symmetric, or if the law has no square Jacobian."""
         return not self.asymmetry > self.tolerance
 
     @property
     def conservative(self) -> bool:
-        """True if a storage conserves energy."""
+        """True if a storage conserves energy; always true for a resistor."""
         return not self.imbalance > self.tolerance
 
     @property
     def passive(self) -> bool:
-        """True if a resistor supplied no power at any point."""
+        """True if a resistor supplied no power at any point; always true for a storage."""
         return not self.dissipation < -self.tolerance
 
     @property
     def ok(self) -> bool:
-        """True if no check failed."""
+        """True if no check failed, and at least one point gave finite values."""
         return self.points > 0 and self.reciprocal and self.conservative and self.passive
 
 

@@ -171,7 +171,7 @@ class Unknown:
     vanishing: str = ""
     """Flow (or effort) that is zero while the constraint or switch is active."""
     stopped: str = ""
-    """Value of `vanishing` that an impulse may bring to zero, 0 in modes in which the element is not active; "" if `vanishing`
+    """Name of a value that an impulse may bring to zero: `vanishing` while the element is active, otherwise 0; "" if `vanishing`
     decays gradually."""
     algebraic: bool = False
     """True if `vanishing` depends on the unknowns themselves, so that its time derivative is not needed."""

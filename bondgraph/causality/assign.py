@@ -100,7 +100,7 @@ def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
     details = ("no assignment of strokes satisfies all junctions and two-ports here", _bonds(model, clash))
-    cures = ("a C, I or R at one of the junctions of the ring that passes through it",)
+    cures = (f"a C, I or R at one of the junctions of the ring through {where}",)
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), cures)
 
 
@@ -260,7 +260,7 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
         f'switched junction {element.kind} "{path}": its behaviour when open is ambiguous',
         (
             f'either {one.kind} "{one.name}" or {two.kind} "{two.name}" sets its {common}; '
-            f"when it opens, the element that sets it is left without {dual}, the other element without {common}",
+            f"when the junction opens, the element that sets the {common} receives no {dual}, and the other element no {common}",
         ),
         (element.place, one.place, two.place),
         (cures[0], f"{cures[1]} between it and one of them"),

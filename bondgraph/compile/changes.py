@@ -363,7 +363,7 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
         f" and {len(all_names) - _MOST_LISTED} more" if len(all_names) > _MOST_LISTED else ""
     )
     return refusal(
-        code, title, *(near or ("a name of this list",) * bool(all_names)), about=model.name, why=f"known: {shown}", places=()
+        code, title, *(near or ("a name from this list",) * bool(all_names)), about=model.name, why=f"known: {shown}", places=()
     )
 
 

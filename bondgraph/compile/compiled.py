@@ -185,7 +185,7 @@ class Compiled(Frozen):
 
     @cached_property
     def _begun_unknowns(self) -> frozenset[int]:
-        """Indices in x of the unknowns of nonlinear loops whose elements have start values."""
+        """Indices in x of those unknowns of nonlinear loops whose elements have start values."""
         named = ((u, f"{u.value}~") for loop in self.system.loops if loop.guesses for u in loop.unknowns)
         begun = [guess for unknown, guess in named if self.system.values[unknown.value].near is not None]
         return frozenset(k for guess in begun for k in self.system.places[guess])
@@ -214,8 +214,8 @@ class Compiled(Frozen):
             states below it); or new values, {"hinge.rate": 2.0}. All other states change as little as possible, measured by
             kinetic energy, as if by an impulse of the constraints.
 
-        Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial` does, E122 for unknown names,
-        and E432 if no velocities satisfy the constraints.
+        Returns `initial`, and, if constraints are active, all states that an impulse can move. Raises `ModelError` as `initial`
+        does, E122 for unknown names, and E432 if no velocities satisfy the constraints.
         """
         x, m, p = self.starting_point(initial, parameters)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
@@ -225,7 +225,7 @@ class Compiled(Frozen):
         return changes | fitting_start(self.model, self.system, motion, x, keep, values)
 
     def held_in(self, m: np.ndarray) -> HeldConstraints | None:
-        """Return the constraints that are active in the modes m (modes,), or None."""
+        """Return the constraints that are active in the modes m (modes,); None if there are none."""
         return self._last_held.made(m.tobytes(), functools.partial(held_in, self.model, self.system, self.program, m))
 
     @OnceProperty
@@ -261,7 +261,7 @@ class Compiled(Frozen):
 
     @OnceProperty
     def last_start(self) -> LatestBuild[None]:
-        """The last start of a run that passed the checks."""
+        """Last start that passed the checks of a run."""
         return LatestBuild()
 
     @OnceProperty

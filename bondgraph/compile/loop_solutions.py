@@ -135,7 +135,10 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _starts(count: int) -> np.ndarray:
-    """Return starting points (rows, count): zero, and random numbers of either sign with magnitudes from 1e-6 to 1e6."""
+    """Return starting points (rows, count): zero, and random numbers of either sign with magnitudes from 1e-7 to 1e7.
+
+    The numbers of one row differ by a factor of up to 100.
+    """
     rng = np.random.default_rng(count)
     together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
     return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])
@@ -284,9 +287,13 @@ def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any
         numbers = real(value)
         if exists and numbers is not None and numbers.shape == program.layout[name].shape and np.isfinite(numbers).all():
             continue
-        title = f'the guess {value!r} of "{name}" is not finite or has another shape'
-        title = title if exists else f'"{name}" is not a value to guess'
-        cure = f"an effort or flow in an algebraic loop, such as {', '.join(_shown(model, program)[:4]) or 'one of its elements'}"
+        if exists:
+            title = f'the guess {value!r} of "{name}" is not finite or has another shape'
+            cure = f"finite numbers of shape {program.layout[name].shape}"
+        else:
+            title = f'"{name}" is not a value to guess'
+            likely = ", ".join(_shown(model, program)[:4]) or "one of its elements"
+            cure = f"an effort or flow in an algebraic loop, such as {likely}"
         element = model.elements.get(name.rpartition(".")[0])
         place = element.place if element is not None and element.guess else caller_place()
         problems.append(Problem("E216", title, (), (place,), (cure,)))
@@ -364,7 +371,7 @@ def _shown(model: Model, program: Program) -> list[str]:
 def _ambiguous(
     model: Model, program: Program, values: Callable[[str], np.ndarray], count: int, guesses: Mapping[str, Any]
 ) -> Problem:
-    """Return E215, which lists every solution by the values in the loops that differ."""
+    """Return E215, which lists every solution by those values in the loops in which the solutions differ."""
     differing = [name for name in _shown(model, program) if np.ptp(values(name), axis=0).any()] or list(
         program.layout.names("out")
     )

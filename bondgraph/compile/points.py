@@ -51,7 +51,8 @@ def point_of(
     if begin is not None and not isinstance(begin, Mapping):
         x = np.asarray(begin, dtype=float)
         if x.shape != start.shape or not np.all(np.isfinite(x)):
-            title = f"a state of shape {x.shape} is not a state of this model"
+            fault = "with NaN or infinite numbers" if x.shape == start.shape else f"of shape {x.shape}"
+            title = f"an array {fault} is not a state of this model"
             cure = "the array in the order of the states, or a dictionary of states by name"
             raise refusal("E252", title, cure, about=compiled.model.name, why=f"it needs {len(start)} finite numbers", places=())
         start = x.copy()

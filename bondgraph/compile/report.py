@@ -74,8 +74,8 @@ def _dependent(model: Model, causality: Causality) -> Iterator[str]:
 def _references(model: Model) -> Iterator[str]:
     for path in model.references:
         element = model.elements[path]
-        common = "effort" if element.law_as(Junction).type == 0 else "flow"
-        yield f'{element.kind} "{path}": its {common} counts as zero, and nothing flows into this reference'
+        common, dual = ("effort", "flow") if element.law_as(Junction).type == 0 else ("flow", "effort")
+        yield f'{element.kind} "{path}": its {common} is set to zero, and this reference has no {dual}'
 
 
 def _loop(loop: Loop, system: System, model: Model) -> str:

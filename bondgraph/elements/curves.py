@@ -73,7 +73,7 @@ class Curve(Frozen):
     def integral(self, start: float = 0.0) -> Curve:
         """Return the exact integral from `start`, a curve one degree higher.
 
-        Raises `ModelError` E181 for the integral of a periodic curve, which grows with every period.
+        Raises `ModelError` E181 for the integral of a periodic curve if it grows with every period.
         """
         if self.gain:
             title = "the integral of a periodic curve cannot be integrated"
@@ -184,7 +184,8 @@ def characteristic_map(
 ) -> CharacteristicMap:
     """Return the map (u, v) -> value through values (n, m) at u = rows (n,) and v = columns (m,), n and m above 1.
 
-    Its sections along u and v at the points are curves of the `kind` (see `curve`): bilinear, or cubic with continuous slopes.
+    Its sections along the rows and columns of `values` are curves of this `kind` (see `curve`); between them the map is bilinear,
+    or cubic with continuous slopes.
     `outside` is one value for both variables, or one value for each.
 
     Raises `ModelError` as `curve` does.

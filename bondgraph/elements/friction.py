@@ -78,7 +78,7 @@ def Friction(
     Source: Coulomb 1785; state machine as in Karnopp 1985; in a plane Moreau 1988.
     """
     if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
-        title, why = f'friction "{name}" needs a whole number of directions', f"dimension = {dimension!r}"
+        title, why = f'friction "{name}" needs a positive whole number of directions', f"dimension = {dimension!r}"
         raise refusal("E161", title, f'Friction("{name}", ..., dimension=2)', about=name, why=why)
     if backward is not None and dimension > 1:
         title, why = f'friction "{name}" in {dimension} directions cannot have `backward`', "one scale applies in all directions"

@@ -26,8 +26,9 @@ def HeatTransfer(
     """Return heat transfer from the temperature T1 at port 1 to T2 at port 2: Q = G (T1 - T2) (`conductance`, W/K), or your own
     `heat`(T1, T2, *parameters, *signals), W, as for radiation.
 
-    The ports are true bonds of the domain "thermal" (an irreversible transducer, RS): the entropy Q / T1 flows in at port 1, Q /
-    T2 out at port 2, so that energy is conserved and the entropy Q / T2 - Q / T1 is produced. With pseudo-bonds, use an R.
+    The ports are true bonds of the domain "thermal" (an irreversible transducer, RS): the entropy Q / T1 flows in at port 1 and
+    Q / T2 flows out at port 2, so that energy is conserved and the entropy Q / T2 - Q / T1 is produced. With pseudo-bonds,
+    use an R.
 
     Signals: `<name>.power`, the heat Q; `<name>.entropy`, the entropy produced, W/K; `<name>.1.effort` ... `<name>.2.flow`.
 

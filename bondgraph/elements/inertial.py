@@ -55,7 +55,7 @@ def IC(
     force due to their rate.
 
     Raises `ModelError` E110 if neither or both of `inertia` and `kinetic` are given, or for an unused `bias` or `acceleration`;
-    E135 for another `form`, or a start momentum that depends on signals.
+    E135 for another `form`, or a start momentum that depends on signals or modes.
 
     Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
     """
@@ -81,7 +81,7 @@ def IC(
     mechanics = Mechanics(inertia, kinetic, potential, bias, acceleration, scalar)
     if not lagrangian and np.any(v):
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):
-            title = f'IC "{name}" cannot have a start momentum that depends on signals'
+            title = f'IC "{name}" cannot have a start momentum that depends on signals or modes'
             raise refusal("E135", title, f'omit velocity here, and give initial={{"{name}.p": ...}} for the run', about=name)
         numbers = [np.asarray(in_unit(name, key, each, each.expected), dtype=float)[()] for key, each in values.items()]
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]

@@ -55,7 +55,7 @@ def MTF(
 ) -> Element:
     """Return a modulated transformer: f2 = N f1, e1 = N^T e2 with N = matrix(*parameters, *signals).
 
-    `action` gives formulas for both products that are cheaper than rows times columns.
+    `action` gives formulas for N f1 and N^T e2 that are cheaper than products with the matrix.
     """
     law = Transformer(as_op(bound(name, matrix, 0, parameters, signals), "N"), dimensions in _SCALAR, action)
     return _two_port("MTF", name, law, parameters or {}, paths_of(signals), dimensions, **ports)

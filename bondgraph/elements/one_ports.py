@@ -216,8 +216,9 @@ def Constraint(
 def Se(
     name: str, effort: Any = None, *, parameters: Mapping[str, Any] | None = None, signals: Signals = (), **port: Unpack[OnePort]
 ) -> Element:
-    """Return an effort source: a number or array (a run-time parameter), or a function of parameters and signals such as
-    `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of freedom."""
+    """Return an effort source. Its `effort` is a number or array (a run-time parameter), or a function of parameters and
+    signals, as in `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of
+    freedom."""
     return _source("Se", name, "effort", effort, parameters, signals, port)
 
 

@@ -178,7 +178,7 @@ class Kernel:
     def _misfit(self, what: str) -> KernelError:
         lengths = ", ".join(map(str, self.sizes))
         details = (what, f"it takes {len(self.sizes)} blocks of lengths {lengths} and gives {self.n_out} outputs")
-        return KernelError(Problem("E395", f'kernel "{self.name}" is called with blocks of the wrong shape or type', details))
+        return KernelError(Problem("E395", f'kernel "{self.name}" is called with unsuitable blocks', details))
 
 
 def _kind(value: Any) -> str:

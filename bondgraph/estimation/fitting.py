@@ -253,15 +253,15 @@ def _ranges(
         array = real(bounds)
         parts = None if array is None or array.size not in (1, 2, 3) else np.ravel(array).tolist()
         if parts is None:
-            raise refusal("E377", f'"{label}" has no bounds', f'"{label}": (1.0, 10.0)', about=name, why=f"given: {bounds!r}")
+            title, why = f'"{label}" has neither bounds nor an initial guess', f"given: {bounds!r}"
+            raise refusal("E377", title, f'"{label}": (1.0, 10.0)', about=name, why=why)
         low, high = (parts[0], parts[-1]) if len(parts) > 1 else (-np.inf, np.inf)
         inside = low < value < high
         begin = parts[1] if len(parts) == 3 else parts[0] if len(parts) == 1 else value if inside else _between(low, high)
         if not low < high or not low <= begin <= high or not np.isfinite(begin):
-            why = f"given: {bounds!r}"
-            raise refusal(
-                "E377", f'the bounds of "{label}" are empty or reversed', f'"{label}": (1.0, 10.0)', about=name, why=why
-            )
+            title = f'the bounds of "{label}" are empty or reversed'
+            title = f'the initial guess of "{label}" is not finite or is outside the bounds' if low < high else title
+            raise refusal("E377", title, f'"{label}": (1.0, 5.0, 10.0)', about=name, why=f"given: {bounds!r}")
         ranges.append((low, begin, high))
     low, begin, high = np.array(ranges, dtype=float).T
     return low, begin, high

@@ -91,8 +91,9 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
     indices = [*zip(varied.parameters, varied.states, strict=True)]
     if not indices or len(set(indices)) < len(indices):
         twice = [label for label, pair in zip(varied.labels, indices, strict=True) if indices.count(pair) > 1]
-        title = f"named twice: {', '.join(twice)}" if twice else "nothing is varied"
-        raise refusal("E370", title, "name each number once", about=system.name, places=())
+        title = f"named twice: {', '.join(dict.fromkeys(twice))}" if twice else "nothing is varied"
+        cure = "name each number once" if twice else "the name of a parameter or state"
+        raise refusal("E370", title, cure, about=system.name, places=())
     return varied
 
 

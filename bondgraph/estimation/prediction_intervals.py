@@ -72,7 +72,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     Parameters
     ----------
     run : result of `run_sensitivities`.
-    parameter_uncertainty : standard deviation of each varied number, by name, their covariance (k, k), or their `Estimate`.
+    parameter_uncertainty : standard deviations of the varied numbers by name, their covariance (k, k), or their `Estimate`.
 
     Raises `ModelError` E379 if the uncertainty does not match the varied numbers.
     """
@@ -88,7 +88,8 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     elif isinstance(parameter_uncertainty, Mapping):
         if set(parameter_uncertainty) != set(labels):
             why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, parameter_uncertainty)) or "nothing"
-            raise refusal("E379", f"deviations of {named} are given", "one for each varied number", about=about, why=why)
+            title = f"standard deviations are given for {named}"
+            raise refusal("E379", title, "one for each varied number", about=about, why=why)
         deviations = real([parameter_uncertainty[label] for label in labels])
         if deviations is not None and np.any(deviations < 0.0):
             raise refusal(

@@ -233,7 +233,7 @@ class RunSensitivities:
         return self.labels.index(label)
 
     def of(self, names: str | Sequence[str]) -> np.ndarray:
-        """Return the derivatives of several quantities, with all components in a row, (samples, numbers, k)."""
+        """Return the derivatives (samples, components, k) of several quantities; all components follow each other."""
         labels, prepared = self.variational.outputs([names] if isinstance(names, str) else list(names))
         count, k = len(self.t), len(self.labels)
         y = np.concatenate([self.result.x, self.S.transpose(0, 2, 1).reshape(count, -1)], axis=1)
@@ -242,8 +242,8 @@ class RunSensitivities:
         return np.ascontiguousarray(out[:, len(labels) :].reshape(count, k, len(labels)).transpose(0, 2, 1))
 
     def relative(self, name: str) -> np.ndarray:
-        """Return p dy/dp divided by the largest |y| of the run, (samples, *shape, k): the effect of a change of 1 %, in per
-        cent."""
+        """Return p dy/dp divided by the largest |y| of the run, (samples, *shape, k): the effect of a change of p by 1 %, in per
+        cent of this |y|."""
         largest = np.max(np.abs(self.result[name]), initial=0.0)
         return np.asarray(self[name] * self.values / (largest or np.nan))
 

@@ -67,7 +67,7 @@ class Graph(Draft):
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
 
     def __str__(self) -> str:
-        """Return a line for each part, with parameters, units and domain."""
+        """Return a line for each part, up to `MAX_SHOWN` parts, with parameters, units and domain."""
         parts = list(described_parts(self))
         more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])
@@ -80,7 +80,7 @@ class Graph(Draft):
         return cell(line(self.name, "under construction"), code(str(error))) if error else None
 
     def _unfinished(self) -> ModelError | None:
-        """Return the error of a graph that cannot be drawn yet, because notebook cells also display unfinished graphs."""
+        """Return the error of a graph that cannot be drawn yet, else None: notebook cells also display unfinished graphs."""
         try:
             self.freeze()
         except ModelError as error:
@@ -226,7 +226,7 @@ class Graph(Draft):
         """Replace the part `name` by another part of the same name, which takes over its bonds, wires and exposed ports.
 
         `name` may be a path into nested graphs, `left.damper`. The new part must have the same ports (or one port, like the old
-        part), the same signal inputs, at least the same exports, and all signals that other parts read.
+        part, that takes all its bonds), the same signal inputs, at least the same exports, and all signals that other parts read.
 
         Raises `ModelError` E100 for anything but a part, E138 for an unknown part, or for a new part with another name, other
         ports, inputs or exports.

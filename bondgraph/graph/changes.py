@@ -77,8 +77,9 @@ def _runs(link: Link, tail: PortRef, head: PortRef) -> bool:
 
 
 def _unknown(graph: Draft, name: str, verb: str) -> Problem:
-    near = similar_names(name, graph.parts, most=3) or list(graph.parts)
-    details = (f"similar names: {', '.join(near)}",) if near else ()
+    near = similar_names(name, graph.parts, most=3)
+    listed = near or list(graph.parts)
+    details = (f"{'similar names' if near else 'parts'}: {', '.join(listed)}",) if listed else ()
     title = f'"{graph.name}" has no part "{name}" to {verb}'
     return Problem("E138", title, details, (caller_place(),), ("the name of a part",))
 
@@ -100,9 +101,11 @@ def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
     single = len(old_ports) == len(new_ports) == 1
     if (bonds > 1 and not _takes_many(new)) if single else set(old_ports) != set(new_ports):
         cure = "a part with the same ports; a nested Graph can expose them under these names"
+        cure = "a part that takes several bonds, such as a junction" if single else cure
         shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new part: {_all(new_ports)}")
         shown += (f"bonds at the old part: {bonds}",) if set(old_ports) == set(new_ports) else ()
-        problems.append(_problem(f'"{old.name}" cannot be replaced: the ports differ', shown, cure, old, new))
+        title = f'"{old.name}" cannot be replaced: the {"new part takes only one bond" if single else "ports differ"}'
+        problems.append(_problem(title, shown, cure, old, new))
     fed = {name for part, name in graph.wires if part == old.name}
     inputs = set(new.inputs) if isinstance(new, Draft) else set()
     declared = set(old.inputs) if isinstance(old, Draft) else set()

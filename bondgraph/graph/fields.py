@@ -108,7 +108,8 @@ def multiport(
 def _refuse_others(kind: str, name: str, owner: str, **arguments: bool) -> None:
     """Refuse arguments of another kind of field (E110)."""
     if extra := [argument for argument, present in arguments.items() if present]:
-        title, why = f'multiport "{name}" of kind "{kind}" has {", ".join(extra)}', f"{', '.join(extra)} belong to {owner}"
+        title = f'multiport "{name}" of kind "{kind}" has {", ".join(extra)}'
+        why = f"{', '.join(extra)} belong{'s' * (len(extra) == 1)} to {owner}"
         raise refusal("E110", title, f"the field without {', '.join(extra)}", about=name, why=why)
 
 

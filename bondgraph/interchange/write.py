@@ -313,7 +313,8 @@ def dump_model(model: Compilable) -> str:
         raise refusal("E350", "the model cannot be saved", cure, about=flat.name, why=why, places=())
     if widest := next((bond for bond in saved.bonds if bond.dimension > MAX_DIMENSION), None):
         why = f'the bond "{widest.name}" has dimension {widest.dimension}; the limit of a file is {MAX_DIMENSION}'
-        raise refusal("E350", "the model cannot be saved", "several bonds", about=flat.name, why=why, places=())
+        cure = "several bonds of smaller dimension"
+        raise refusal("E350", "the model cannot be saved", cure, about=flat.name, why=why, places=())
     document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": flat.name}
     document |= {"starts": "fixed"} if flat.starts else {}
     document |= {"left out": missing} if missing else {}

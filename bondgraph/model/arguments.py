@@ -201,7 +201,8 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
     if extra:
         title = f'{kind} "{name}" has {word}, so it cannot use {", ".join(extra)}'
         cure = f'{kind}("{name}", {formula}=...) with {", ".join(extra)}, or {word} alone'
-        raise refusal("E110", title, cure, about=name, why=f"{', '.join(extra)} belong to your own formula")
+        why = f"{', '.join(extra)} belong{'s' * (len(extra) == 1)} to your own formula"
+        raise refusal("E110", title, cure, about=name, why=why)
 
 
 def unit_of_start(initial: Any) -> str:
@@ -281,7 +282,7 @@ def names_of(names: str | Iterable[str], argument: str = "names", about: str = "
         parts = [getattr(each, "name", None) for each in items if not isinstance(each, str)]
         if all(isinstance(name, str) for name in parts):
             texts = [each if isinstance(each, str) else f"{each.name}.{_usual_signal(each)}" for each in items]
-            title = f"`{argument}` takes paths of signals, not the element {', '.join(map(repr, parts))}"
+            title = f"`{argument}` takes paths of signals, not the element{'s' * (len(parts) > 1)} {', '.join(map(repr, parts))}"
             why = "a block's result is <name>.y; an element has <name>.effort, <name>.flow and its states"
             raise refusal("E150", title, f"{argument}={texts!r}".replace("'", '"'), about=about or argument, why=why)
         raise refused(argument, names, "a name as a string, or several names", f'{argument}=("spring.q", "time")', about)

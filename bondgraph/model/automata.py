@@ -21,7 +21,7 @@ class Transition:
     target: str
     guard: Op | Callable[..., Any]
     signals: Sequence[str]
-    """Signals of the guard; a single signal may be a string. Stored as a tuple, like all lists of names here."""
+    """Signals of the guard; a single signal may be a string. Lists of names are stored as tuples."""
     resets: Sequence[tuple[str, Op | Callable[..., Any], Sequence[str]]] = ()
     """Values of states after the transition: (state, op, signals)."""
     kind: str = ""

@@ -49,8 +49,7 @@ class Domain:
 
     @property
     def energy_unit(self) -> str:
-        """Unit of effort times displacement: "J" unless effort times flow is not in W; "J" for pseudo-bonds, whose displacement
-        is an energy.
+        """Unit of energy: of effort times displacement or, for pseudo-bonds, of the displacement alone; "J" if the power is in W.
 
         >>> ELECTRICAL.energy_unit, Domain("own", "temperature", "K", "heat flow", "W", "J", "").energy_unit, HEAT.energy_unit
         ('J', 'K W s', 'J')
@@ -60,7 +59,7 @@ class Domain:
 
     @property
     def power_unit(self) -> str:
-        """Unit of effort times flow; "W" if energies are in J."""
+        """Unit of power: of effort times flow or, for pseudo-bonds, of the flow alone; "W" if energies are in J."""
         if self.pseudo:
             return self.flow_unit
         pairs = list(zip(parts(self.effort_unit), parts(self.flow_unit), strict=False))

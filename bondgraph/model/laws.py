@@ -55,7 +55,8 @@ class StateSpec:
     unit: str = ""
     symbol: str = ""
     claimed: bool = True
-    """True if a nonzero start value that contradicts other states is refused; False for a species, whose amount is never zero."""
+    """True if a nonzero start value that contradicts other states is refused; False for a species, whose start value is then
+    replaced."""
 
     @property
     def shape(self) -> tuple[int, ...]:

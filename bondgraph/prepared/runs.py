@@ -202,7 +202,8 @@ class PreparedRun:
         counts = {key: -1 if values is None else len(values) for key, values in {**varied, **starts}.items()}
         if single := [f'"{key}"' for key, count in counts.items() if count < 0]:
             why = "an array or list whose first axis is the runs"
-            raise refusal("E124", f"{', '.join(single)} needs a value for every run", _EACH, about=name, why=why, places=())
+            title = f"{', '.join(single)} need{'s' * (len(single) == 1)} a value for every run"
+            raise refusal("E124", title, _EACH, about=name, why=why, places=())
         if len(set(counts.values())) > 1:
             why = ", ".join(f'"{key}" {count}' for key, count in counts.items())
             raise refusal("E124", "varied quantities have different numbers of values", about=name, why=why, places=())

@@ -44,7 +44,7 @@ class Palette:
         )
 
     def of_box(self, depth: int) -> str:
-        """Return the colour inside a nested graph, 0 for the outermost."""
+        """Return the colour inside a nested graph at this depth; the outermost has depth 0."""
         return (self.box, self.box_inside, self.box_deep)[min(depth, 2)]
 
 

@@ -97,7 +97,10 @@ def table(
     parameters = of_result(shown.get("unit", ""), values=values)
     knots, ordinates = numbers_of(points), numbers_of(parameters["values"])
     if knots is None or ordinates is None or knots.ndim != 1 or knots.shape != ordinates.shape or len(knots) < 2:
-        title, cure = f'table "{name}": points and values do not form a table', "two lists of the same length, at least two"
+        title, cure = (
+            f'table "{name}": points and values do not form a table',
+            "two lists of the same length, each with at least two numbers",
+        )
         raise refusal("E147", title, cure, about=name, why=f"points {shape_message(knots)}, values {shape_message(ordinates)}")
     if (kind, outside) != ("linear", "hold"):
         formula = curve(knots, ordinates, kind, outside)
@@ -226,7 +229,7 @@ def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, hig
 
 @spelled_out
 def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[Format]) -> Element:
-    """Ramp: y = offset until t = start (s), then it grows by `slope` per second, until t = end if that is given.
+    """Ramp: y = offset until t = start (s), then y grows by `slope` per second, until t = end if `end` is given.
 
     Raises `ModelError` E148 if the end comes before the start.
     """

@@ -239,8 +239,8 @@ def noise(
     choice("noise", name, distribution=(distribution, tuple(formulas.NOISE)))
     number = numbers_of(seed)
     if number is None or number.shape or not 0 <= number < formulas.MODULI[1] - 1.0 or number % 1.0:
-        why = f"given: {seed!r}"
-        raise refusal("E182", f'noise "{name}" needs a whole number as its seed', "seed=1", about=name, why=why)
+        title = f'noise "{name}" needs a whole number from 0 to {formulas.MODULI[1] - 2.0:.0f} as its seed'
+        raise refusal("E182", title, "seed=1", about=name, why=f"given: {seed!r}")
     parameters = {"seed": seed, **of_result(result.get("unit", ""), mean=mean, deviation=deviation)}
     builder = BlockBuilder(name, parameters=parameters, period=period, offset=offset)
     builder.states |= {"y": StateSpec(start_values(parameters["mean"], None), **result), "generator": StateSpec(np.zeros(2))}

@@ -58,9 +58,11 @@ def derivative_filter(
     nominal: Any = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """Derivative filter y = (u - filtered) / T, filtered' = y, which is s / (T s + 1); the state `filtered` starts at `initial`.
+    """Derivative filter y = (u - filtered) / T, filtered' = y, with the transfer function s / (T s + 1).
 
-    Give u's own start value there for a derivative that starts at zero. Raises `ModelError` E142 unless T > 0.
+    The state `filtered` starts at `initial`: give u's own start value for a derivative that starts at zero.
+
+    Raises `ModelError` E142 unless T > 0.
     """
     need_positive("derivative filter", name, time_constant=time_constant)
     builder = BlockBuilder(name, inputs={"u": input}, parameters=in_seconds(time_constant=time_constant), **result_of(**shown))

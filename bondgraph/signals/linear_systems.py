@@ -151,7 +151,9 @@ def _period_of(name: str, system: Any, period: Any) -> Any:
     """Return the period of a system object, None if it is continuous."""
     clock = getattr(system, "dt", getattr(system, "period", None))
     if clock is True:
-        raise _refused(name, "the system is sampled, but its period is unknown", "dt=True", "a system with its period as dt, s")
+        raise _refused(
+            name, "the system is sampled, but its period is unknown", "dt=True", "a system whose dt is its period in s"
+        )
     if period is not None and period != clock:
         kind = f"sampled every {clock:g} s" if clock else "continuous"
         cures = ("the system without period=", "the system sampled by c2d" if not clock else "a system with this period")
@@ -219,7 +221,7 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
         raise _refused(name, "its matrices have inconsistent shapes", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
     if len(paths) not in (1, m):
         cures = (f"{m} path{'s' * (m != 1)}", "the path of one vector")
-        raise _refused(name, f"{len(paths)} inputs", f"B has {m} column{'s' * (m != 1)}", *cures[: 1 + (m > 1)])
+        raise _refused(name, f"{len(paths)} inputs do not match B", f"B has {m} column{'s' * (m != 1)}", *cures[: 1 + (m > 1)])
     return [a, b, c, d]
 
 

@@ -70,21 +70,23 @@ def measured(
     points, values = columns.points, columns.values
     lost = np.flatnonzero(~(np.isfinite(points) & np.isfinite(values)))
     if len(lost) and not clean:
-        title = f"{len(lost)} of {len(points)} rows lack a number"
+        title = f"{len(lost)} of {len(points)} rows lack{'s' * (len(lost) == 1)} a number"
         cures = ("clean=True, which leaves them out", "values for them")
         raise _refused("E446", name, title, f"the first: {columns.rows(lost)}", *cures)
     back = np.flatnonzero(~(np.diff(points) > 0.0))
     if not clean and len(back):
         first, second = points[back[0]], points[back[0] + 1]
         title = f'"{columns.point_name}" ' + ("is repeated" if first == second else "descends")
-        why = f"{first:g} is followed by {second:g}, at {columns.rows(back[:1] + 1)}; {len(back)} such rows"
+        why = f"{first:g} is followed by {second:g}, at {columns.rows(back[:1] + 1)}; such rows: {len(back)}"
         raise _refused("E446", name, title, why, "clean=True, which sorts rows and averages those at the same point")
     if clean:
         keep = np.isfinite(points) & np.isfinite(values)
         points, groups = np.unique(points[keep], return_inverse=True)
         values = np.bincount(groups, values[keep]) / np.bincount(groups)
     if len(points) < 2:
-        raise _refused("E444", name, f"{len(points)} rows are too few", "a table has two points or more", "more rows")
+        raise _refused(
+            "E444", name, f"a table of length {len(points)} is too short", "a table has two points or more", "more rows"
+        )
     knots = _converted(name, columns.point_name, points, columns.point_unit, point_unit, 'input="car.q", a signal of this unit')
     ordinates = _converted(name, columns.value_name, values, columns.value_unit, value_unit, f'unit="{columns.value_unit}"')
     return table(name, input, knots, ordinates, kind=kind, outside=outside, **shown)
@@ -198,7 +200,7 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
         text = cells[0] if cells and isinstance(cells[0], str) else "a"
         reading = "to_numeric" if _number(text, False) is not None else "to_datetime" if _moment(text) is not None else ""
         cure = f"pandas.{reading}(...) of this column" if reading else "a column of numbers"
-        raise _refused("E444", name, f'"{header}" contains no numbers', f"such as {cells}", cure)
+        raise _refused("E444", name, f'"{header}" contains no numbers', f"its first cell: {cells}", cure)
     return numbers
 
 

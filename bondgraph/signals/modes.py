@@ -27,10 +27,10 @@ def hysteresis(
     initial: str = "low",
     **shown: Unpack[Format],
 ) -> Element:
-    """Relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as it falls below `lower`.
+    """Relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as u falls below `lower`.
 
-    Both are events of the automaton `name`, whose states are "low" and "high"; it starts in `initial`, unless u is beyond a
-    threshold.
+    Both jumps are events of the automaton `name`, whose states are "low" and "high"; the automaton starts in `initial`, unless u
+    is beyond a threshold.
 
     Raises `ModelError` E148 if lower is above upper.
     """
@@ -99,9 +99,9 @@ def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, *
 
 @spelled_out
 def rate_limiter(name: str, input: str, falling: Any, rising: Any, *, initial: Any = 0.0, **result: Unpack[Scaled]) -> Element:
-    """Rate limiter (slew rate): y follows u, at no more than `rising` and no less than `falling`, per second.
+    """Rate limiter (slew rate): y follows u with a rate between `falling` and `rising`, per second.
 
-    It begins at `initial`. The changes between the modes of the automaton `name` are events: y' = u' while "tracking"; once u is
+    y begins at `initial`. The changes between the modes of the automaton `name` are events: y' = u' while "tracking"; once u is
     too fast, or jumps, y' = `rising` or `falling` until y meets u again.
 
     Raises `ModelError` E148 if falling is above rising.

@@ -62,7 +62,7 @@ def test_the_report_names_the_reference(inner: type, outer: type, common: str) -
     assert compiled.model.references == ("a",)
     title, line = compiled.report().splitlines()[-2:]
     assert title == "references of networks without ground"
-    assert f'"a": its {common} counts as zero' in line
+    assert f'"a": its {common} is set to zero' in line
 
 
 def test_a_spatial_network_has_a_reference_of_its_dimension() -> None:

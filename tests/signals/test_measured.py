@@ -68,7 +68,7 @@ def test_what_pandas_holds() -> None:
         np.testing.assert_allclose(seen(source, "height"), EXPECTED, rtol=1e-9)
     np.testing.assert_allclose(seen(pandas.Series(H, index=pandas.to_timedelta(T, unit="s"))), EXPECTED, rtol=1e-9)
     gap = pandas.DataFrame({"t": T, "height": pandas.array([0.0, None, -0.02, 0.03], dtype="Float64")})
-    with pytest.raises(ModelError, match=r"E446 .*1 of 4 rows lack a number\n.*index 1"):
+    with pytest.raises(ModelError, match=r"E446 .*1 of 4 rows lacks a number\n.*index 1"):
         seen(gap)
     pairs = pandas.MultiIndex.from_tuples([(0, 1), (1, 2)])
     with pytest.raises(ModelError, match="E444"):
@@ -100,7 +100,7 @@ def test_dates_count_in_seconds_from_the_first(tmp_path: Path, text: str) -> Non
     (tmp_path / "log.csv").write_text(text)
     expected = signals.measured("m", ([0.0, 3.0], [0.03, 0.06]))
     assert signals.measured("m", tmp_path / "log.csv", clean=True).law == expected.law
-    with pytest.raises(ModelError, match=r"E446 .*1 of 3 rows lack a number"):
+    with pytest.raises(ModelError, match=r"E446 .*1 of 3 rows lacks a number"):
         signals.measured("m", tmp_path / "log.csv")
 
 
@@ -112,7 +112,7 @@ def test_a_profile_over_distance() -> None:
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "gaps": ("t,h\n0,0\n1,\n2,3\n3,NaN\n", {}, r"E446 .*2 of 4 rows lack a number\n  the first: line 3, 5\n(.*\n)*.*clean=True"),
-    "repeated": ("t,h\n0,0\n1,1\n1,2\n", {}, r'E446 .*"t" is repeated\n  1 is followed by 1, at line 4; 1 such rows'),
+    "repeated": ("t,h\n0,0\n1,1\n1,2\n", {}, r'E446 .*"t" is repeated\n  1 is followed by 1, at line 4; such rows: 1'),
     "descends": ("# x\nt,h\n0,0\n2,1\n1,2\n", {}, r'E446 .*"t" descends\n  2 is followed by 1, at line 5'),
     "text": ("t,h\n0,0\n1,open\n", {}, r"E444 .*line 3 contains no number\n  'open'"),
     "a date like a number": ("t,h\n2026-01-31,0\n3,1\n", {}, r"E444 .*line 3 contains no number\n  '3'"),
@@ -129,7 +129,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*with its own name"),
     "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*no column for value=(.*\n)*.*a separate column, with its own name"),
     "empty": ("# nothing\n", {}, r"E444 .*contains no rows"),
-    "one row": ("t,a\n1,1\n", {}, r"E444 .*1 rows are too few"),
+    "one row": ("t,a\n1,1\n", {}, r"E444 .*a table of length 1 is too short"),
 }
 
 

@@ -190,7 +190,7 @@ def test_noise_drives_a_state_to_the_variance_of_its_power_density():
 
 @pytest.mark.parametrize("seed", [-1, 0.5, 2147483398, [1, 2], "one", Parameter([1.0, 2.0])])
 def test_a_seed_is_a_whole_number(seed):
-    with pytest.raises(ModelError, match='E182 noise "n" needs a whole number as its seed'):
+    with pytest.raises(ModelError, match='E182 noise "n" needs a whole number from 0 to 2147483397 as its seed'):
         signals.noise("n", 1.0, PERIOD, seed=seed)
 
 

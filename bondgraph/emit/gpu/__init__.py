@@ -1,1 +1,1 @@
-"""Code for GPUs: procedures specialised to known memory, analysis of the memory that they store to, and PTX."""
+"""Code for GPUs: procedures specialised for known tables, analysis of the memory that they store to, and PTX."""

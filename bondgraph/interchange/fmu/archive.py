@@ -75,13 +75,13 @@ def unpack(path: str | Path) -> Archive:
 def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
     entries = archive.infolist()
     if len(entries) > _MOST_FILES or sum(max(entry.file_size, entry.compress_size) for entry in entries) > _MOST_BYTES:
-        raise refused(path, f"it has more than {_MOST_FILES} files or {_MOST_BYTES >> 30} GiB when unpacked")
+        raise refused(path, f"it has more than {_MOST_FILES} files, or is larger than {_MOST_BYTES >> 30} GiB when unpacked")
     if any(entry.file_size > _MOST_TEXT for entry in entries if entry.filename == "modelDescription.xml"):
-        raise refused(path, f"its modelDescription.xml has more than {_MOST_TEXT >> 20} MiB")
+        raise refused(path, f"its modelDescription.xml is larger than {_MOST_TEXT >> 20} MiB")
     for entry in entries:
         place = PurePosixPath(entry.filename.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts or ":" in entry.filename or stat.S_ISLNK(entry.external_attr >> 16):
-            raise refused(path, f'its entry "{entry.filename}" has a path that leads outside the archive')
+            raise refused(path, f'its entry "{entry.filename}" is a link, or its path leads outside the archive')
 
 
 def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) -> str:

@@ -85,10 +85,10 @@ def description_of(path: Path, text: bytes) -> Description:
 
 
 def _refuse_document_type(path: Path, text: bytes) -> None:
-    """Refuse a document type in any encoding, because it can define entities that grow without bound or read other files."""
+    """Refuse a document type declaration in any encoding: it can define entities that grow without bound or read other files."""
 
     def begins(*_: object) -> None:
-        raise refused(path, "its modelDescription.xml has a document type")
+        raise refused(path, "its modelDescription.xml contains a document type declaration (<!DOCTYPE>)")
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = begins

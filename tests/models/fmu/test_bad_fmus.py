@@ -104,11 +104,14 @@ def test_links_and_large_contents_are_refused(library, folder):
         file.writestr(link, "/etc")
     with pytest.raises(ModelError, match=r"E690[\s\S]*outside the archive"):
         block(path)
-    for entries, text in (([f"resources/{k}" for k in range(10_001)], "10000 files"), (["modelDescription.xml"], "64 MiB")):
+    for entries, text in (
+        ([f"resources/{k}" for k in range(10_001)], "more than 10000 files"),
+        (["modelDescription.xml"], "larger than 64 MiB"),
+    ):
         with zipfile.ZipFile(folder / "large.fmu", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
             for entry in entries:
                 file.writestr(entry, "" if len(entries) > 1 else b" " * ((1 << 26) + 1))
-        with pytest.raises(ModelError, match=f"E690[\\s\\S]*more than {text}"):
+        with pytest.raises(ModelError, match=f"E690[\\s\\S]*{text}"):
             block(folder / "large.fmu")
 
 
