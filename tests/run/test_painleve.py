@@ -1,9 +1,9 @@
 """Painleve's rod: a run ends where sliding friction has no solution or several solutions, for a uniform rod from a coefficient of
 4/3.
 
-Let a be the angle between rod and floor, and let the lower end slide towards the side to which the rod leans. The floor's force N
-obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan a = 2, and
-is zero there for mu = 4/3.
+Let a be the angle between rod and floor, and let the lower end slide away from the side to which the rod leans. The floor's force
+N obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan a = 2,
+and is zero there for mu = 4/3.
 """
 
 from __future__ import annotations

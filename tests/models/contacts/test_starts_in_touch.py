@@ -63,7 +63,7 @@ def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
 
 
 def rod(mu, yaw, end=1e-6, half=0.5):
-    """Return a uniform rod of 1 kg that slides on its round end towards the side to which the rod leans; the tangent of its
+    """Return a uniform rod of 1 kg that slides on its round end away from the side to which the rod leans; the tangent of its
     inclination is 2."""
     lean = np.arctan(2.0)
     turn, tip = np.array([np.cos(yaw / 2.0), 0.0, 0.0, np.sin(yaw / 2.0)]), np.array([np.cos(lean / 2.0), np.sin(-lean / 2.0)])
