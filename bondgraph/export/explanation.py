@@ -55,7 +55,7 @@ class Explanation:
     """LaTeX of the functions that the equations call."""
 
     def latex(self) -> str:
-        """Return a `gather*` environment: the equations in this order, then the functions that they call."""
+        """Return a `gather*` environment with the equations of the causes in order, then the functions that they call."""
         lines = [breakable(cause.equation) for cause in self.causes if cause.equation]
         return "\\begin{gather*}\n" + " \\\\\n".join([*lines, *map(breakable, self.definitions)]) + "\n\\end{gather*}\n"
 
@@ -87,8 +87,8 @@ def explain(
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
     twice.
 
-    Raises `ModelError` E100 if `model` is not a model, E251 for an unknown name, E582 for a time beyond the run, or the run of
-    another model.
+    Raises `ModelError` E100 if `model` is not a model, E251 for an unknown name, E582 for a time outside the run, or for the run
+    of another model.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))

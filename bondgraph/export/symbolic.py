@@ -21,7 +21,7 @@ from screws.scalars import FUNCTIONS, expm1, searchsorted, take
 
 
 def sympy_statements(model: Compilable) -> list[Any]:
-    """Return equations `sympy.Eq(left, right)` in order of evaluation, for scalars; matrices of symbols for arrays.
+    """Return equations `sympy.Eq(left, right)` in order of evaluation, between scalars or, for arrays, between matrices.
 
     The right-hand sides come from the compiled formulas, run on symbols. A time derivative is the function `d/dt` of its
     argument. The last equations, `residual = 0`, determine unknowns. Updates at ticks and events are included, but not their

@@ -114,7 +114,7 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
 
 
 def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
-    """Solve loop k; return True if x is a solution. Each attempt begins at the same unknowns."""
+    """Solve loop k; return True if x is a solution. Every attempt at Newton's iteration starts from the same values."""
     indices, count, begun = s.loop_places[first:], s.loop_counts[k], s.newton_begun
     for i in range(count):
         begun[i] = x[indices[i]]

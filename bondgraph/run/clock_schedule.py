@@ -142,13 +142,14 @@ def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) 
 
 
 def _check(name: str, period: float, offset: float, span: float, most: float) -> None:
+    cures: tuple[str, ...] = ("a positive period, in s, and a finite offset",)
     if not period > 0.0:
         why = f"its period is {period:g} s"
     elif not np.isfinite(offset):
         why = f"its first tick is at {offset:g} s"
-    elif span / period > most or period <= 64.0 * SAME_TIME * span:
-        why = f"a period of {period:g} s makes {span / period:.3g} ticks in {span:g} s; the limit is {most:.3g}"
+    elif span / period > (limit := min(most, 1.0 / (64.0 * SAME_TIME))):
+        why = f"a period of {period:g} s makes {span / period:.3g} ticks in {span:g} s; the limit is {limit:.3g}"
+        cures = ("a longer period", "a shorter run")
     else:
         return
-    cures = ("a positive period, in s, and a finite offset", "a shorter run")
     raise RunError(Problem("E330", f'the clock of "{name}" cannot run', (why,), cures=cures))

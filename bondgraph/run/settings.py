@@ -114,7 +114,7 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     else:
         values = numbers(argument, code, meaning).ravel()
     if values.size != length:
-        raise _refuse("E305", f"{length} {meaning} are needed, but {values.size} were given")
+        raise _refuse("E305", f"the number of {meaning} must be {length}, not {values.size}")
     finite = np.isfinite(values)
     if 0 in finite.tobytes():  # five times as fast as `all` for a few numbers
         values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
@@ -164,7 +164,7 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
         return relative, None
     values = numbers(atol, "E302", "atol")
     if values.shape not in ((), (1,), (program.states,)):
-        raise _refuse("E302", f"atol has shape {values.shape}", cures=(f"one number, or {program.states}",))
+        raise _refuse("E302", f"atol has shape {values.shape}", cures=(f"one number, or an array of shape ({program.states},)",))
     absolute = np.array(np.broadcast_to(values, (program.states,)))
     bad = np.flatnonzero(~(np.isfinite(absolute) & (absolute > 0.0)))
     if bad.size:
@@ -217,7 +217,9 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
             times = np.append(times, span)
         return times, _dates(times, start, end)
     if ascending.ndim != 1 or ascending.size == 0 or not np.all(np.isfinite(ascending)):
-        raise _refuse("E303", "sample times must be a list of finite numbers", cures=("np.linspace(t_start, t_end, 101)",))
+        raise _refuse(
+            "E303", "sample times must be a nonempty list of finite numbers", cures=("np.linspace(t_start, t_end, 101)",)
+        )
     if np.any(np.diff(ascending) <= 0.0):
         where = int(np.argmax(np.diff(ascending) <= 0.0))
         title = f"sample times do not ascend: {ascending[where]:g} s is followed by {ascending[where + 1]:g} s"
@@ -225,7 +227,8 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
     slack = 1e-12 * span
     if ascending[0] < start - slack or ascending[-1] > end + slack:
         reach = f"samples from {ascending[0]:g} to {ascending[-1]:g} s"
-        raise _refuse("E303", f"{reach} lie outside the run, {start:g} to {end:g} s", cures=("a t_end that includes them",))
+        title = f"{reach} do not all lie in the run, which goes from {start:g} to {end:g} s"
+        raise _refuse("E303", title, cures=("a t_start and a t_end that include them",))
     ascending = np.clip(ascending, start, end)
     ascending = ascending if ascending[0] == start else np.concatenate([[start], ascending])
     return ascending - start, ascending
@@ -257,7 +260,7 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
-        raise _refuse("E304", f"unknown {what} {argument!r}", f"available: {', '.join(allowed)}", cures=cures)
+        raise _refuse("E304", f"{what}={argument!r} is unknown", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 
 

@@ -137,7 +137,9 @@ def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
     ray = falling(steps, workspace)
     if ray is None:
         why = "the unbalanced part cannot be distinguished from rounding error"
-        return Problem("E511", "forces do not balance", (why,), (), ("a spring, a contact or inertia that holds the bodies",))
+        return Problem(
+            "E511", "forces do not balance", (why,), (), ('a spring or contact that holds the bodies, or inertia="full"',)
+        )
     moves = _motion_in_words(steps, workspace, ray)
     past = _pivots(steps, workspace, ray)
     title = f"no force balance: {moves}" + (f" {'past' if 'rotating' in moves else 'along'} contact {past}" if past else "")

@@ -151,8 +151,8 @@ def gradients(
 
 
 def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, smoothing: float) -> np.ndarray:
-    """Return d(dq) with respect to all variables (unknowns, variables), from the derivatives of the quadratic program's
-    entries."""
+    """Return the derivatives of dq with respect to all variables, (unknowns, variables), from the derivatives of the quadratic
+    program's entries."""
     layout, count = workspace.layout, buffer.shape[1]
 
     def part(name: str) -> np.ndarray:
@@ -222,7 +222,7 @@ def _directions(workspace: StepWorkspace) -> np.ndarray:
 
 
 def _smoothed(workspace: StepWorkspace, step: StepResult, slopes: tuple[np.ndarray, ...], kappa: float) -> np.ndarray:
-    """Return d(dq) with a logarithmic barrier: min 1/2 y'H y + f'y - kappa sum of log(A y - lower) (Pang 2023)."""
+    """Return derivatives of dq with a logarithmic barrier: min 1/2 y'H y + f'y - kappa sum of log(A y - lower) (Pang 2023)."""
     dH, df, dA, dlower, lower = slopes
     keep = np.isfinite(lower)
     H, f, A, lower = workspace.H, workspace.f, workspace.A[keep], lower[keep]
@@ -283,12 +283,13 @@ def stepper(
     facets : number of facets of a cone in space, 4, 8 (default), 16 or 32; or "cone" for an exact cone. In a plane there are two.
     reach : largest gap of contacts that are taken into account, m; a step in which a contact moves further than this ends the
         run.
-    restitution : coefficient of restitution, for "full", for all contacts or by contact.
+    restitution : coefficient of restitution with inertia="full": one number for all contacts, or numbers by contact.
     candidates : search for further contacts between bodies at every step, from their poses; by default between the shapes that
-        may touch anywhere (`Model.collisions`), within `reach` or the smallest half width of a shape.
+        may touch anywhere (`Model.collisions`), within `reach` or, if that is infinite, the smallest half width of a shape.
     backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E501 for invalid settings, E502 for unsupported elements.
+    Raises `ModelError` E100 for anything but a graph, E501 for invalid settings, E502 for unsupported elements, E487
+    for rolling or spinning friction of collisions.
     """
     if not isinstance(graph, (Graph, Model)):
         raise no_model(graph, "stepper", "graph")
@@ -361,7 +362,7 @@ class Stepper:
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : changed values by name.
 
-        Raises `ModelError` E252 for a state of the wrong size, E510 to E515 if the step has no solution.
+        Raises `ModelError` E252 for a state of the wrong size, E501 for an invalid h, E510 to E515 if the step has no solution.
         """
         workspace, p, begin = self._at(state, t, parameters)
         return self._advance(workspace, begin, number(h, "E501", "h"), p)
@@ -377,7 +378,8 @@ class Stepper:
         inputs : names of scalar parameters or of components ("push.value[2]"); by default the parameters of all Sf.
         smoothing : energy (J) of a logarithmic barrier that replaces the contacts; 0 for no smoothing.
 
-        Raises `ModelError` E250 for an unknown parameter, E505 with candidates, and for smoothing without the convex law.
+        Raises `ModelError` E250 for an unknown parameter, E505 for a stepper with candidates, or for smoothing without the convex
+        law.
         """
         convex, has_candidates = self.settings.friction == "convex", self.settings.candidates is not None
         if has_candidates or (smoothing > 0.0 and not convex):

@@ -159,7 +159,7 @@ class StepResult:
     t, h : start and size of the step, s.
     before, state : states at both ends, (n,), in the stepper's order.
     dq : displacements (unknowns,), in the velocities' coordinates.
-    multipliers : multipliers of all rows, N.
+    multipliers : multipliers of all rows of the quadratic program, N.
     normal, tangential : normal forces (contacts,) and friction (slips,), N.
     mode : mode of each contact, "open", "stick" or "slip".
     iterations : number of quadratic programs solved.

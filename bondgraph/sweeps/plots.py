@@ -87,7 +87,8 @@ def _ensure_drawable(runs: Drawable, name: str) -> None:
     size = math.prod((column.shape or ())[column.over_time :])
     if column.text or size > MAX_PANELS:
         why = "it holds strings" if column.text else f"it has {size} entries per run"
-        raise refusal("E560", f'"{name}" cannot be plotted', "a part of runs.to_xarray()", about=runs.name, why=why)
+        cure = "a column of numbers" if column.text else "some of its entries, from runs.to_xarray()"
+        raise refusal("E560", f'"{name}" cannot be plotted', cure, about=runs.name, why=why)
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ def _over_grid(
     if by is not None and len(groups) * len(entries) > MAX_PANELS:
         if len(entries) > 1:
             title = f'"{column.name}" has {len(entries)} entries, too many for a plot over two axes'
-            raise refusal("E560", title, f'runs.plot("{column.name}", against=...) for one of them', about=runs.name)
+            raise refusal("E560", title, f'runs.plot("{column.name}", against=...) with the name of one axis', about=runs.name)
         _map(column, entries[column.name], x, by, axes)
         return
     colors = iter(_in_order(len(groups)) if by is not None else CYCLE * 2)

@@ -86,17 +86,19 @@ DISTRIBUTIONS: Mapping[str, Family] = {
 
 def uniform(low: Any, high: Any) -> Drawn:
     """Return the uniform distribution from `low` to `high`; both are numbers, or arrays for independent components. Raises E368
-    if low > high."""
+    unless both are finite and low <= high."""
     return _checked("uniform", low, high)
 
 
 def loguniform(low: Any, high: Any) -> Drawn:
-    """Return the log-uniform distribution, for numbers of unknown order of magnitude. Raises E368 unless 0 < low <= high."""
+    """Return the log-uniform distribution, for numbers of unknown order of magnitude. Raises E368 unless 0 < low <= high, both
+    finite."""
     return _checked("loguniform", low, high)
 
 
 def normal(mean: Any, deviation: Any) -> Drawn:
-    """Return the Gaussian distribution with this mean and standard deviation. Raises E368 if the deviation is negative."""
+    """Return the Gaussian distribution with this mean and standard deviation. Raises E368 unless both are finite and the
+    deviation is not negative."""
     return _checked("normal", mean, deviation)
 
 
@@ -234,7 +236,7 @@ class Points:
                 drawn = distribution.rvs(random_state=random)
                 value = drawn if isinstance(drawn, float) else real(drawn)
             except Exception as error:  # errors of a user's distribution
-                why = f"for run {run} it raises {type(error).__name__}: {error}"
+                why = f"the draw for run {run} raises {type(error).__name__}: {error}"
             else:
                 if isinstance(value, float) and not shape and math.isfinite(value):
                     yield value
@@ -243,7 +245,7 @@ class Points:
                 if value.shape == shape and np.isfinite(value).all():
                     yield value
                     continue
-                why = f"drawn for run {run}: {value.tolist()}; it needs finite numbers of shape {shape}"
+                why = f"the value drawn for run {run} is {value.tolist()}, but the model needs finite numbers of shape {shape}"
             raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
 
     def digest(self) -> dict[str, str]:
@@ -283,8 +285,8 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
     raise_if_any(about, reader.problems)
     drawn = any(not isinstance(each.values, np.ndarray) for each in varied)
     if drawn != (runs is not None):
-        title = "runs= counts draws, but there is no distribution" if runs is not None else "how many runs?"
-        why = "there is nothing to draw" if runs is not None else "runs= sets the number of draws"
+        title = "runs= counts draws, but there is no distribution" if runs is not None else "the number of draws is missing"
+        why = "there is nothing to draw" if runs is not None else "runs= sets this number for the distributions"
         raise refusal("E360", title, "without runs=" if runs is not None else "runs=1000", about=about, why=why)
     axes = [*counts, *([Axis(RUN, _integer("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):

@@ -50,7 +50,7 @@ class Run:
 class Runs:
     """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe` and `to_xarray`.
 
-    Runs that are not yet stored are omitted; `complete` is False until all are stored.
+    Runs that are not yet stored are omitted, except from `to_xarray`; `complete` is False until all are stored.
     """
 
     def __init__(self, source: Store | Path):
@@ -97,8 +97,8 @@ class Runs:
         return tuple(self.columns)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a varied or kept column, or "run" (run numbers), in the order of the runs, (runs, *shape); NaN for failed runs.
-        An unknown name raises a KeyError that lists similar names."""
+        """Return a varied or kept column, or "run" (run numbers), in the order of the runs, (runs, *shape); kept numbers of
+        failed runs are NaN. An unknown name raises a KeyError that lists similar names."""
         return self.arrays(name)[name]
 
     def arrays(self, *names: str) -> dict[str, np.ndarray]:
@@ -202,8 +202,8 @@ class Runs:
 
     def to_xarray(self) -> xarray.Dataset:
         """Return kept columns over the axes of the sweep, with units (`attrs["units"]`): an axis for each name of crossed values,
-        else "run". Time series also have "t". Failed or missing runs are NaN. Raises E416 (also an ImportError) if xarray is not
-        installed."""
+        and "run" for draws and rows. Time series also have "t". Failed or missing runs are NaN. Raises E416 (also an ImportError)
+        if xarray is not installed."""
         require_package("a data set", "xarray")
         import xarray
 
@@ -219,7 +219,7 @@ class Runs:
         `axes[0].figure.savefig("runs.png")` writes a file.
 
         Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, more than 12 columns
-        without a choice, and columns that cannot be plotted; KeyError for an unknown name.
+        without names, or columns that cannot be plotted; KeyError for an unknown name.
         """
         return plot_runs(self, names, against, axes)
 

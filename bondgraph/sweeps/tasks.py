@@ -245,7 +245,7 @@ class SweepPlan:
 @dataclass(frozen=True)
 class RunIssue:
     """Failure of a run, or a concern about it: run number, kind of failure or code, reason, time (s; None for a run that never
-    began), suspect."""
+    began), and suspect."""
 
     run: int
     kind: str

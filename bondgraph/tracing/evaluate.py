@@ -100,7 +100,7 @@ class Traced:
     closures: Closures | None = None
     """Constraints on positions, if any."""
     modes: tuple[SharedMode, ...] = ()
-    """Modes in which the equations alone do not determine these unknowns."""
+    """Modes in which the equations of a part of the system are singular, with their least-norm solution."""
     boxes: tuple[BoxPart, ...] = ()
     """Complementarity problems of dry friction."""
     stresses: tuple[SelfStresses, ...] = ()

@@ -67,7 +67,7 @@ def test_without_a_history_the_first_value_has_been_there_for_ever():
 
 def test_a_history_that_depends_on_itself_is_asked_for():
     after = Block("u", [("y", lambda y: 1.0 - 0.5 * y, ["d"])], inputs={"d": "d.y"})
-    with pytest.raises(RunError, match=r'E333 no history of the delay "d"[\s\S]*try: initial=0.0'):
+    with pytest.raises(RunError, match=r'E333 the delay "d" has no history[\s\S]*try: initial=0.0'):
         compiled(signals.delay("d", "u.y", 1.0), after).simulate(1.0)
     model = compiled(signals.delay("d", "u.y", 1.0, initial=0.0), after, signals.integrator("i", "u.y"))
     run = model.simulate(20.5, samples=0.25)
@@ -133,7 +133,7 @@ def test_a_delay_is_a_parameter_of_runs_and_of_their_batches():
 
 @pytest.mark.parametrize("length", [0.0, -1.0])
 def test_a_delay_that_is_not_positive_does_not_run(length):
-    with pytest.raises(RunError, match=r'E332 the delay "d" cannot run[\s\S]*try: a positive time'):
+    with pytest.raises(RunError, match=r'E332 the delay "d" cannot run[\s\S]*try: a positive, finite time'):
         decay().simulate(1.0, parameters={"d.time": length})
 
 

@@ -123,7 +123,7 @@ WRONG = [
     ("E360", {"spring.stiffness": []}, None, "nothing to vary"),
     ("E360", [], None, "nothing to vary"),
     ("E360", [{"spring.q": 1.0}, {"spring.q": 2.0, "mass.p": 1.0}], None, "run 1 and run 0 vary different names: mass.p"),
-    ("E360", {"spring.stiffness": normal(50.0, 2.0)}, None, "how many runs"),
+    ("E360", {"spring.stiffness": normal(50.0, 2.0)}, None, "the number of draws is missing"),
     ("E360", {"spring.stiffness": [1.0]}, 10, "there is no distribution"),
     ("E360", {"spring.stiffness": normal(50.0, 2.0)}, 0, r"runs cannot be 0\n.*\n.*a whole number from 1"),
     ("E361", {"spring.stifness": [1.0]}, None, 'did you mean "spring.stiffness"'),
@@ -193,7 +193,7 @@ def test_a_distribution_that_cannot_be_drawn_from_is_refused(compiled):
         def rvs(self):
             return 1.0
 
-    with pytest.raises(ModelError, match=r"E361.*\n.*for run 0 it raises TypeError: .*random_state"):
+    with pytest.raises(ModelError, match=r"E361.*\n.*the draw for run 0 raises TypeError: .*random_state"):
         everything(points_of({"spring.stiffness": Broken()}, compiled, 3, 0))
 
 

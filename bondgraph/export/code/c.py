@@ -107,8 +107,8 @@ def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
         mode="m[slot[k]] becomes target[k]",
         reset=f"the output of {n}_reset, if it returns 1",
         push=f"If {n}_push returns 1,",
-        parts=f"Its output has {total['transitions']} numbers that the impulse adds to the guards, then {total['states']} "
-        "numbers, x without the impulse.",
+        parts=f"Its output is the {total['transitions']} numbers that the impulse adds to the guards, followed by the "
+        f"{total['states']} states without the impulse.",
         times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (one tick if {n}_clock_period[k] is -1)",
         tick=f"the output of {n}_tick",
         loop=f"{n}_loop_k",
@@ -260,7 +260,7 @@ _ARGUMENT_NAMES = argument_names(_SIGNATURE)
 
 @dataclass(frozen=True)
 class CSource:
-    """Header and source file of C99, and the command that builds a shared library from them."""
+    """Header and source file in C99, and the command that builds a shared library from them."""
 
     name: str
     header: str = field(repr=False)
@@ -268,8 +268,8 @@ class CSource:
     build_line: str
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. It writes both files or
-        none (E413)."""
+        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Either both files
+        are written or none (E413)."""
         header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.source})
         return header, source
 

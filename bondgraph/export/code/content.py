@@ -145,7 +145,7 @@ def _ascii_text(character: str) -> str:
 
 
 BLOCKS = ("t", "x", "p", "m")
-"""Arguments of every routine, in the order of the blocks of its steps; `prepare` has only p."""
+"""Arguments of every routine, in the order in which its steps number their blocks; `prepare` takes only p."""
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,8 @@ class MatlabSource:
     files: Mapping[str, str] = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Write the package `+name` into a folder, which is created if needed, and return its path. It writes all files or none
-        (E413)."""
+        """Write the package `+name` into a folder, which is created if needed, and return its path. Either all files are
+        written or none (E413)."""
         package = Path(folder) / f"+{self.name}"
         write_texts(package, self.files, _FILES)
         return package
@@ -126,7 +126,7 @@ def _contents(content: Content) -> str:
         mode="m(slot) becomes target; row k of transitions() is [slot, source, target]",
         reset="resets(k, t, x, p, m)",
         push="If push(k, t, x, p, m) is not empty,",
-        parts="It contains the numbers that the impulse adds to the guards, then x without the impulse.",
+        parts="It contains the numbers that the impulse adds to the guards, then the states without the impulse.",
         times="p(offset) + i p(period), i = 0, 1, ... with [offset, period] in row k of clocks() (one tick if the period is NaN)",
         tick="tick(k, t, x, p, m)",
         loop="loop(k, t, x, p, m)",

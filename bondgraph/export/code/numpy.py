@@ -70,7 +70,7 @@ _PHRASES = Phrases(
     mode="m[slot] becomes target; TRANSITIONS[k] is (slot, source, target)",
     reset="reset(k, t, x, p, m)",
     push="If push(k, t, x, p, m) is not None,",
-    parts="It contains the numbers that the impulse adds to the guards, and x without the impulse.",
+    parts="It contains the numbers that the impulse adds to the guards, and the states without the impulse.",
     times="p[offset] + i p[period], i = 0, 1, ..., with (offset, period) in CLOCKS[k] (one tick if the period is None)",
     tick="tick(k, t, x, p, m)",
     loop="loop(k, t, x, p, m)",

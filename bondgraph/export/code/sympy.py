@@ -189,12 +189,12 @@ class SymPyModel:
     units : symbol -> its unit, if it has one.
     start : (x, u, p, m) at the start: consistent states, and all parameters.
     rates, outputs, guards : dx/dt; values, named by `labels["outputs"]`; one number for each transition.
-    resets, pushes : index of a transition -> x after it; the numbers that its impulse adds to the guards, then x without the
-        impulse.
+    resets : index of a transition -> x after it.
+    pushes : index of a transition -> the numbers that its impulse adds to the guards, then x without the impulse.
     ticks : x after a tick of each clock, in the order of simultaneous ticks.
     clocks : (offset, period) of each clock, as symbols; the period is None for a single tick.
-    loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that follow it, to be solved before
-        a run and after events and ticks; and the indices of these states in x.
+    loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that hold its unknowns, to be solved
+        before a run and after events and ticks; and the indices of these states in x.
     transitions : (index in m, mode before, mode after).
     labels : the user's names of the results of `rates` ("states"), `outputs` and `guards`.
     """

@@ -202,7 +202,8 @@ def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], plat
     ):
         one_of = ", ".join(map(repr, allowed))
         if isinstance(values, str) or (argument == "kinds" and not values):
-            raise refusal("E603", f"{argument}={values!r} is not a tuple of names", f"some of {one_of}", about=about)
+            fault = "is not a tuple of names" if isinstance(values, str) else "is empty"
+            raise refusal("E603", f"{argument}={values!r} {fault}", f"some of {one_of}", about=about)
         for value in values:
             if value not in allowed:
                 raise refusal("E603", f"{argument}: {value!r} is unknown", f"one of {one_of}", about=about)

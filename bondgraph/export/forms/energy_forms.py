@@ -53,7 +53,7 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
 
 
 def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeEquations:
-    """Return d/dt dL/dv = E^T dL/dq + Q, L = T - V, of a model whose independent inertias are IC fields.
+    """Return d/dt(dL/dv) = E^T dL/dq + Q, with L = T - V, for a model whose independent inertias are IC fields.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
 
 
 def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonEquations:
-    """Return q' = E dH/dp, p' = -E^T dH/dq + Q, H = T + V, of a model whose independent inertias are IC fields.
+    """Return q' = E dH/dp, p' = -E^T dH/dq + Q, with H = T + V, for a model whose independent inertias are IC fields.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from bondgraph.tracing.on_tape.values import scalars_of
 @short_repr
 @dataclass(frozen=True)
 class LinearEquations(Typeset):
-    """Linear equations x' = A x + B u, y = C x + D u, exact for any values of the parameters."""
+    """Linear equations x' = A x + B u, y = C x + D u, exact for any values of their parameters."""
 
     name: str
     A: Any

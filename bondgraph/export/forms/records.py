@@ -99,8 +99,9 @@ class MechanicalEquations(Typeset):
     """Mechanical equations M(q) v' + C(q, v) v + D v + grad V = H^T lambda + B u, with q' = E(q) v and, for constraints, H v' =
     gamma.
 
-    M is symmetric positive definite, M' - 2 C skew-symmetric, and gamma = -H' v - alpha1 H v - alpha0 h - alpha2 h^3, Baumgarte's
-    stabilisation of h(q) = 0. v are the velocities of the independent inertias, which determine all other velocities.
+    M is symmetric positive definite; M' - 2 C is skew-symmetric, unless an IC has its own formula for centrifugal forces; gamma =
+    -H' v - alpha1 H v - alpha0 h - alpha2 h^3 is Baumgarte's stabilisation of h(q) = 0. v are the velocities of the independent
+    inertias, which determine all other velocities.
 
     Sources: Featherstone, Rigid body dynamics algorithms (2008), section 2.2, 3; Baumgarte 1972.
     """
@@ -109,11 +110,11 @@ class MechanicalEquations(Typeset):
     M: Any
     """Mass matrix (n, n), SymPy."""
     C: Any
-    """Centrifugal, Coriolis and gyroscopic terms (n, n)."""
+    """Matrix of centrifugal, Coriolis and gyroscopic terms (n, n)."""
     D: Any
     """Damping matrix (n, n)."""
     grad_V: Any
-    """Generalised forces of potentials (n, 1)."""
+    """Generalised forces of potentials with opposite sign, E^T dV/dq, (n, 1)."""
     B: Any
     """Input matrix (n, inputs)."""
     H: Any
@@ -246,7 +247,7 @@ class HamiltonEquations(Typeset):
     """p', (n, 1), in q, p, inputs and multipliers."""
     p: tuple[str, ...]
     mechanics: MechanicalEquations
-    """Mechanical equations, in velocities and matrices."""
+    """Mechanical equations in terms of velocities, in matrix form."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:

@@ -62,9 +62,9 @@ def c_run(
 ) -> CRun:
     """Return C source of a whole run: the model, its solver, its start and its settings, for any C99 compiler.
 
-    Compiled with the `build_line`, which keeps the compiler from fusing operations, it takes the same steps as `simulate`, with
-    bit-identical results on every processor. Export simulates the run once: with method "auto", a model that turns out stiff
-    gets the implicit method from the start.
+    Compiled with the `build_line`, which keeps the compiler from fusing operations, the file takes the same steps as `simulate`
+    with its `method`, with bit-identical results on every processor. Export simulates the run once: with method "auto", a model
+    that turns out stiff gets the implicit method from the start.
 
     Parameters
     ----------

@@ -330,5 +330,5 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
     if keeping is not None and checked.singular == "keep":
         why = "finding singular positions needs the whole run, but keep= and sink= keep only some quantities"
         cures = ("omit keep= and sink=: take the quantities from the result",)
-        raise RunError(Problem("E306", 'singular="keep" with keep= or sink=', (why,), cures=cures))
+        raise RunError(Problem("E306", 'singular="keep" excludes keep= and sink=', (why,), cures=cures))
     return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)

@@ -32,7 +32,7 @@ NEAR = 0.02
 """Half-width of the passage: at both ends, the square root of the smallest eigenvalue is this fraction of its earlier maximum."""
 
 SEEN = 0.1
-"""Smallest square root, as a fraction of the largest, from which the slope towards zero is computed."""
+"""Smallest square root of the smallest eigenvalue, as a fraction of its maximum, at points that give the slope towards zero."""
 
 BASE = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half-widths."""

@@ -58,7 +58,7 @@ class DelayBuffer:
             value = self._signal(delay, x, m)
             if not abs(value - x[delay.place]) <= _SAME * max(abs(value), abs(x[delay.place])):
                 why = "its initial history is its first value, but this value depends on the delay itself"
-                raise RunError(Problem("E333", f'no history of the delay "{delay.name}"', (why,), cures=("initial=0.0",)))
+                raise RunError(Problem("E333", f'the delay "{delay.name}" has no history', (why,), cures=("initial=0.0",)))
         signals: list[Callable[[float], float]] = []
         for delay, length in zip(self._delays, self.lengths, strict=True):
             signals.append(_constant(float(x[delay.place])) if not callable(delay.history) else self._since(delay.history))
@@ -152,12 +152,12 @@ def _constant(value: float) -> Callable[[float], float]:
 
 
 def _check(program: Program, lengths: np.ndarray) -> None:
-    """Raise `RunError` E332 for a delay that is not positive, E334 for delays in a model with algebraic loops that need
-    iteration."""
+    """Raise `RunError` E332 for a delay that is not positive and finite, E334 for delays in a model with algebraic loops that
+    need iteration."""
     for delay, length in zip(program.delays, lengths.tolist(), strict=True):
         if not 0.0 < length < np.inf:
             why = f"its time is {length:g} s"
-            cures = ("a positive time, in s; without a delay, the signal itself",)
+            cures = ("a positive, finite time, in s", "the signal itself instead of a delay of zero")
             raise RunError(Problem("E332", f'the delay "{delay.name}" cannot run', (why,), cures=cures))
     if program.loops:
         elements = ", ".join(program.loops[0].elements)

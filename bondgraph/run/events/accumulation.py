@@ -93,7 +93,8 @@ def add_resting(s: EventTable, i: int) -> None:
 
 def add_events(s: EventTable, t: float) -> None:
     """Add the events at t, whose transitions are `watched`; write to `resting` the transitions whose events accumulate, `stuck`
-    transitions first. Set `pattern` and `suspect` to the first pattern of any other transition and its row."""
+    transitions first. For the first other transition whose events form a pattern, set `pattern` to it and `suspect` to the
+    transition's row."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0

@@ -54,11 +54,12 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
 
 
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
-    """Return `STOPS`, `PASSES` or `TOUCHES` for the flow at zero that transition `index`, fired into x_after, would stop.
+    """Return what a flow at zero does, `STOPS`, `PASSES` or `TOUCHES`; transition `index` would stop it and lead to x_after.
 
-    If the impulse makes a state jump, or if the effort that holds the flow is within rounding error, the outcome follows from the
-    flow under friction of each sense: the flow stops if both drive it back, passes zero if friction beyond zero does not drive it
-    back, and touches zero if it does not visibly continue (a double zero). A flow with a triple zero is detected a little later.
+    If its impulse makes a state jump, or if the effort that holds the flow equals the limits of friction in both senses within
+    rounding error, friction of each sense decides: the flow stops if friction of each sense drives it back, passes zero if
+    friction beyond zero does not drive it back, and touches zero if it does not visibly continue (a double zero). A flow with a
+    triple zero is detected a little later.
     """
     if s.pass_modes[index] == NO_MODE:
         return STOPS

@@ -77,8 +77,8 @@ class NewtonLoop:
 
 @dataclass(frozen=True)
 class CollisionFriction:
-    """Dry friction in a collision: number of directions, index of its mode (0: sticks), and, for several directions, indices in x
-    of heading and speed."""
+    """Dry friction in a collision: number of directions, index in m of its mode (mode 0 sticks), and, for several directions,
+    indices in x of heading and speed."""
 
     name: str
     dimension: int

@@ -206,7 +206,7 @@ def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
 
 
 def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray) -> str:
-    """Return the name of the state that changes fastest relative to its size so far (n,)."""
+    """Return the name of the state that changes fastest relative to its `size` (n,), its largest magnitude so far."""
     with np.errstate(all="ignore"):
         speed = np.abs(bound.rates(t, x, m)) / np.where(size > 0.0, size, np.inf)
     return bound.program.layout.label("x", int(np.nanargmax(speed))) if np.any(np.isfinite(speed)) else ""

@@ -84,7 +84,7 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
     return Bodies(tuple(ordered), len(free), pose, momentum, inverse, mass, centre)
 
 
-_CURE = "bondgraph.stepping for jointed, constrained or driven bodies; here only rigid_body(), ground() and prescribed_body()"
+_CURE = "bondgraph.stepping for jointed, constrained or driven bodies, or only rigid_body(), ground() and prescribed_body()"
 
 
 def _refuse(model: Model) -> None:

@@ -74,7 +74,7 @@ class FreeBodyResult(Result):
     pairs: PointPairs | None = None
     """Candidates of the last step, None for a run that ended early; shapes are numbered across all sets of collisions."""
     impulses: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
-    """Impulses of the last step, in the world, on the second body, (n, 3), N s."""
+    """Impulses at the candidates in the last step, on the second body of each pair, world coordinates, (n, 3), N s."""
 
     def account(self) -> Ledger:
         """Return the energy account, with contacts, moved bodies, and the loss or gain of the steps themselves.
@@ -107,8 +107,8 @@ class FreeBodyStepper:
     ) -> FreeBodyResult:
         """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
-        Raises `ModelError` E548 for bodies that overlap at the start, E549 for bodies that are not free, E551 for invalid times.
-        Too many candidates end a run (E514).
+        Raises `ModelError` E548 for bodies that overlap at the start by more than a tenth of the smaller shape, E549 for bodies
+        that are not free, E551 for invalid times. Too many candidates end the run (E514).
         """
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
@@ -153,8 +153,8 @@ def free_body_stepper(
         until another body may touch them or their forces change. With 0, no body falls asleep.
     backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E549 for a graph without collisions, E551 for invalid settings; `simulate`
-    raises E486 for bodies that cannot sleep.
+    Raises `ModelError` E100 for anything but a graph, E549 for a graph without collisions or with bodies that are not free, E551
+    for invalid settings; `simulate` raises E486 for bodies that cannot sleep.
 
     Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with exact Coulomb friction.
     """
@@ -165,7 +165,7 @@ def free_body_stepper(
     share = number(tolerance, "E551", "tolerance")
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
         title = f"impulses cannot be computed to a tolerance of {tolerance!r} in {max_sweeps!r} sweeps"
-        raise refusal("E551", title, "a tolerance between 0 and 1, and a whole number of sweeps", about=graph.name)
+        raise refusal("E551", title, "a tolerance between 0 and 1, and a positive whole number of sweeps", about=graph.name)
     if not 0.0 <= (speed := number(sleep, "E551", "sleep")) < math.inf:
         raise refusal("E551", f"bodies cannot sleep below {sleep!r} m/s", "a non-negative speed", about=graph.name)
     compiled = compile_model(graph, backend=backend)

@@ -117,7 +117,7 @@ WORLD = -1
 
 @dataclass(frozen=True)
 class TouchingBody:
-    """Body of the graph whose contacts are found from its pose.
+    """Body in the graph; its contacts are found from its pose.
 
     Parameters
     ----------

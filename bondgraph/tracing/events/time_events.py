@@ -270,7 +270,8 @@ _POLYNOMIAL: dict[int, Any] = {
     op.MULTIPLY: _product,
     **dict.fromkeys((op.NEGATIVE, op.ABSOLUTE, op.MINIMUM, op.MAXIMUM, op.WHERE)),
 }
-"""Instructions that map polynomials to polynomials, with the formula for two operands, or None."""
+"""Instructions that map polynomials to polynomials, each with the formula for the coefficients of its result; None for those that
+are treated separately."""
 
 _INVERSE: dict[int, Any] = {
     op.RECIPROCAL: lambda y: 1.0 / y,

@@ -29,7 +29,7 @@ def _transitions(content: Content) -> Iterator[Problem]:
 def _reason(content: Content, k: int, event: LoweredTransition) -> str:
     """Return the reason why a transition cannot be written; "" if it can."""
     if event.accumulates is not None:
-        return "its events accumulate until it comes to rest: infinitely many events in finite time"
+        return "its events accumulate: infinitely many of them occur in finite time"
     if k in content.pushes:
         return "another transition may respond to its impulse at the same instant"
     if content.system.boxes or event.passes is not None:

@@ -23,7 +23,7 @@ from bondgraph.tape.routine import Listing
 
 @dataclass(frozen=True)
 class ModelicaSource:
-    """Modelica source of one model without dependencies: the content of a file."""
+    """Modelica source of one model, without dependencies: the content of a file."""
 
     name: str
     source: str = field(repr=False)

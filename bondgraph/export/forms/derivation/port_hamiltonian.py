@@ -185,7 +185,7 @@ def _out(compiled: Compiled, path: str, op: Op) -> str:
 def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` for the exact equations") -> ModelError:
     """Return E277 for an element."""
     element = compiled.model.elements[path]
-    title = f'{element.kind} "{path}" is not part of a port-Hamiltonian form'
+    title = f'{element.kind} "{path}" cannot be part of a port-Hamiltonian form'
     return refusal("E277", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 

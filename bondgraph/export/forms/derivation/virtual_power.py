@@ -80,7 +80,8 @@ def mechanical_parts(compiled: Compiled) -> MechanicalParts:
     for path, element in compiled.model.elements.items():
         _add(parts, compiled, path, element)
     if not parts.moving:
-        raise no_form(compiled, next(iter(compiled.model.elements)), "the model has no independent inertia")
+        title, name = "a model without an independent inertia has no mechanical equations", compiled.system.name
+        raise refusal("E278", title, "`state_equations` of the model", about=name, places=())
     return parts
 
 

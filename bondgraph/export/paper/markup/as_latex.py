@@ -1,5 +1,5 @@
-"""LaTeX of a document: source for pdflatex, with only packages that every TeX distribution includes, and diagrams as a
-`picture`."""
+"""LaTeX of a document: source for pdflatex that uses only packages of every TeX distribution and draws each diagram in a
+`picture` environment."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class _Reader:
         """Consume and return the next token; it must equal `wanted`, if given."""
         token = self.next()
         if token == _END or (wanted and token != wanted):
-            raise self.refused(f"{wanted or 'something'} is missing")
+            raise self.refused(f"{wanted} is missing" if wanted else "it ends too early")
         self.at += 1
         return token
 

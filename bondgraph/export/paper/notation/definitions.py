@@ -325,7 +325,7 @@ class LatexParts:
 
 @cache
 def latex_parts(operation: Op, results: int) -> LatexParts | None:
-    """Return the parts of an operation's LaTeX for its results; None if it needs an explanation."""
+    """Return the parts of an operation's LaTeX for this number of results; None if the LaTeX is missing or not self-contained."""
     lines = operation.latex.split("\n")
     if not operation.latex or len(lines) < results:
         return None

@@ -159,7 +159,7 @@ def _check_count(runs: int, each: int) -> None:
     """Raise `RunError` E294 if this many runs of this many bytes each exceed the memory of this machine."""
     memory = memory_here()
     if memory and runs * each > _SHARE * memory:
-        why = f"each takes {each} bytes, all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"
+        why = f"each takes {each} bytes and all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"
         cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"{runs} runs do not fit in the memory of this machine", (why,), cures=cures))
 

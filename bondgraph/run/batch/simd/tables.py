@@ -1,5 +1,5 @@
-"""Table of the loop over runs in SIMD lanes: tables of single runs (more than there are lanes), the SIMD kernels, and procedures
-that copy values between tables and lanes."""
+"""Table of the loop over runs in SIMD lanes: a table for each active run (there are more of these runs than lanes), the SIMD
+kernels, and procedures that copy values between tables and lanes."""
 
 from __future__ import annotations
 
