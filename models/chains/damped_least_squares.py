@@ -98,7 +98,7 @@ def inverse_kinematics(
     """Return joint coordinates that bring a link to a goal, within the limits of the joints.
 
     The search begins at `start`; goals that it does not reach from there are tried from `starts` - 1 further starts, spread over
-    the limits and the same in every call. The solution nearest to `start` is returned.
+    the limits and the same in every call; of the solutions found there, the one nearest to `start` is returned.
 
     Parameters
     ----------
