@@ -1,6 +1,6 @@
 """Random mutations of the JSON content of a model file that leave it almost valid.
 
-Most blindly mutated files are refused early; these mutations get further. The content is changed in place.
+Most files that are mutated blindly are refused early; these mutations get further. The content is changed in place.
 """
 
 from __future__ import annotations

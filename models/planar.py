@@ -288,7 +288,8 @@ def attach_planar_contact(
     Parameters
     ----------
     point : the body, and the point in its axes, m.
-    face : the body or None, the outward normal in its axes, and the distance of the face from the body's origin along it, m.
+    face : the body or None, the outward normal in its axes, and the distance of the face from the body's
+        origin along the normal, m.
     friction : coefficient; None: frictionless.
 
     Return the contact, which is `graph.<name>`.

@@ -177,7 +177,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _process_count(text: str) -> int:
-    """Parse a number of processes."""
+    """Parse the number of processes."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a positive integer")
     return int(text)

@@ -116,7 +116,7 @@ def visuals_of(name: str, visual: Any) -> tuple[Visual, ...]:
     """Return the visuals of a body as a tuple; raise E576 for an invalid visual."""
     visuals = () if visual is None else (visual,) if isinstance(visual, Visual) else visual
     if not isinstance(visuals, (tuple, list)) or not all(isinstance(entry, Visual) for entry in visuals):
-        title, cure = f'visual of "{name}" is {visual!r}', "a Visual, or a list of them: Visual(box=(0.1, 0.1, 0.3))"
+        title, cure = f'the visual of "{name}" is {visual!r}', "a Visual, or a list of them: Visual(box=(0.1, 0.1, 0.3))"
         raise refusal("E576", title, cure, about=name)
     return tuple(visuals)
 

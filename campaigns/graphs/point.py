@@ -176,7 +176,7 @@ class Point:
                 raise TypeError(f"there is no relation for {element.kind}")
 
     def _inertial(self, path: str, element: Element, e: str, f: str, sign: int) -> None:
-        """Add the rows q' = f, M a + h + dV/dq = e, and the flow from the motion."""
+        """Add the rows q' = f and M a + h + dV/dq = e, and the rows that give the flow from the motion."""
         law = element.law
         assert isinstance(law, InertialField) and law.mechanics is not None
         q, motion, rate = f"{path}.q", f"{path}.{law.motion}", f"{path}:rate"

@@ -98,7 +98,7 @@ def inverse_kinematics(
     """Return joint coordinates that bring a link to a goal, within the limits of the joints.
 
     The search begins at `start`; goals that it does not reach from there are tried from `starts` - 1 further starts, spread over
-    the limits and the same in every call. The solution nearest to `start` is returned.
+    the limits and the same in every call; of the solutions found there, the one nearest to `start` is returned.
 
     Parameters
     ----------
@@ -114,8 +114,9 @@ def inverse_kinematics(
     need_tree(tree, "inverse_kinematics")
     number, goals, points = tree.index(link), _goals(tree, goal), floats(at, (3,))
     if points is None or not (isinstance(starts, int) and starts > 0) or not 0.0 < tolerance < 1.0:
-        title = f"at={at!r}, starts={starts!r}, tolerance={tolerance!r} are invalid"
-        raise refusal("E338", title, "three finite numbers, a positive integer, and a small positive number", about=tree.name)
+        title = f"at={at!r}, starts={starts!r} or tolerance={tolerance!r} is invalid"
+        cures = ("at: three finite numbers, m", "starts: a positive integer", "tolerance: a number between 0 and 1")
+        raise refusal("E338", title, *cures, about=tree.name)
     leading = goals.shape[: -1 if goals.shape[-1] == 3 else -2]
     search = _Search(tree, number, goals.reshape(-1, *goals.shape[len(leading) :]), points, _size(tree), tolerance)
     first = _start(tree, start, len(search.goals))

@@ -178,7 +178,7 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
         title = about + ': no mass moves with "' + '", "'.join(coordinates) + '"'
         cures = (
             "inertia for this link or one that it carries, or fixed() as its joint",
-            "for a URDF: <inertial> in the file, or read_urdf(..., tip=...) up to links with mass",
+            "for a URDF: <inertial> in the file, or read_urdf(..., tip=...) with a tip that has mass",
         )
         problems.append(Problem("E538", title, ("any force would accelerate it infinitely",), (place,), cures))
     for link in tree.links:

@@ -310,7 +310,7 @@ class LinkBody:
     pose_path: str
     """Path of the link's pose signal (7,) in the graph around the chain."""
     frame_path: str
-    """Path of the link's pose (4, 4), cheaper than `pose_path`, since it needs no half angles."""
+    """Path of the link's pose (4, 4), which is cheaper to compute than the pose (7,), as it needs no half angles."""
 
 
 @dataclass(frozen=True, eq=False)

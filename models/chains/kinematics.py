@@ -127,7 +127,7 @@ def jacobian(tree: Tree, link: int | str, q: Any, axes: str = "world", at: Any =
     """
     number, point = tree.index(link), floats(at, (3,))
     if axes not in ("world", "link") or point is None:
-        title = f"a Jacobian with axes={axes!r}, at={at!r}"
+        title = f"a Jacobian cannot have axes={axes!r}, at={at!r}"
         raise refusal("E341", title, 'axes="world" or axes="link"', "at: three finite numbers, m", about=tree.name)
     if axes == "world":
         return located_jacobian(tree, number, q, point)[1]

@@ -397,7 +397,7 @@ class Tree:
 
     @cached_property
     def sections(self) -> Sections:
-        """Freedoms along coordinate axes of their own frames, for the recursions."""
+        """Freedoms, each along a coordinate axis of its own frame, for the recursive algorithms."""
         screws, homes = [link.joint.screws for link in self.links], [link.home for link in self.links]
         return sections_of(screws, homes, self.parents, self._drives())
 
@@ -429,7 +429,7 @@ class Tree:
 
     @cached_property
     def limits(self) -> np.ndarray:
-        """Lower and upper limit (n, 2) of each joint coordinate, infinite if unlimited; driven joints are included."""
+        """Lower and upper limits (n, 2) of each joint coordinate, infinite if unlimited; driven joints are included."""
         pairs = np.concatenate([_limits(link) for link in self.links])
         out = np.tile([-np.inf, np.inf], (self.freedoms, 1))
         for pair, drive in zip(pairs, self.sections.drives, strict=True):

@@ -78,7 +78,7 @@ def collisions(
     if isinstance(max_contacts, bool) or not isinstance(max_contacts, (int, np.integer)) or max_contacts < 1:
         raise refusal(
             "E546",
-            f"collisions can have {shown(max_contacts)} candidates",
+            f"max_contacts of collisions is {shown(max_contacts)}",
             "a positive integer: max_contacts=256",
             about=graph.name,
         )
@@ -97,7 +97,7 @@ def _collider(body: Body) -> Collider:
 def _pairs(graph: Graph, pairs: Any, index: dict[str, int]) -> tuple[tuple[int, int], ...]:
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
         title = f"{_describe(pairs)} is not a list of pairs of bodies"
-        raise refusal("E547", title, "two of the bodies: pairs=[(box, floor)]", about=graph.name)
+        raise refusal("E547", title, "a list of pairs: pairs=[(box, floor)]", about=graph.name)
     return tuple(_pair(graph, pair, index) for pair in pairs)
 
 

@@ -112,7 +112,7 @@ def stiffness_problems(
         k, r = stiffness[components[0]], damping[components[0]]
         if not (np.isfinite(real(k)) and real(k) > 0 and np.isfinite(real(r)) and real(r) >= 0):
             title = f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}'
-            why = f"{', '.join(components)} constrained: needs stiffness > 0, damping >= 0"
+            why = f"constraining {', '.join(components)} requires a positive stiffness and a non-negative damping"
             problems.append(
                 Problem("E422", title, (why,), (source,), (f"{kind}_stiffness=..., or leave {', '.join(components)} free",))
             )
@@ -140,7 +140,7 @@ def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: An
     if all(map(is_convex, surfaces)):
         title = f'contact "{name}" has {places} places, but its bodies are convex: {surfaces[0].name} and {surfaces[1].name}'
         why = "convex bodies touch in one place"
-        problems.append(Problem("E439", title, (why,), (caller_place(),), ("places=1, or leave it out",)))
+        problems.append(Problem("E439", title, (why,), (caller_place(),), ("places=1, or omit places",)))
     if near is not None:
         cure = "near=... for a contact with one place, or places=... without near"
         title = f'contact "{name}" has {places} places and also near = {near!r}'

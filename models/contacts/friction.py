@@ -108,14 +108,14 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         argument = cone.name.replace(" ", "_")
         if not 0.0 <= real(cone.coefficient) < np.inf:
             title = f'contact "{name}": {argument} = {cone.coefficient!r}'
-            details = ("the ratio of the limit to the normal force cannot be negative or infinite",)
+            details = ("the ratio of the slip limit to the normal force must be non-negative and finite",)
             problems.append(
                 Problem("E490", title, details, (source,), (f"{argument}=0.5, or None for contact that never slips",))
             )
         required = cone.components or ("v_x", "v_y")
         missing = [c for c in (*required, "v_z") if c not in chosen]
         if missing:
-            title = f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free'
+            title = f'contact "{name}" has {cone.name}, but leaves {", ".join(missing)} free'
             details = ("friction limits the forces of constrained components in proportion to the force of v_z",)
             cures = ('constrained="rolling"', f"omit {argument}: a free component has no force")
             problems.append(Problem("E491", title, details, (source,), cures))

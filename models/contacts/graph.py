@@ -391,11 +391,11 @@ def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Proble
     if isinstance(law, type) or not isinstance(law, ContactLaw):
         title = f'contact "{name}": law = {law.__name__ if isinstance(law, type) else repr(law)}'
         details = (f"laws: {', '.join(kind.__name__ for kind in LAWS)}",)
-        return [Problem("E438", title, details, (source,), ("a law with its parameters:  law=Impact(restitution=0.8)",))]
+        return [Problem("E438", title, details, (source,), ("a law with its parameters: law=Impact(restitution=0.8)",))]
     if compliance:
         title = f'contact "{name}" has a law and also {", ".join(compliance)}'
         details = ("spring and damper parameters without a law belong to Compliant",)
-        return [Problem("E438", title, details, (source,), (f"choose one; a law has its own parameters:  law={law!r}",))]
+        return [Problem("E438", title, details, (source,), (f"only a law, which has its own parameters: law={law!r}",))]
     return []
 
 

@@ -128,7 +128,7 @@ def transport_problems(name: str, transport: object) -> list[Problem]:
     if isinstance(transport, str) and transport in TRANSPORTS:
         return []
     names = ", ".join(f'"{law}"' for law in TRANSPORTS)
-    cure = f"one of {names}, or leave it out"
+    cure = f"one of {names}, or omit transport"
     return [Problem("E426", f'contact "{name}": transport = {transport!r}', (), (caller_place(),), (cure,))]
 
 

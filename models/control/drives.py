@@ -42,7 +42,8 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
 
     Parameters of the source: `effort limit`, `speed limit`, `fade`.
 
-    Raises `ModelError` E343 for limits of different sizes, a negative effort, or a speed or fade that is not positive.
+    Raises `ModelError` E343 for limits of different sizes, a negative effort, a speed that is not positive, or a fade outside
+    0 < fade <= 1.
     """
     most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
     shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)

@@ -95,7 +95,7 @@ def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
 def squeeze_forces(
     points: np.ndarray, normals: np.ndarray, friction: float, model: str = "point", edges: int = 16
 ) -> np.ndarray | None:
-    """Return internal forces (n, 3) inside all friction cones with normal forces that sum to n, or None.
+    """Return internal forces (n, 3) inside all friction cones, with normal parts that sum to n, or None if there are none.
 
     A linear program maximises the distance from the faces of inscribed pyramids. If it has a solution and G has rank six,
     the grasp has force closure (Murray, Li and Sastry 1994, prop. 5.3).
@@ -166,7 +166,8 @@ def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.nda
 
 
 def manipulability(J: np.ndarray) -> Manipulability:
-    """Return the singular values of a Jacobian; their product is the volume of the velocity ellipsoid (Yoshikawa 1985)."""
+    """Return the singular values of a Jacobian, their product and their ratio; the volume of the velocity ellipsoid is
+    proportional to the product (Yoshikawa 1985)."""
     values = np.linalg.svd(J, compute_uv=False)
     return Manipulability(values, float(np.prod(values)), float(values[-1] / values[0]) if values[0] > 0.0 else 0.0)
 
@@ -348,7 +349,7 @@ def in_last_link(parameters: HandParameters, finger: int, joints: np.ndarray, po
 
 
 def joint_torques(parameters: HandParameters, posture: Posture) -> np.ndarray:
-    """Return the joint torques (fingers, 4) of contact forces and pole springs, N m: zero in equilibrium."""
+    """Return the joint torques (fingers, 4), N m, of pole springs and contact forces together: zero in equilibrium."""
 
     def torques(points: np.ndarray, forces: np.ndarray) -> np.ndarray:
         rows = enumerate(zip(posture.joints, points, forces, strict=True))

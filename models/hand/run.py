@@ -263,7 +263,7 @@ class Study:
 
 
 def study(run: HandRun, samples: int = 301) -> Study:
-    """Analyse the grasp of a run at about this number of samples."""
+    """Analyse the grasp of a run at up to `samples` of its samples."""
     arrays, parameters = run.trajectory, run.hand.parameters
     samples_index = np.unique(np.linspace(0, len(arrays["t"]) - 1, samples).round().astype(int))
     frames, touching = arrays["frames2"][samples_index], arrays["normal"] > 0.0

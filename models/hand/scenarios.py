@@ -134,7 +134,9 @@ class HandParameters:
     tangential_damping: float = number("N s/m", "tangential damping of the contacts", 20.0, least=0.0)
     rotational_stiffness: float = number("N m/rad", "rotational stiffness of the contacts", 1.0, above=0.0)
     rotational_damping: float = number("N m s", "rotational damping of the contacts", 1e-3, least=0.0)
-    friction: float | None = number("", "friction coefficient of the contacts; without friction they never slip", None, least=0.0)
+    friction: float | None = number(
+        "", "friction coefficient of the contacts; if none is given, they never slip", None, least=0.0
+    )
     virtual_mass: float = number("kg", "mass of the virtual object", 0.1, above=0.0)
     virtual_inertia: float = number("kg m^2", "moment of inertia of the virtual object about any axis", 1e-4, above=0.0)
     virtual_damping: float = number("N s/m", "damping of the virtual object's absolute translation", 8.0, least=0.0)

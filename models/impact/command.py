@@ -70,7 +70,7 @@ def _overview(study: ImpactStudy) -> list[str]:
         lines.append(f"  {relation} in {100.0 * share:.1f} % of {len(study.order.q)} configurations")
     for name, strike in study.impacts.items():
         figures = f"e = {strike.restitution:.4f}, {1e3 * strike.duration:.4g} ms, {strike.impulse:.4g} N s"
-        lines.append(f"  strikes a wall, {name}: {figures}")
+        lines.append(f"  impact on a wall, {name} law: {figures}")
     return lines
 
 

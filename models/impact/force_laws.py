@@ -124,7 +124,7 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
 @answer_old_names
 @dataclass(frozen=True)
 class ViscoelasticImpact:
-    """Mass against a spring k with a parallel damper c s.
+    """Mass against a spring k in parallel with a damper of damping c s.
 
     Parameters
     ----------

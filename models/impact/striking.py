@@ -132,7 +132,7 @@ class ImpactRun:
 
     Parameters
     ----------
-    law : contact law in closed form, for a single mass equal to the effective mass by the generalised momentum.
+    law : contact law in closed form, for a single mass equal to the arm's effective mass of kind "momentum".
     result : run from shortly before first contact until after release.
     touch, release : times, s.
     speed_before, speed_after : speed of the point along the normal, positive towards the wall, m/s.
@@ -173,7 +173,8 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; k, c, e and v0 apply to the contact; the mass of the law is not
         used.
 
-    Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for an unknown law.
+    Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for an unknown law, or if the arm does
+    not leave the wall.
     """
     component_law, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)

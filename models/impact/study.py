@@ -100,7 +100,7 @@ def graph_effective_mass(
     speed: float = 1.0,
     restitution: float = 0.0,
 ) -> ImpulseMeasurement:
-    """Simulate the arm's graph under an impact assumption against a wall, and measure its effective mass there; see
+    """Simulate an impact of the arm's graph on a wall, under an impact assumption, and measure the effective mass there; see
     `effective_mass`.
 
     Parameters
@@ -304,7 +304,7 @@ def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class MeasuredImpact:
-    """Measured impact, by default WA22, Fig. 1, and the ranges of a study around it.
+    """Measured impact, by default that of WA22, Fig. 1, and the ranges of a study around it.
 
     Raises `ModelError` E540 for invalid values.
     """

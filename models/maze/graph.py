@@ -49,7 +49,7 @@ class MazeParameters:
 
     Raises `ModelError` E530 for an invalid value, E531 for contradictory values.
 
-    Source: Bortoff 2020, section 3. The source gives no radii and inertias; the defaults give poles +-1.400 1/s and zeros +-0.700
+    Source: Bortoff 2020, section 3. The source gives no radii or inertias; the defaults give poles +-1.400 1/s and zeros +-0.700
     1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball 0.0736 s times v into the ring.
     """
 
@@ -104,7 +104,7 @@ class MazeParameters:
 
     @classmethod
     def from_json(cls, text: str, file: str = "maze") -> MazeParameters:
-        """Return parameters from a JSON object; missing parameters are taken from the paper. Raises `ModelError` E402 to E407,
+        """Return parameters from a JSON object; missing parameters have their defaults. Raises `ModelError` E402 to E407,
         E530, E531."""
         return read_text(text, file, lambda section: section.read(cls), cls)
 
@@ -151,7 +151,7 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
         if not 0.0 < abs(p.turn(i)) < 2.0 * math.pi:
             title = f"the maze would turn by {p.turn(i):g} rad to bring the gate of ring {i} to the top"
             cure = "gates that differ by less than a turn from one ring to the next, and a first gate that differs from 0"
-            yield Problem("E531", title, ("this must be less than a full turn, and not zero",), cures=(cure,))
+            yield Problem("E531", title, ("a turn must be less than one revolution, and not zero",), cures=(cure,))
     if abs(p.aside) >= p.distance(1):
         title = f"the ball starts {abs(p.aside):g} m to the side and misses the maze"
         yield Problem("E531", title, cures=(f"`aside` below {p.distance(1):g} m",))

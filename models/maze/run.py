@@ -237,7 +237,7 @@ class RobustnessMap:
 
     @property
     def worst(self) -> np.ndarray:
-        """Largest real part on any ring (n, m), 1/s."""
+        """Largest real part of the closed-loop poles on any ring (n, m), 1/s."""
         return np.asarray(self.rightmost.max(axis=2))
 
     @property

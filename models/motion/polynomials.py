@@ -1,4 +1,4 @@
-"""Motions as piecewise polynomials of time: a frozen record, evaluated with NumPy or with traceable formulas."""
+"""Motions as piecewise polynomials in time, stored in frozen records and evaluated with NumPy or traceable formulas."""
 
 from __future__ import annotations
 
@@ -96,23 +96,23 @@ class Motion:
         return self.end - self.start
 
     def position(self, t: ArrayLike) -> Array:
-        """r at times t (...), shape (..., axes) or (...)."""
+        """Return r at times t (...), with the shape (..., axes) or (...)."""
         return self.derivative(t, 0)
 
     def velocity(self, t: ArrayLike) -> Array:
-        """r' at times t (...)."""
+        """Return r' at times t (...)."""
         return self.derivative(t, 1)
 
     def acceleration(self, t: ArrayLike) -> Array:
-        """r'' at times t (...)."""
+        """Return r'' at times t (...)."""
         return self.derivative(t, 2)
 
     def jerk(self, t: ArrayLike) -> Array:
-        """r''' at times t (...)."""
+        """Return r''' at times t (...)."""
         return self.derivative(t, 3)
 
     def derivative(self, t: ArrayLike, order: int) -> Array:
-        """Derivative of r of any order at times t (...), shape (..., axes) or (...)."""
+        """Return the derivative of r of any order at times t (...), with the shape (..., axes) or (...)."""
         times = np.asarray(t, dtype=float)
         piece = np.searchsorted(self.breaks, times, side="right")
         elapsed = times - piece_starts(self.breaks)[piece]
@@ -120,14 +120,14 @@ class Motion:
         return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
 
     def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
-        """(minimum, its time, maximum, its time) of a derivative between start and end, (axes,) each."""
+        """Return (minimum, its time, maximum, its time) of a derivative between start and end, (axes,) or () each."""
         times, values = _extreme_candidates(self, order)
         low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
         entries = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
         return tuple(map(np.asarray, entries))  # type: ignore[return-value]
 
     def peak(self, order: int) -> Array:
-        """Largest absolute value (axes,) or () of a derivative, including both one-sided values at a jump."""
+        """Return the largest absolute value (axes,) or () of a derivative, including both one-sided values at a jump."""
         low, _, high, _ = self.extremes(order)
         return np.maximum(-low, high)
 

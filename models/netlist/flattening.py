@@ -199,5 +199,5 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 def check_name(device: Device, name: str) -> str:
     """Return the name of a node or device; raise E640 if a graph does not allow this name."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
-        raise device.card.error("E640", f'"{name[:60]}" is not a name', "letters, digits, _ + - or spaces")
+        raise device.card.error("E640", f'"{name[:60]}" is not a valid name', "letters, digits, _ + - or spaces")
     return name

@@ -84,7 +84,7 @@ def photovoltaic_cell(v: Value, Is: Value, Vt: Value, Rp: Value, Iph: Value, G: 
 
 @SHELF.law(C, "energy", r"C(v) = C_0 / \sqrt{1 - v / V_j}", "Sze and Ng 2007, section 2.2", "C0=1e-9 F, Vj=0.7 V")
 def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
-    """Depletion capacitance of an abrupt junction, constant above Vj / 2; x = q / C0."""
+    """Depletion capacitance of an abrupt junction, constant above Vj / 2."""
     x = q / C0
     curved = minimum(x, (2 - sqrt(2.0)) * Vj)
     line = x - curved
@@ -100,7 +100,7 @@ def junction_capacitance(q: Value, C0: Value, Vj: Value) -> Value:
     "L0=2.0 H, Linf=0.2 H, Is=1 A",
 )
 def saturating_inductor(i: Value, L0: Value, Linf: Value, Is: Value) -> Value:
-    """Saturating inductor: L0 at small currents, Linf above Is."""
+    """Saturating inductor: inductance L0 at small currents, Linf far above Is."""
     return Linf * i + (L0 - Linf) * Is * atan(i / Is)
 
 

@@ -162,7 +162,7 @@ def overflowing_tank(name: str, area: Value, height: Value, G: Value, rho: Value
 
 @SHELF.law(C, "energy", r"p = B V / V_0", "Merritt 1967", "B=1.6e9 Pa, V0=1e-4 m^3")
 def chamber(V: Value, B: Value, V0: Value) -> Value:
-    """Chamber of volume V0 with a fluid of bulk modulus B; V is the compressed volume."""
+    """Chamber of volume V0 with a fluid of bulk modulus B; V is the volume by which the fluid is compressed."""
     return B * V * V / (2 * V0)
 
 

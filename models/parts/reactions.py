@@ -269,10 +269,11 @@ def refuse_wrong(
         numbers = {each: value if isinstance(value, Real) else nan for each, value in values.items()}
         if bad := {each: values[each] for each, value in numbers.items() if not (least <= value < inf and value > above)}:
             title = f'network "{name}": {argument} has {", ".join(f"{each} = {value!r}" for each, value in bad.items())}'
-            raise refusal("E137", title, "positive numbers", about=name)
+            cure = "positive numbers" if above >= 0.0 else "non-negative numbers" if least >= 0.0 else "finite numbers"
+            raise refusal("E137", title, cure, about=name)
         if species is not None and (strangers := [str(each) for each in values if each not in species]):
             title = f'network "{name}": {argument} has {", ".join(strangers)}, which is not among {", ".join(species)}'
-            raise refusal("E570", title, "names from the text; a held species has no initial amount", about=name)
+            raise refusal("E570", title, "names of species in the reactions; a held species takes no initial amount", about=name)
 
 
 def _place(name: str, line: int, column: int = 0) -> str:

@@ -238,7 +238,9 @@ def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Pr
     """Return E524 for a selected part without any of the robot's moving joints."""
     if tree_links.joints or not any(joint.moves for joint in selected.skeleton.joints):
         return []
-    title = f'nothing moves on "{selected.base}"' + (f" up to {selected.joints[-1].child}" if selected.joints else "")
+    title = f'no joint moves: only "{selected.base}" is selected'
+    if selected.joints:
+        title = f'no joint moves between "{selected.base}" and "{selected.joints[-1].child}"'
     cures = ("floating=True", f"another base or tip; links: {', '.join(list(selected.skeleton.links)[:12])}")
     return [Problem("E524", title, (), (selected.skeleton.links[selected.base].place,), cures)]
 

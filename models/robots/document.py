@@ -91,7 +91,7 @@ def _read_bytes(file: Path, format: Format) -> bytes:
             "E520", f'no robot can be read from "{file}"', "a file with read permission", about=file.name, why=why
         ) from error
     if len(text) > MAX_BYTES:
-        raise _too_large(file, f"it has more than {MAX_BYTES // 2**20} megabytes; the largest public robots have half a megabyte")
+        raise _too_large(file, f"it is larger than {MAX_BYTES // 2**20} MiB; the largest public robot files have 0.5 MiB")
     return text
 
 

@@ -199,7 +199,7 @@ _ACTUATOR = {
     "biastype": TEXT,
 }
 TRANSMISSION = _refused(
-    "an actuator drives a joint here", "tendon cranksite slidersite site refsite body cranklength", neutral=()
+    "only actuators of joints are read", "tendon cranksite slidersite site refsite body cranklength", neutral=()
 )
 _DRIVE = _many(
     _ACTUATOR,

@@ -61,11 +61,11 @@ def read_urdf(
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
-    An inertia belongs to a moving link with all links fixed to it. Fixed links remain as frames with their names.
+    The inertia of a moving link includes the inertias of all links fixed to it. Fixed links remain as frames with their names.
 
-    `ignored` of the robot lists the parts of the file that the robot lacks, and harmless errors. A robot may have no mass or no
-    joint: poses need neither. `mass_matrix` and `chain_graph` refuse such a robot (E538, E450), and an inertia that could make
-    the kinetic energy negative (E526).
+    `robot.ignored` lists the parts of the file that were omitted, and harmless errors. A robot may have no mass or no joint:
+    poses need neither. `mass_matrix` and `chain_graph` refuse such a robot (E538, E450), and an inertia that could make the
+    kinetic energy negative (E526).
 
     Raises `ModelError` with every problem and its line: E520 not URDF, or too large; E521 entities; E522 an invalid element or
     number; E523 links and joints that do not form a tree; E524 base or tip; E525 a joint of unknown kind, or without range of

@@ -20,7 +20,7 @@ InertiaTerms = tuple[float, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Ignored:
-    """Element or attribute of a file that the robot lacks, with the reason and the lines."""
+    """Part of a file that was omitted from the robot, or a harmless error, with the reason and the lines."""
 
     what: str
     why: str

@@ -158,7 +158,7 @@ def _load_mesh(file: Path) -> tuple[Mesh | None, str]:
     if ending not in FORMATS:
         return None, f"{file.name} is not one of {', '.join(FORMATS)}"
     if file.stat().st_size > MAX_MESH_BYTES:
-        return None, f"{file.name} has more than {MAX_MESH_BYTES // 2**20} megabytes"
+        return None, f"{file.name} is larger than {MAX_MESH_BYTES // 2**20} MiB"
     if ending == "dae":  # XML; the mesh reader would expand its entities
         try:
             refuse_document_types(file, file.read_bytes())

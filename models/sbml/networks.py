@@ -31,14 +31,14 @@ class SBMLNetwork:
 
 
 def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
-    """Return the reaction network of an SBML file (extra `sbml`), its graph called `name`, by default the model's name.
+    """Return the reaction network of an SBML file (extra `sbml`); its graph is called `name`, by default the model's name.
 
     If all laws are reversible mass action with detailed balance, species are Ce and reactions Re: the amount of a species X is
     `X.q`, and the energy ledger counts the free energy divided by R T. Otherwise the graph is one block "network" of rates, whose
     states are the amounts, `network.X`, and `reason` states why.
 
     Raises `ModelError` E630 for a file that cannot be read; E650 for a file that is not valid SBML, has entities, or is nested
-    too deeply; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and missing numbers.
+    too deeply; E651 for unsupported rules, events, delays and operations; E652 for unknown names and missing numbers.
     `ExtraError` E416 if libsbml is missing.
 
     Source: Hucka et al. 2003 (SBML); Gawthrop and Crampin 2014 (Ce and Re).

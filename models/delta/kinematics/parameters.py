@@ -13,7 +13,7 @@ from screwbond.models.studies.reading import read_file, read_text
 from bondgraph.errors import Problem
 
 MIN_SIZE, MAX_SIZE = 1e-12, 1e12
-"""Smallest and largest accepted parameter values, SI units; their squares and products stay finite."""
+"""Smallest and largest accepted magnitudes of nonzero parameters, SI units; their squares and products stay finite."""
 
 _LINKS = (("proximal", "M1", "L1", "LC1", "J1"), ("distal", "M2", "L2", "LC2", "J2"))
 
@@ -114,7 +114,7 @@ def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
         elif bound * (1.0 + 1e-9) < J:
             yield _problem(
                 "E461",
-                f"{inertia} = {J:g} kg m^2 is more than a {link} link of {M:g} kg between its joints can have",
+                f"{inertia} = {J:g} kg m^2 is too large for a {link} link of {M:g} kg whose mass lies between its joints",
                 f"at most {mass} {centre} ({length} - {centre}) = {bound:g} kg m^2; "
                 f"a uniform rod has {mass} {length}^2 / 12 = {M * L * L / 12.0:g} kg m^2",
                 "J about the centre of mass, not about a joint; the rotor of a motor is an element I at the motor's port",

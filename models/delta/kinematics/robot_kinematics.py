@@ -129,7 +129,7 @@ class Configuration:
     w : (3,) tool, m.
     jacobian : (3, 3) dw/dy, m: tool velocity from motor velocities.
     dtheta_dy : (9, 3) derivative of the coordinates with respect to the motor angles.
-    closure : (6,) distances between the three tips, m.
+    closure : (6,) position of tip 1 minus those of tips 2 and 3, m.
     side : determinant of the three distal directions: +1 to -1, positive below the elbows; 0 where the forward
         kinematics is singular.
     stretch : (3,) cosine between each distal link and the velocity of its elbow; 0 where the arm is stretched or folded.

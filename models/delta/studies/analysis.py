@@ -129,9 +129,9 @@ def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, prog
 
 
 def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
-    """Return the common motor angle (rad) between `low` and `high` at which a real root crosses zero.
+    """Return the common motor angle (rad) between `low` and `high` at which a real pole crosses zero.
 
-    Raises `ModelError` E469 if no root crosses.
+    Raises `ModelError` E469 if no pole crosses, or an even number of poles.
     """
     from scipy.optimize import brentq
 

@@ -32,7 +32,7 @@ class Tracking:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """Tool position minus reference (k, 3), m."""
+        """Tool position minus reference position (k, 3), m."""
         return self.run.w - self.motion.position(self.run.t)
 
     @property
@@ -86,9 +86,9 @@ def transfer(
     Parameters
     ----------
     pick, place : (3,) m.
-    lift : height of the path above both, m.
+    lift : height of the path above the line from `pick` to `place`, m.
     velocity, acceleration, jerk : limits along each axis, m/s, m/s^2, m/s^3.
-    pause : rest at both ends, s.
+    pause : rest after each way, s.
 
     Raises `ModelError` E470 to E474 for points and limits.
     """

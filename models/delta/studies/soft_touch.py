@@ -115,7 +115,7 @@ class TouchPlan:
 
     Raises `ModelError` E441 for invalid values, or times out of order.
 
-    Source: Bortoff 2020, fig. 13. (Its "within 5 mm" at 2.5 s is impossible: 9.5 s at 0.2 mm/s are 1.9 mm.)
+    Source: Bortoff 2020, fig. 13. ("Within 5 mm" at 2.5 s, as there, is impossible: 9.5 s at 0.2 mm/s cover only 1.9 mm.)
     """
 
     place: tuple[float, float, float] | None = vector(
@@ -333,7 +333,7 @@ class SoftTouchRun:
 
     @property
     def peak(self) -> float:
-        """Largest contact force at contact events and rows, N; 0 without contact."""
+        """Largest contact force at contact events and in rows of the result, N; 0 without contact."""
         return max(*self.impacts, float(np.max(self["contact.multiplier"])), 0.0) if self.impacts else 0.0
 
     @property

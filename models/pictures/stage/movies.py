@@ -44,8 +44,8 @@ def movie(
     shown : the result of a run, or a scene.
     path : ".mp4" becomes ".gif" without ffmpeg.
     seconds : length of the movie, to which the scene's time is stretched.
-    fps : frames per second.
-    size : (width, height) in pixels, multiples of 2.
+    fps : frames per second; at most 12 in a .gif.
+    size : (width, height) in pixels, multiples of 2; halved in a .gif.
     progress : show a bar on a terminal when rendering takes longer than two seconds.
 
     Returns the file written; it appears complete or not at all.

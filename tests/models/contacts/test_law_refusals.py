@@ -37,7 +37,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
     (Compliant(normal_stiffness=1e5), {"friction": 0.3}, "E438", "a law and also friction"),
     (Compliant(), {"constrained": "v_z"}, "E422", "normal_stiffness = None"),
     (Impact(0.5, friction=-0.3), {}, "E490", "friction = -0.3"),
-    (ThreeState(10.0, 25.0, friction=0.3), {"constrained": ["v_z"]}, "E491", "v_x, v_y is free"),
+    (ThreeState(10.0, 25.0, friction=0.3), {"constrained": ["v_z"]}, "E491", "leaves v_x, v_y free"),
     (ThreeState(10.0, 25.0, friction="much"), {}, "E490", "'much'"),
     (None, {"constrained": "v_z"}, "E422", "normal_stiffness = None"),
 ]
