@@ -433,7 +433,7 @@ def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):
 def test_what_is_no_path_is_no_store(compiled, tmp_path, monkeypatch, given):
     monkeypatch.chdir(tmp_path)
     for ask in (lambda: drawn(compiled, store=given), lambda: load_runs(given)):
-        with pytest.raises(FileError, match=r"E364.*is not a path"):
+        with pytest.raises(FileError, match=r"E364.*is not the path"):
             ask()
     assert not list(tmp_path.iterdir())
 
