@@ -120,7 +120,7 @@ def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray
 
 
 def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """Return MuJoCo's run with the longest step that meets the error bound with any constraint stiffness."""
+    """Return MuJoCo's run with the longest step that meets the error bound with at least one constraint stiffness."""
     import mujoco
 
     control, robot = controller(parameters, motion), DeltaRobot(parameters)

@@ -148,7 +148,7 @@ class ProblemError(ScrewbondError):
 
 
 class RunError(ProblemError):
-    """Error of a run that cannot start, such as one with wrong settings, that cannot continue, or that has no usable result."""
+    """Error of a run that cannot start (because of wrong settings, for example), cannot continue, or has no usable result."""
 
 
 class _InOneLine(ProblemError):

@@ -100,7 +100,7 @@ def _giving_flow(draft: Assembly, path: str, element: Element, force: str, movin
     """Write the statements of dry friction between springs, without inertia: the springs set the effort, and the flow is the
     unknown.
 
-    The flow is zero during stick. During slip, index reduction keeps the effort at its released value.
+    The flow is zero during stick. During slip, index reduction keeps the effort at the value that `law.released` gives.
     """
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None

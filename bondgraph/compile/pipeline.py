@@ -170,7 +170,7 @@ def simulate(
     keep : names of the only quantities to keep, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large models; or
         {"work": measures.integral("motor.power")}; all by default.
     sink : destination of the quantities during the run, instead of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
-        `bondgraph.sinks.Sink`, or a function of times and values by name.
+        `bondgraph.sinks.Sink`, or a function of times and {name: values}.
     """
     compiled = compiled_form(model, "simulate", progress=settings.get("progress", True))
     return compiled.simulate(t_end, parameters=parameters, initial=initial, keep=keep, sink=sink, **settings)

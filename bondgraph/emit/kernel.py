@@ -224,7 +224,7 @@ class LaneKernels:
 
 
 class InterpretedKernel(Kernel):
-    """Kernel that Python evaluates; machine code calls back to it.
+    """Kernel that Python evaluates; machine code calls it through a callback.
 
     After an exception, such as an interrupt, the outputs are NaN; `check` raises it.
     """

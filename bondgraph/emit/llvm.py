@@ -125,9 +125,9 @@ class _Straight(NamedTuple):
 
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
-    """Return the LLVM IR of functions in which independent parts of the same form are written once, and the number of their
-    steps;
-    None for up to `QUICK` steps, or if more than half of the steps would remain."""
+    """Return the LLVM IR of functions in which independent parts of the same form are written once, and the total number of steps
+    written; None if there are at most `QUICK` steps, if a table consists of inputs, or if more than half of the steps would
+    remain."""
     if sum(len(one.program.steps) for one in straight) <= QUICK:
         return None
     if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):

@@ -110,7 +110,7 @@ class Decoder:
 
     def _entries(self, form: Field, content: Any, path: str) -> Any:
         if not isinstance(content, list) or (form.form == "row" and len(content) != len(form.of)):
-            raise self.error(path, content, "a list" if form.form != "row" else f"a list of {len(form.of)}")
+            raise self.error(path, content, "a list" if form.form != "row" else f"a list of length {len(form.of)}")
         forms = form.of if form.form == "row" else form.of * len(content)
         entries = tuple(
             self.value(each, entry, f"{path}[{k}]") for k, (each, entry) in enumerate(zip(forms, content, strict=True))

@@ -188,11 +188,11 @@ class Mechanics:
         return -(self.mass(q, *others) @ self.acceleration(q, v, np.zeros(len(q)), *others))
 
     def kinetic_rate(self, q: Any, v: Any, a: Any, *others: Any) -> Any:
-        """Return dT/dt, W, where q' = v and v' = a."""
+        """Return dT/dt (W), where q' = v and v' = a."""
         return _rates(lambda s: [self.kinetic_energy(q + s * v, v + s * a, *others)], (q, v, a, *others))[0]
 
     def potential_rate(self, q: Any, v: Any, *others: Any) -> Any:
-        """Return dV/dt, W, where q' = v."""
+        """Return dV/dt (W), where q' = v."""
         return 0.0 if self.potential is None else _rates(lambda s: [self._potential(q + s * v, *others)], (q, v, *others))[0]
 
     def coriolis(self, q: Any, v: Any, *others: Any) -> Any:

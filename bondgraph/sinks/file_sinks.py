@@ -334,5 +334,5 @@ def sink_for(target: object) -> Sink:
         return target
     if callable(target):
         return Observer(target)
-    cures = (f'a path, "run.parquet"; extensions: {", ".join(SINKS)}', "a function of times and values by name", "your `Sink`")
+    cures = (f'a path, "run.parquet"; extensions: {", ".join(SINKS)}', "a function of times and {name: values}", "your `Sink`")
     raise RunError(Problem("E348", f"{type(target).__name__} is not a sink", ("samples cannot be written there",), cures=cures))

@@ -122,8 +122,8 @@ class InterpretedSteps:
 
     def _allocated(self, block: int, width: int, passes: int) -> tuple[list[int], list[tuple[int, ...]], list[int]]:
         """Allocate rows economically, so that they stay in the processor's cache: once no later step needs a row, another node
-        that depends on the same vectors reuses it; all its other entries stay zero. Return the row of each node, the rows of
-        each step with its list of vectors, and these lists."""
+        that depends on the same vectors reuses it, so that the row's entries for other vectors stay zero. Return the row of each
+        node, the rows of each step with its list of vectors, and these lists."""
         place, vectors, count = [0] * (1 + self.count), [0] * (1 + self.count), 0
         for node, group in zip(self.seeds.tolist(), self.seed_groups.tolist(), strict=True):
             if node:

@@ -145,7 +145,7 @@ class _Step:
 
 
 class EventJumps:
-    """Jumps of S at the events of a run, in order."""
+    """Jumps of the sensitivities S at the events of a run, in order."""
 
     def __init__(self, kernels: RunKernels):
         self._kernels, self._limits = kernels, AccumulationLimits(kernels)

@@ -268,8 +268,8 @@ class CSource:
     build_line: str
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Either both files
-        are written or none (E413)."""
+        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Both files are
+        written, or neither is (E413)."""
         header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.source})
         return header, source
 

@@ -61,7 +61,7 @@ class MatlabSource:
 
     def write(self, folder: str | Path) -> Path:
         """Write the package `+name` into a folder, which is created if needed, and return its path. Either all files are
-        written or none (E413)."""
+        written, or none is (E413)."""
         package = Path(folder) / f"+{self.name}"
         write_texts(package, self.files, _FILES)
         return package

@@ -380,7 +380,7 @@ class Workspace:
                     continue
 
     def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
-        """Return the table of sequential runs for a loop on another device; constraints are checked if `watch`."""
+        """Return the table of runs, without lanes, for a loop on a GPU; constraints are checked if `watch`."""
         table = self._table_for((self.settings.times, self.settings.dates) if watch else self.wanted, watch, kept, outputs, None)
         if self.settler is not None:
             self.settler.table.point("all_held", table.arrays["modes"])

@@ -243,7 +243,7 @@ def first_turn(s: BoxTable, t: float) -> float:
 
 
 def begin_path(s: BoxTable) -> None:
-    """Choose offsets at t = 1 that the current modes satisfy, with a different distance to each bound."""
+    """Choose offsets at t = 1 so that the current modes are those of the solution there, with a different margin in each row."""
     n, far, spread = s.n, 0.0, 0.0
     for i in range(n):
         far = larger(far, larger(abs(s.shifted[i]), abs(s.at[i])))

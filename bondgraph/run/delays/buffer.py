@@ -133,8 +133,8 @@ def _differences(values: list[float]) -> np.ndarray:
 
 
 def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
-    """Return True if a signal differs from its polynomial between the nodes by more than the signal changes during `later`, the
-    rounding error of time (s)."""
+    """Return True if, between the nodes, a signal differs from its polynomial by more than `_EXACT` permits plus the change
+    of the signal during `later`, the rounding error of time (s)."""
     size = abs(c[0]) + abs(c[1])
     for theta in _TESTS:
         value = c[-1]

@@ -11,7 +11,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 PERTURBATION = 2.0**-50
-"""Distance of a neighbouring point, relative to each of its values."""
+"""Largest relative change of a component from a point to a neighbouring point."""
 
 PAIRS = 4
 """Number of pairs of neighbouring points; the two points of a pair lie on opposite sides."""

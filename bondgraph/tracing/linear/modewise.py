@@ -73,8 +73,8 @@ class SolutionCache:
         return outcome
 
     def elsewhere(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
-        """Return the solution in a mode in which the matrix is singular only at states where no effort of dry friction acts on
-        its flow (dead centres), else None. Friction slips at dead centres, so other states decide the pivots."""
+        """Return the solution if the matrix of a mode is singular only at dead centres (states at which a friction effort does
+        not affect the flow of its element), else None. Friction slips there, so the pivots are chosen at the other states."""
         if self._ideal is None:
             return None
         numbers, n = self._context.sampled(matrix), len(right)

@@ -1,4 +1,4 @@
-"""Regularity of matrices on the tape at samples, and solutions of regular systems."""
+"""Regularity of matrices on the tape, checked at samples, and solutions of regular systems."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
 
 
 def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> Iterator[str]:
-    """Yield the Booleans of ticks and of transitions, in order; transitions wait for earlier transitions of other automata."""
+    """Yield declarations of the conditions of ticks, then of transitions, which fire only if no earlier automaton's do."""
     wait, groups = "", [list(group) for _, group in itertools.groupby(transitions, lambda branch: branch.owner)]
     for number, group in enumerate([list(ticks), *groups]):
         for branch in group:

@@ -58,7 +58,7 @@ class MechanicalParts:
     moving: dict[str, str] = field(default_factory=dict)
     """Independent inertia -> its flow."""
     following: list[str] = field(default_factory=list)
-    """Inertias whose flow other elements set."""
+    """Inertias whose flows are set by other elements."""
     potentials: list[str] = field(default_factory=list)
     dampers: list[str] = field(default_factory=list)
     gyrators: list[str] = field(default_factory=list)

@@ -83,7 +83,7 @@ def opposite(a: Piece) -> Piece:
 
 
 def times(a: Piece, b: Piece) -> Piece:
-    """Return the product of a and b, with a number first."""
+    """Return the product of a and b; if one of them is a number, it comes first."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
     reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)

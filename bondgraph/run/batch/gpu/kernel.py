@@ -1,4 +1,4 @@
-"""Kernel of many runs on a GPU: make PTX from a prepared program, and the initial memory of threads."""
+"""Kernel of many runs on a GPU: PTX code for a prepared program, and the initial memory of its threads."""
 
 from __future__ import annotations
 

@@ -132,10 +132,10 @@ def leads_on(s: EventTable, i: int, stops: bool) -> bool:
 
 
 def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
-    """Fire the transitions to `m_box`, and log them after the `count` rows in use from `row` on; return the new count, or
-    `ABSENT` if a state jumps.
+    """Fire the transitions to `m_box`, and log them from row `row` + `count` on; return the new count, or `ABSENT` if a state
+    jumps or rows run out.
 
-    First, friction begins to slip, before any friction sticks; then friction stops; last, stopped friction slips again.
+    First, elements begin to slip, before any element sticks; then elements stick; last, elements that have just stuck slip again.
     """
     total = count
     for stops in unrolled((False, True, False)):
@@ -174,8 +174,8 @@ def is_settled(s: EventTable, t: float, probe: float) -> bool:
 
 
 def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
-    """Fire all transitions of dry friction that lead to consistent modes, and log them after the `count` rows in use from `row`
-    on; call after `firing_guards`. Return the new count; fire none and return `count` if the modes are not certain."""
+    """Fire all transitions of dry friction that lead to consistent modes, and log them from row `row` + `count` on; call
+    after `firing_guards`. Return the new count; fire none and return `count` if the modes are not certain."""
     for i in range(s.modes):
         s.m_box[i] = s.m_here[i]
         s.m_begun[i] = s.m_here[i]

@@ -55,8 +55,8 @@ def search(c: PileTable, one: int, other: int) -> None:
 
 
 def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add the contact point of two balls. If the balls are further apart than a radius, use the normal at which they meet, or
-    pass nearest, on straight paths, so that fast balls that pass each other do not collide (conservative advancement)."""
+    """Add the contact point of two balls. If the gap exceeds the smaller radius, use the normal where the balls will meet, or be
+    nearest, on straight paths, so that fast balls that pass each other do not collide (conservative advancement)."""
     p, q, d, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         d[i] = q[i] - p[i]

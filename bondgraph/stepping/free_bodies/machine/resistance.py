@@ -1,10 +1,10 @@
-"""Rolling and spinning friction of contacts: torques, limited by the normal force, that oppose the relative spin of both bodies.
+"""Rolling and spinning friction of contacts: torques, limited by the normal force, that oppose the relative spin of two bodies.
 
 With relative spin w and normal impulse r_n at a contact, the torque impulse t obeys
 
     |t_n| <= spinning r_n, against w_n        |t_t| <= rolling r_n, against w_t
 
-with both coefficients in m (rolling resistance lengths) where each limit is reached only if the bodies turn on each other:
+with both coefficients in m (rolling resistance lengths), where a limit is reached only if that spin, w_n or w_t, is not zero:
 Coulomb's law for torques. The law is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985,
 section 8.3 and chapter 9).
 """
@@ -15,9 +15,9 @@ from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inli
 from bondgraph.stepping.free_bodies.machine.tables import ARM1, ARM2, LIGHT1, LIGHT2, RESISTANCE, ROW, PileTable
 
 ROLLING, SPINNING, STIFF_SPIN, STIFF_ROLL, LEVER, BY1, BY2 = 0, 1, 2, 3, 4, 5, 14
-"""Offsets in the row of a contact's resistance: both lengths; change of the relative spin by a unit torque impulse about the
-normal, and the largest such change about a tangent; length of the longest arm; changes of both spins by unit torque impulses
-about the normal and both tangents."""
+"""Offsets in the row of a contact's resistance: rolling and spinning resistance lengths; change of the relative spin by a unit
+torque impulse about the normal, and the largest such change about a tangent; length of the longest arm; changes of the spins of
+body 1 and body 2 by unit torque impulses about the normal and both tangents."""
 
 
 def make_resistance(c: PileTable) -> None:
@@ -56,7 +56,7 @@ def softness(row: Reals, resistance: Reals, i: Fixed, j: Fixed) -> float:
 
 @inline
 def spin_along(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
-    """Return the relative spin of both bodies along a direction of a contact."""
+    """Return the relative spin of the two bodies along a direction of a contact."""
     x, y, z = other[0] - one[0], other[1] - one[1], other[2] - one[2]
     return row[3 * i] * x + row[3 * i + 1] * y + row[3 * i + 2] * z
 
