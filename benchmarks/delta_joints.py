@@ -62,5 +62,5 @@ def angles_of(hinge: np.ndarray) -> np.ndarray:
 
 
 def shafts(p: DeltaParameters) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return position (3,) and rotation (3, 3) of each motor; the tips meet in one point, so L3 is subtracted from the base."""
+    """Return position (3,) and rotation (3, 3) of each motor; the tips meet at one point, so L3 is subtracted from the base."""
     return [(R @ np.array([0.0, p.L0 - p.L3, 0.0]), R) for R in ROTATIONS]

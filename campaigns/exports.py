@@ -73,7 +73,7 @@ class Model(NamedTuple):
 
 
 GROUPS: Mapping[str, Mapping[str, Model]] = {
-    "Ten models of live pages": {name: Model(case.graph, case.t_end, case.settings) for name, case in CASES.items()},
+    "Ten models from live pages": {name: Model(case.graph, case.t_end, case.settings) for name, case in CASES.items()},
     "Systems of the papers": {
         name: Model(make, {"hand": 0.05, "soft touch": 0.3}.get(name, 1.0), {})
         for name, make in SYSTEMS.items()

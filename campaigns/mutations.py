@@ -127,7 +127,7 @@ def of_structure(data: bytes, rng: random.Random) -> bytes:
 
 
 def homes(value: Any) -> list[tuple[Any, Any]]:
-    """Yield (container, key or index) of every value inside a JSON value."""
+    """Return the (container, key or index) of every value inside a JSON value."""
     found: list[tuple[Any, Any]] = []
     rest = [value]
     while rest:

@@ -18,10 +18,10 @@ def write_rows(
     names: Iterable[str],
     remark: Callable[[Sequence[str]], str],
 ) -> None:
-    """Replace rows of a command's table in a page, and keep the rows of all other `names`, in their order.
+    """Replace rows of a command's table in a page, and keep the rows of all other `names`; rows are in the order of `names`.
 
-    The table is between the comments `<!-- command -->` and `<!-- end -->`; `remark` makes the text after the table from all
-    rows.
+    The table is between the comments `<!-- command -->` and `<!-- end -->`; `remark` receives all rows and returns the text that
+    follows the table.
     """
     start = f"<!-- {command} -->\n"
     before, rest = path.read_text(encoding="utf-8").split(start)

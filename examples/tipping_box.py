@@ -15,8 +15,8 @@ from screws.scalars import array, where
 HALF, MASS, GRAVITY, FRICTION, SLIDING = 0.5, 1.0, 9.81, 0.8, 0.1  # m, kg, m/s^2, - at the floor, - at the finger
 HEIGHT, SPEED, BACK, TURN, T_END = 0.9, 0.4, 3.0, 0.8, 2.5  # m, m/s, m/s, s, s
 TIPS = MASS * GRAVITY * HALF / (HEIGHT - 2.0 * HALF * SLIDING)
-"""Push at which the box tips, N: weight times half the box's width, divided by the lever arm of the push minus that of friction
-at the finger."""
+"""Push at which the box tips, N: weight times half the box's width, divided by the height of the push minus the box's width
+times the coefficient of friction at the finger."""
 
 
 def speed(t: float) -> np.ndarray:

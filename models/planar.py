@@ -1,18 +1,17 @@
 """Planar bodies and their contacts: graphs from masses, start poses, contact points and faces.
 
 ```
- body that moves away --> 0 normal --> body that follows       flow: rate of the gap
- body 2               --> 0 tangent --> body 1                  flow: slip
+ body 2 --> 0 normal  --> body 1       flow: rate of the gap
+ body 2 --> 0 tangent --> body 1       flow: slip
 ```
 
 A contact applies no force of its own: time stepping (`bondgraph.stepping`) treats it as a rigid contact. Its gap is the integral
 of a flow, so it needs no closest-point search; it suits mechanisms in generalised coordinates as well as bodies with corners and
 faces.
 
-Appearance of planar bodies in pictures: pose signals, outlines, contact points and faces.
-
-It does not affect the mechanics. `planar_body` and `attach_planar_contact` mark what they build; mark a mechanism in other
-coordinates with `mark_planar_body` and `mark_planar_contact`.
+Pose signals, outlines, contact points and faces describe how planar bodies look in pictures, and do not affect the mechanics.
+`planar_body` and `attach_planar_contact` mark what they build; mark a mechanism in other coordinates with `mark_planar_body` and
+`mark_planar_contact`.
 """
 
 from __future__ import annotations

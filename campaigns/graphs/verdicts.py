@@ -38,8 +38,8 @@ TOO_ILL = 1e10
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on a graph, with the reason: "right", "wrong", "undecided", "slow", "uncoded", "rightly refused", or "regular
-    refused" for a graph that should not be refused."""
+    """Verdict on a graph ("right", "wrong", "undecided", "slow", "uncoded", "rightly refused", or "regular refused" for a graph
+    that should not be refused), with the reason."""
 
     kind: str
     reason: str = ""

@@ -100,8 +100,8 @@ class _Wide(Draw):
             late()
 
     def _automata(self) -> None:
-        """Add two automata whose guards cross zero at `INSTANT` with different slopes or, without the feature "instant", never
-        act."""
+        """Add two automata that switch at `INSTANT`, by guards with different slopes; without the feature "instant" they have no
+        transitions."""
         if not {"instant", "ratio"} & set(self.features):
             return
         for name, slope in (("first", 1.0), ("second", 3.0)):

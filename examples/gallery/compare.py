@@ -13,7 +13,7 @@ from examples.gallery.record import Entry
 
 
 def published(path: Path) -> dict[str, np.ndarray]:
-    """Return the original's times "t" and signals by name, from a CSV table."""
+    """Return the published times (key "t") and signals (by name) of the original model, from a CSV table."""
     with path.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
     return dict(zip(head, np.array(rows, dtype=float).T, strict=True))

@@ -21,7 +21,7 @@ BOLTZMANN = 8.617333262e-5  # V/K, over the elementary charge
 
 
 def _transistor(name: str, law: Any, pins: str, values: Mapping[str, Value]) -> Element:
-    """Return an R-field whose law gives the currents of pins from their voltages times the polarity."""
+    """Return an R-field whose law gives the pin currents from the pin voltages, both multiplied by the polarity."""
     parameters, signals = modulated(**values)
 
     def flows(v: Any, polarity: Any, *others: Any) -> Any:

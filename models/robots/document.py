@@ -179,7 +179,7 @@ def _drop_namespace(root: Any) -> list[Ignored]:
 
 
 def _parser(etree: Any, target: Any = None) -> Any:
-    """Return a parser without entities, document types, network access, or elements more than 256 deep.
+    """Return a parser without entities, document types, network access, or elements nested more than 256 deep.
 
     It continues after an error, so that `_refuse_errors` can examine all messages.
     """
@@ -189,7 +189,7 @@ def _parser(etree: Any, target: Any = None) -> Any:
 
 def _cure(reason: str) -> str:
     if "depth" in reason.lower():
-        return "elements that are at most 256 deep"
+        return "elements nested at most 256 deep"
     if "entit" in reason.lower():
         return "the text itself, or &amp; for the sign &"
     if "Extra content" in reason:

@@ -171,7 +171,7 @@ REASONS = {
 }
 """Reasons why well-known elements are ignored."""
 
-UNKNOWN = "not a part of URDF that describes how a robot moves or looks"
+UNKNOWN = "none of the parts of URDF that describe how a robot moves or looks"
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,7 @@ _SDF_GRAMMAR = Grammar(
     "sdf",
     ElementRule({"version": TEXT}, {"model": _MODEL_RULE, "world": _WORLD_RULE}),
     _REASONS,
-    "not a part of SDF that describes how a robot moves or looks",
+    "none of the parts of SDF that describe how a robot moves or looks",
 )
 _REFUSABLE = {name for rule in (_JOINT, _INERTIAL, _DECAY, _LINK, _MODEL_RULE, _WORLD_RULE) for name in rule.refused}
 

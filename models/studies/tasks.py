@@ -207,7 +207,7 @@ class Task:
         return "\n".join([*outcome.overview, f"  files in {out}"])
 
     def __call__(self, options: Namespace) -> int:
-        """Read, run, write and print; return 0, or 1 if the run ended early."""
+        """Read the request, run it, write the files and print a summary; return 0, or 1 if the run ended early."""
         select_names(self.names, options.only, options.out.name)
         request = self.read(options)
         check_directory(options.out, self.names)

@@ -70,7 +70,7 @@ def tanks(**law: Any) -> Graph:
 
 
 def tank(outflow: Callable[..., Any]) -> Graph:
-    """Return a tank whose outflow is a law of its pressure."""
+    """Return a tank whose outflow is a given function of its pressure."""
     graph, bottom = Graph("tank"), J0("bottom", domain="hydraulic")
     return graph.connect(bottom, C("tank", capacitance=1.0, initial=1.0)).connect(bottom, R("hole", flow=outflow))
 

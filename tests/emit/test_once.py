@@ -1,4 +1,4 @@
-"""Objects created once per process: threads that request one simultaneously wait for the first."""
+"""Objects created once per process: if several threads request one at the same time, the first creates it; the others wait."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def beam():
 
 
 def test_an_order_by_chance_is_refused_without_friction_too():
-    """In a sequence, the slightly lower side hits first, and the beam turns accordingly."""
+    """With sequential impacts, the slightly lower side hits first, and the beam turns accordingly."""
     compiled, settings = beam(), {"impacts": "sequential", "progress": False, "rtol": 1e-10}
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
@@ -248,7 +248,7 @@ def test_the_edge_between_sticking_and_slipping_is_refused():
 
 
 def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
-    """A larger restitution would gain energy; every other parameter has a derivative."""
+    """With a larger restitution, impacts would gain energy; every other parameter has a derivative."""
     elastic = {"parameters": {"floor.restitution": 1.0}, "progress": False, "samples": [0.3]}
     found = run_sensitivities(ball(1), ("floor.h", "up m.inertia"), 0.3, **elastic)
     since = 0.3 - SPEED / GRAVITY  # h = v s - g s^2 / 2 with v^2 = 2 g h0, and s is shorter by as much as the fall is longer

@@ -248,8 +248,8 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns at the steady speed of its own parts, to within exp(-t / tau) < 4e-5; their mean is near the nominal
-    speed."""
+    """Every motor turns at the steady speed of its own parts, to within exp(-t / tau) < 4e-5; the mean speed is near the
+    nominal speed."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

@@ -1,4 +1,4 @@
-"""Equal parts of a document are written once, but only if their equations, machines and impacts agree."""
+"""Parts with the same structure are written once: equations, automata and impacts must agree, numbers may differ."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_a_contradiction_leaves_no_half_of_a_chain() -> None:
 
 
 def test_the_order_of_parts_changes_no_unit() -> None:
-    """The difference of an angle and a ratio is in radians or has no unit, whatever the order of statements."""
+    """The difference of an angle and a ratio could be in radians or have no unit; the order of statements does not matter."""
     angle = Block("angle held", [("y", Op("size", absolute), ["q"])], inputs={"q": "angle.q"})
     ratio = Block(
         "ratio",

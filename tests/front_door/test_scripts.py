@@ -144,7 +144,8 @@ def cylinder(run, **_):
 
 
 def boost(run, **_):
-    """Matrix exponentials give the state that one period of two linear circuits maps to itself, and the mean voltage."""
+    """Matrix exponentials give the state that a switching period, half in each of two linear circuits, maps to itself, and the
+    mean voltage."""
     L, C, load, wire, h = 1e-4, 2e-4, 10.0, 0.01, 2.5e-5
     on = [[0.0, 0.0, 12.0 / L], [0.0, -1.0 / (load * C), 0.0], [0.0] * 3]
     off = [[-wire / L, -1.0 / L, 12.0 / L], [1.0 / C, -1.0 / (load * C), 0.0], [0.0] * 3]

@@ -203,7 +203,7 @@ DRAWN_AS = {
     **{"J0": "0", "J1": "1", "EulerJunction": "MGY", "Switch": "Sw"},
     **{"Constraint": "constraint", "Friction": "friction", "Block": "block", "HeatTransfer": "RS"},
 }
-"""Marks of elements that differ from the name of their function."""
+"""Function -> kind of its elements, where the two differ."""
 
 
 def held(value: Any, found: set[type]) -> set[type]:

@@ -147,8 +147,8 @@ def test_estimated_operations(tree):
 
 
 def test_way_to_the_accelerations():
-    """The choice is derivatives of M for few joints, M and recursion for more joints, and articulated bodies for many joints,
-    unless joints are driven."""
+    """Few joints use the derivatives of M, more joints use M and recursion, and many joints use articulated bodies if no joint
+    is driven."""
     assert not recursion_is_shorter(finger()) and recursion_is_shorter(rods(5))
     assert not articulated_is_shorter(rods(7)) and articulated_is_shorter(rods(50))
     driven = torso(driven=True)

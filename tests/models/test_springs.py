@@ -235,7 +235,8 @@ def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
 
 
 def test_a_damper_to_ground_damps_absolute_motion():
-    """Velocities are v0 exp(-d t / m), and spin is exp(-d t / J) about a principal axis; the loss is the kinetic energy."""
+    """Velocity is v0 exp(-d t / m), and spin about a principal axis is w0 exp(-d t / J); the loss is the decrease of the kinetic
+    energy."""
     graph = Graph("damped")
     room = ground("room", position=(0.3, 0.2, 0.1))
     body = block("body", position=(1.0, -2.0, 0.5), velocity=(0.3, 0.0, 0.0), angular_velocity=(5.0, 0.0, 0.0))

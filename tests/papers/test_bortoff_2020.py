@@ -39,8 +39,8 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return the times after the fifth contact, with a1 = 0, at which h and lambda pass zero, found by the classical Runge-Kutta
-    method with steps of 1e-5 s."""
+    """Return the time and the force at which h passes through zero after the fifth contact, with a1 = 0, and the time at which
+    lambda does, found by the classical Runge-Kutta method with steps of 1e-5 s."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []

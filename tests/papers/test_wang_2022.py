@@ -43,7 +43,7 @@ def some_pose():
 
 
 def test_equation_1_holds_without_self_motion():
-    """With seven joints some velocities leave the point at rest, but have kinetic energy."""
+    """With seven joints, some motions of the arm leave the point at rest, but have kinetic energy."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     M, J = where.mass_matrix, where.jacobian

@@ -207,7 +207,7 @@ def test_a_grid_is_sparse():
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 @pytest.mark.parametrize("spread", [3, 40])
 def test_units_change_no_bit(kind, spread):
-    """In units d that are powers of two, with A_ij d_i / d_j and b_i d_i, pivots and results are bit-identical."""
+    """Scaling by powers of two d, to A_ij d_i / d_j and b_i d_i, multiplies each result by d_i exactly."""
     rng = np.random.default_rng(3)
     full, b = random_matrix(rng, 30, 3, 4), rng.normal(size=30)
     full[np.diag_indices(30)] += 4.0  # no pivot is too small

@@ -67,7 +67,7 @@ def numbers_at(address: int, count: int) -> np.ndarray:
 
 
 def ticking():
-    """Return a decay with an integrated power, a kick at each tick, and rates with zero slope at the start."""
+    """Return a damped oscillator with an integrated power and a kick at each tick."""
     tick = (0.07, 0.02, lambda t, x, p, m: [x[0], x[1] + 0.1 * x[0]])
     return program(
         lambda t, x, p, m: [x[1] - p[0] * x[0] * x[0] * x[0], -3.0 * x[0]],
@@ -137,7 +137,7 @@ METHODS_IN_MACHINE_CODE = [
     (radau5.RADAU5, radau5.machine_code),
 ]
 CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down": "ddd"}
-"""Functions that touch no array, with the kinds of their arguments after the table."""
+"""Functions that touch no array -> kinds of the arguments that follow their first one, the table."""
 
 
 @pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "rodas5p", "radau5"])

@@ -90,7 +90,7 @@ def test_no_rounding_accumulates_over_many_ticks():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_guard_that_jumps_at_a_tick_fires_there(options):
-    """The control counts up; the latch releases at 2.5, exactly at the tick of t = 0.2."""
+    """The control counts up; the latch releases above 2.5, exactly at the tick at t = 0.2."""
     latch = Automaton(
         "latch", ("held", "free"), "held", (Transition("held", "free", lambda u: u - 2.5, ("control.y",), kind="slip"),)
     )

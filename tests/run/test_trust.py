@@ -97,7 +97,7 @@ def test_correct_runs_have_no_doubts(oscillator, options, rtol):
 
 
 def test_the_doubt_of_a_source_is_where_it_happens():
-    """The ledger is wrong after t = 3; the doubt names this time and the element that is active then."""
+    """The ledger is wrong after t = 3; the warning names this time and an element that is active then."""
     run = simulate(loop(Se("u", lambda t: s.where(t > 3.0, 1.0, 0.0), signals=["time"]), I("m", 1.0), R("r", 1.0)), 5.0)
     assert run.ok
     account = run.account()

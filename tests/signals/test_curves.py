@@ -158,7 +158,7 @@ def test_a_map_holds_one_variable_and_repeats_the_other():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_storages_and_a_resistor_of_curves_keep_their_account(kind):
-    """The energies are the exact integrals: without the resistor energy is conserved, and with it the ledger closes."""
+    """The energies are the exact integrals: without the resistor, energy is conserved; with it, the ledger closes."""
     x = np.linspace(-3.0, 3.0, 15)
     spring, mass = (signals.curve(x, y, kind, outside="extend") for y in (np.sinh(x), np.tanh(x)))
     damper = signals.curve(x, 0.1 * x * np.abs(x), kind, outside="extend")

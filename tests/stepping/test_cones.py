@@ -59,7 +59,7 @@ def test_a_pull_between_facets(facets: int | str, size: float, direction: float 
 
 
 def test_where_nothing_can_move_there_is_no_friction() -> None:
-    """A finger without rotation on a floor has two facets in a plane, and none for the floor's second direction."""
+    """In a planar model, the friction cone of a body that cannot rotate has two facets: none for the tangent out of the plane."""
     graph = Graph("plane")
     body = planar_body("body", mass=1.0, place=(0.0, 0.0), gravity=WEIGHT)
     attach_planar_contact(graph, "floor", (body, (0.0, 0.0)), (None, (0.0, 1.0), 0.0), friction=MU)

@@ -34,7 +34,7 @@ def held(length: float, force: float) -> Graph:
 
 
 def pulled(length: float, force: float) -> Graph:
-    """Return a ball with large rotational inertia, pulled over the floor between two facets."""
+    """Return a ball with large rotational inertia, pulled over the floor between the directions of two facets of its cone."""
     graph, stiffness, angle = Graph("pulled"), force / length, math.pi / 7
     inertia = (0.004 * force * length,) * 3
     start, down = (0.0, 0.0, 0.1 * length), (0.0, 0.0, -9.81 * length)

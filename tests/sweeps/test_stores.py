@@ -139,7 +139,7 @@ LONGER = {
 
 @pytest.mark.parametrize("kind", LONGER)
 def test_a_longer_plan_goes_on_with_the_store_of_a_shorter_one(compiled, tmp_path, kind):
-    """No run is repeated, and the contents equal a sweep of the final length bit for bit."""
+    """No run is repeated, and the contents equal those of a sweep of the final length, bit for bit."""
     met = []
     keep = {"q": last("spring.q"), "ends": lambda run: met.append(1) or extremes(run)}
 

@@ -50,7 +50,7 @@ class Weights:
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Update the sizes with states x of the run."""
+        """Update the sizes with the states x of a run."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 

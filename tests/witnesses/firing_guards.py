@@ -19,7 +19,7 @@ class FiringGuards(GuardHistory):
     def __init__(self, bound: Bound, span: float):
         super().__init__(bound, span)
         self.guard_sizes = np.zeros(len(bound.program.transitions))
-        """Largest value of each guard (k,) at an event of the run so far."""
+        """Largest magnitude so far of each guard (k,) at events of the run."""
 
     def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
         """Find the guards (k,) that are positive and stay so for `probe` s, or are zero up to rounding and grow along the motion.

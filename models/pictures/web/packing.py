@@ -278,7 +278,10 @@ class Downsampling:
         return np.asarray(self.t[np.column_stack([self.first, self.last])[self._kept_rows]])
 
     def select(self, values: Array) -> Array:
-        """Return the kept values (j,) of values (k,) in all rows; non-finite values become NaN."""
+        """Return the values to keep (j,) of the values (k,) of all rows.
+
+        If rows are dropped, non-finite values are ignored, and an interval without finite values gives NaN.
+        """
         pair = np.column_stack([values[self.first], values[self.last]])
         if len(self.first) < len(self.t):
             finite = np.where(np.isfinite(values), values, np.nan)

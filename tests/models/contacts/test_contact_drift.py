@@ -76,7 +76,7 @@ def _pose(random: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gap", [-0.002, 0.01])
 def test_drift_is_what_newton_takes_away(seed, gap):
-    """The drift is zero at closest points; elsewhere its contact rates lead back to these points, to second order."""
+    """The drift is zero at closest points; elsewhere the contact rates that follow from it lead back there, to second order."""
     random = np.random.default_rng(seed)
     other = ellipsoid((0.02, 0.035, 0.022))
     H_0_1, turn = _pose(random), _pose(random)

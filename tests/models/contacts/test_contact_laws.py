@@ -178,8 +178,8 @@ def test_charts_do_not_matter(law):
 
 
 def test_charts_matter_to_tangential_springs_of_the_literal_law():
-    """With transport "gauss" the springs are integrated in C2, which turns with its polar angle: a second-order effect in the
-    deformation, which moves the ellipsoid [measured: by 5e-5 m over a travel of 0.2 m]."""
+    """With transport "gauss" the springs are integrated in C2, which turns with the polar angle. This effect, of second order
+    in the deformation, moves the ellipsoid [measured: by 5e-5 m over a travel of 0.2 m]."""
     first, second, third = permuted("literal")
     moved = max(np.abs(second - first).max(), np.abs(third - first).max())
     assert 1e-9 < moved < 1e-3

@@ -74,7 +74,7 @@ def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> 
     ("law", "exchanged"), [(Impact(0.5), False), (Impact(0.5), True), (ThreeState(50.0, 1000.0), True)], ids=str
 )
 def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
-    """From the first impact the ball rolls at 5/7 of the sliding acceleration; its chart changes dozens of times on the
+    """From the first impact on, the ball rolls with 5/7 of the acceleration of sliding; its chart changes dozens of times on the
     slope."""
     tilt = 0.3
     run = rolled(law, ["v_x", "v_y", "v_z"], tilt, exchanged)

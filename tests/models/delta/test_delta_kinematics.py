@@ -195,7 +195,8 @@ def test_wrong_mode_and_words():
 
 
 def test_workspace():
-    """Turned by 120 degrees or mirrored, the workspace is the same; its values equal the values of single postures."""
+    """Turned by 120 degrees or mirrored, the workspace is the same; condition numbers and determinants equal those of
+    single postures."""
     p = ROBOTS["fit"]
     grid = np.linspace(-0.6, 0.6, 41)
     whole = workspace(p, grid, grid, np.linspace(0.0, 0.7, 41))

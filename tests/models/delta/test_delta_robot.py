@@ -181,7 +181,7 @@ def test_linearise_command_with_pictures(tmp_path: Path, capsys) -> None:
 
 
 def test_workspace_command(tmp_path: Path, capsys) -> None:
-    """The volume of a 41^3 grid agrees with a finer grid to 2 %; the most dexterous point is on the axis."""
+    """The workspace volume from a 41^3 grid is within 2 % of that from a finer grid; the most dexterous point is on the axis."""
     given = ["delta", "workspace", "--params", "fit", "--no-render", "--points"]
     volumes = []
     for points in ("41", "81"):

@@ -38,7 +38,7 @@ def test_soft_touch_of_the_paper(touch: SoftTouchRun) -> None:
 
 def test_forces_follow_from_the_task_inertia(touch: SoftTouchRun) -> None:
     """The peak force, Lambda_xx alpha1 v, and the holding force, Lambda_xx kd v, give the gains; the tool approaches steadily,
-    and meets the brick at the designed speed, at which the force of kd balances the joints' damping."""
+    and meets the brick at the designed speed, at which the force of the kd term balances the joints' damping."""
     designed, gains = touch.design, touch.design.gains
     assert gains.kp0 == 0.25 * gains.kd**2 and gains.alpha0 == 0.25 * gains.alpha1**2
     assert 235.0 < gains.kd < 237.0 and 534.0 < gains.alpha1 < 536.0

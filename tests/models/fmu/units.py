@@ -85,7 +85,7 @@ def twin(period: float, gain: float) -> Block:
 
 
 def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
-    """Return an inertia on an elastic shaft under speed control, with a step of the reference."""
+    """Return an inertia on an elastic shaft under speed control, with a step in the reference."""
     graph, speed = Graph("plant"), J1("speed", domain="rotation")
     graph.add(signals.step("wanted", start=start, after=3.0))
     graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))

@@ -29,7 +29,8 @@ def test_what_is_alike(law: str, e: float) -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_newton_and_the_account_of_the_energy(law: str) -> None:
-    """Quadrature of m u' = -f and s' = u agrees; the energy that the force takes from the mass is stored or dissipated."""
+    """Motion agrees with quadrature of m u' = -f and s' = u; the energy that the force takes from the mass is stored or
+    dissipated."""
     impact = equivalent_laws(0.2, 0.5, 8e-3, 0.3)[law]
     course = impact.history(40000)
     assert impact.m * (impact.v0 - course.rate) == pytest.approx(

@@ -128,8 +128,8 @@ def test_the_nearest_velocities_are_those_of_an_impulse():
 
 
 def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
-    """The motion and the forces in the plane agree with the four-bar without redundancy; the report names the redundant
-    constraints."""
+    """The motion and the forces in the plane agree with those of the four-bar without redundancy; the report names the
+    redundant constraints."""
     compiled = compile_model(four_bar("yyyy"))
     run = compiled.simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
     once = closed_loop().simulate(1.0, samples=0.02, rtol=1e-10, progress=False)

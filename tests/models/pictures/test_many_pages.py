@@ -294,7 +294,8 @@ def test_fast_switching_keeps_its_band() -> None:
 
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
-    """At rest, a value of 0 appears as 0, whatever the resolution of the curves; so do rounding errors next to a value."""
+    """At rest, a value of 0 appears as 0, whatever the resolution of the curves; so does a component that is only rounding error
+    compared with the others."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
         result = result_of(made(kind))

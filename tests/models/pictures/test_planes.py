@@ -148,7 +148,7 @@ def test_outlines_that_are_none(outline) -> None:
 
 
 def test_a_star_is_no_outline() -> None:
-    """Every corner of a pentagram turns the same way, but twice round."""
+    """All corners of a pentagram turn the same way, but its outline winds round twice."""
     angles = 4.0 * np.pi * np.arange(5) / 5.0
     with pytest.raises(ModelError, match="E575"):
         planar_body("star", mass=0.1, outline=np.column_stack([np.cos(angles), np.sin(angles)]))

@@ -11,7 +11,7 @@ import pytest
 
 
 def public_urdf(ending: str) -> Path:
-    """Return the file with this path suffix; where the package is not installed, skip the test with this reason."""
+    """Return the file of `example-robot-data` whose path ends with `ending`; skip the test if that package is not installed."""
     try:
         files = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError:
