@@ -84,7 +84,7 @@ def draw(result: Result, speed: Any, current: Any, heat: Any, energy: Any) -> No
     shares = {name: each.received / 1e3 for name, each in domains.items() if name != "electrical"}
     energy.stackplot(t, *shares.values(), labels=shares)
     energy.plot(t, -domains["electrical"].received / 1e3, "k--", label="given by the circuit")
-    labels = ("speed (m/s)", "winding (A)", "above ambient (K)", "energy received (kJ)")
+    labels = ("speed (m/s)", "winding (A)", "above ambient (K)", "received by domain (kJ)")
     for axes, label in zip((speed, current, heat, energy), labels, strict=True):
         axes.set(ylabel=label)
         if axes is not current:

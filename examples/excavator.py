@@ -104,7 +104,7 @@ def draw(result: Result, arm: Any, pressure: Any, pistons: Any, energy: Any) -> 
     for name, each in domains.items():
         energy.plot(t, each.received / 1e3, label=name)
     arm.set_aspect("equal")
-    labels = ("y (m)", "pressure (MPa)", "cylinders (m/s)", "energy received (kJ)")
+    labels = ("y (m)", "pressure (MPa)", "cylinders (m/s)", "received by domain (kJ)")
     for axes, label in zip((arm, pressure, pistons, energy), labels, strict=True):
         axes.set(xlabel="x (m)" if axes is arm else "time (s)", ylabel=label)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
