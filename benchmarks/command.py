@@ -26,8 +26,6 @@ LEFT_OUT = "this comparison is omitted"
 
 
 class _Both(io.StringIO):
-    """Output stream that prints text and also keeps it."""
-
     def __init__(self) -> None:
         super().__init__()
         self._shown = sys.stdout
@@ -76,7 +74,7 @@ def run_command(
 
 
 def with_tables(page: str, name: str, tables: str) -> str:
-    """Return the README with these tables as the results of a benchmark, in the order of names; other tables stay unchanged."""
+    """Return the README with these tables as the results of the benchmark `name`, in alphabetical order of the benchmarks."""
     head, _, rest = page.partition("\n## Results\n")
     introduction, *blocks = re.split(r"^### ", rest, flags=re.MULTILINE)
     kept = {block.partition("\n")[0]: block for block in blocks}

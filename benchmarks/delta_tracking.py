@@ -62,7 +62,7 @@ def tour(parameters: DeltaParameters) -> Motion:
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-    """Return the torques (3,) at a time, motor angles and rates, as machine code."""
+    """Return a function (time, motor angles, rates) -> torques (3,) of machine code."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("dy", 3))
@@ -99,8 +99,7 @@ def error_of(tools: np.ndarray, reference: np.ndarray) -> float:
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """Return the run of this project at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS
-    + 1, 3)."""
+    """Return the run at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)
@@ -242,7 +241,6 @@ def seconds_of(call: Callable[[], Any]) -> float:
 
 
 def report(found: Mapping[str, Mapping[str, Any]], title: str = "10 s of PD tracking, whole call") -> str:
-    """Return the comparison as a table."""
     rows = []
     for name, part in found.items():
         alone = part["without_controller"]

@@ -60,7 +60,7 @@ SCENE = """
 
 @dataclass(frozen=True)
 class Start:
-    """Pose and velocity of body 2 at the start: position, quaternion, velocity of its centre, angular velocity."""
+    """Pose (position, quaternion) and velocity (linear at its centre, angular) of body 2 at the start."""
 
     position: np.ndarray
     quaternion: np.ndarray
@@ -69,7 +69,9 @@ class Start:
 
 
 def start(stiffness: float = STIFFNESS) -> Start:
-    """Return the contact at (u, v) = (1.28, 0), (0.96, 0) and the angle 0.61, rolling without slip or spin."""
+    """Return the pose and velocity at the contact (u, v) = (1.28, 0), (0.96, 0) with angle 0.61, rolling without slip or
+    spin.
+    """
     skin = ellipsoid(AXES)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H = relative_pose(g1, g2, alpha=0.61, d=-FORCE / stiffness)
@@ -111,7 +113,6 @@ def graph() -> Graph:
 
 
 def ours(compiled: Compiled, rtol: float, repeats: int) -> dict[str, Any]:
-    """Return the cost, slip and energy of our run."""
     samples = np.linspace(0.0, END, 4001)
     walls = []
     for _ in range(repeats):
@@ -227,7 +228,6 @@ def _quality(t: np.ndarray, slip: np.ndarray, energy: np.ndarray, kinetic: float
 
 
 def measure(repeats: int = 7, cases: Sequence[tuple[float, float]] = CASES) -> dict[str, Any]:
-    """Measure this project's runs, and MuJoCo's runs for each time step and time constant, s."""
     import mujoco
 
     compiled = compile_model(graph())
@@ -276,7 +276,6 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

@@ -45,7 +45,6 @@ class Scene:
     quaternions: np.ndarray
     boxes: bool
     leaning: bool = False
-    """True if the scene has the walls of a bag."""
     plates: tuple[tuple[np.ndarray, np.ndarray, tuple[float, float, float]], ...] = ()
     """Position, quaternion and edge lengths of fixed boxes."""
     falls: float = FALL
@@ -58,16 +57,15 @@ class Scene:
     sweeps: int = 1000
     """Maximum number of sweeps of a step in screwbond."""
     solver: str = "Newton"
-    """Solver of MuJoCo."""
 
     @property
     def inertia(self) -> float:
-        """Return the moment of inertia about every axis, kg m^2."""
+        """Return the moment of inertia of a body, equal about all its axes, kg m^2."""
         return EDGE**2 / 6.0 if self.boxes else 0.4 * RADIUS**2
 
     @property
     def walls(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return positions and quaternions of half-spaces: the floor, and the walls of a bag."""
+        """Return positions and quaternions of the half-spaces that bound the scene."""
         found = [(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
         for x, y in () if not self.leaning else ((1, 0), (-1, 0), (0, 1), (0, -1)):
             half = 0.5 * TILT
@@ -143,7 +141,6 @@ def hopper(count: int = 5000) -> Scene:
 
 
 def graph(scene: Scene) -> Graph:
-    """Return the scene as a graph."""
     walls = [HalfSpace(position=tuple(p), quaternion=tuple(q)) for p, q in scene.walls]
     plates = [Box(*edges, position=tuple(p), quaternion=tuple(q)) for p, q, edges in scene.plates]
     held = ground("ground", shape=[*walls, *plates])
@@ -196,7 +193,7 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
 
 
 def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """Simulate the fall of a scene and its time at rest."""
+    """Simulate a scene for `falls` s, and then at rest for `rests` s."""
     clock = time.process_time()
     fall = made.simulate(falls, step=step)
     falling = (time.process_time() - clock) / fall.statistics.steps
@@ -220,7 +217,6 @@ def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: 
 
 
 def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: float) -> dict[str, float]:
-    """Simulate the scene in MuJoCo."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(scene_xml(scene, step, constant))
@@ -253,7 +249,7 @@ def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: f
 
 
 def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """Simulate the scene in Bullet; overlaps during the fall are computed in every tenth step."""
+    """Simulate the scene in Bullet; overlaps during the fall are computed only in every tenth step."""
     import pybullet
 
     pybullet.connect(pybullet.DIRECT)
@@ -311,7 +307,8 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
 
 def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3) -> dict[str, Any]:
     """Return medians over rounds in which all programs run these scenes in turn; `falls`, s, replaces the scenes' own
-    durations."""
+    durations.
+    """
     import mujoco
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}
@@ -338,7 +335,6 @@ def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """Return the results as tables, with times relative to MuJoCo at the same step."""
     tables = []
     head = [
         "",
@@ -382,7 +378,6 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

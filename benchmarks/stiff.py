@@ -159,7 +159,6 @@ CASES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run, "small models, few repetitions, as a trial")
 
 

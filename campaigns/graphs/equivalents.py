@@ -62,7 +62,7 @@ def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def with_units(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Insert unit transformers between junctions and some of the scalar one-ports at them."""
+    """Insert unit transformers between some scalar one-ports and their junctions."""
     new = rebuilt(graph)
     model = new.freeze()
     for scope, prefix, link, part, _ in list(_at_junctions(new)):
