@@ -21,7 +21,6 @@ PACKAGES = {
     "heyoka": "heyoka is not installed: pip install 'screwbond[bench]'",
     "BondGraphTools": "BondGraphTools is not installed: pip install BondGraphTools==0.4.6",
 }
-"""Packages that a comparison may need, and how to install them."""
 LEFT_OUT = "this comparison is omitted"
 
 

@@ -139,7 +139,6 @@ def _tool(q: np.ndarray, parameters: DeltaParameters) -> np.ndarray:
 
 
 def sampled_tracking(rounds: int = 3) -> dict[str, dict[str, Any]]:
-    """Compare the programs as `delta_tracking.tracking` does, with the sampled controller."""
     p = undamped(DeltaParameters.fit())
     motion = tour(p)
     entry, reference = ours(p, motion)

@@ -172,7 +172,6 @@ def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
 
 
 def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
-    """Return the results of other programs by name, and the reasons why some are omitted."""
     found, absent = dict[str, Any](), list[str]()
     asked = {
         "diffrax, oscillator": lambda: diffrax_peer(runs, rounds),

@@ -44,7 +44,6 @@ def library(flags: tuple[str, ...] = ("-O2",)) -> Iterator[ctypes.CDLL]:
 
 
 def rates(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return rates (samples, 80) at states (samples, 80) at one time."""
     x = np.ascontiguousarray(np.atleast_2d(x), dtype=float)
     time, out = np.array([t]), np.full_like(x, np.nan)
     p, m = np.ascontiguousarray(p, dtype=float), np.ascontiguousarray(m, dtype=float)

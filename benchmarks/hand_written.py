@@ -49,7 +49,6 @@ class HandWritten:
         return lambda: (function(len(x), *addresses), keep)[1]
 
     def rates(self, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return rates (samples, n) at states (samples, n)."""
         out = np.full_like(x, np.nan)
         self.many(x, p, m, out)()
         return out
@@ -78,7 +77,6 @@ def compiler_version() -> str:
 
 
 def packed(name: str, compiled: Compiled) -> np.ndarray:
-    """Convert the compiled model's parameters to those of the C function."""
     given = compiled.system.parameters
 
     def egg(index: int) -> list[float]:

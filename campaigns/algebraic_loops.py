@@ -75,7 +75,6 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def variants(case: LoopCase, rng: np.random.Generator) -> Iterator[tuple[str, LoopCase]]:
-    """Yield equivalent descriptions of a loop."""
     yield "as drawn", case
     yield "in another order", replace(case, order=tuple(int(k) for k in rng.permutation(3)))
     yield "with the arrow outward", replace(case, outward=True)

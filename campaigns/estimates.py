@@ -115,7 +115,6 @@ class Found:
 
 
 def found(case: tuple[str, int]) -> Found:
-    """Compare the estimate for a seed with the true values."""
     name, seed = case
     own, rng = study(name), np.random.default_rng(seed)
     noise = {channel: rng.normal(size=clean(name)[channel].shape) for channel in own.data}

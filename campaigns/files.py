@@ -172,9 +172,9 @@ def _refuse(word: str) -> None:
 
 
 def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool = False) -> tuple[Counter[str], list[str]]:
-    """Mutate `count` files in turn, starting with number `first`, read them, and run the first `runs` readable files.
+    """Mutate `count` files in turn from number `first`, read them, and run the first `runs` readable files.
 
-    Return how often each outcome occurred, and the failures, each as `format seed number: what`.
+    Return how often each outcome occurred, and the failures as `format seed number: what`.
     """
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []

@@ -53,7 +53,6 @@ def _pair(parent: ElementTree.Element) -> None:
 
 
 def _is_name(node: ElementTree.Element) -> bool:
-    """Return True for the name of a function, with or without an exponent or index."""
     return (node[0] if node.tag in (_tag("msup"), _tag("msub")) else node).text in FUNCTIONS
 
 

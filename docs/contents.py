@@ -41,7 +41,6 @@ def with_tree(text: str) -> str:
 
 
 def tree(pages: Sequence[str], caption: str = "") -> str:
-    """Return a table of contents for the sidebar."""
     return "\n".join(["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *pages, "```"])
 
 

@@ -18,7 +18,6 @@ BULLET = re.compile(r"^([-*]|\d+\.) ")
 
 
 def restructured(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a docstring as reStructuredText."""
     shown: list[str] = []
     for block in blocks(lines):
         shown += [*_block(block), ""]
@@ -26,7 +25,6 @@ def restructured(lines: Sequence[str]) -> list[str]:
 
 
 def blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the blocks of lines between empty lines."""
     block: list[str] = []
     for line in [*lines, ""]:
         if line.strip():

@@ -203,7 +203,6 @@ def fixed(name: str = "fixed") -> Joint:
 
 
 def _rotations(frame: np.ndarray) -> list[np.ndarray]:
-    """Return the rotations about the axes of a frame (4, 4)."""
     return [np.asarray(twists.revolute(frame[:3, k], frame[:3, 3])) for k in range(3)]
 
 
