@@ -1,18 +1,13 @@
-"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um tool error.
+"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um
+tool error.
 
-The robot is undamped, since damping of the angles phi has no counterpart in hinges. All three have the same controller, motion
-and start, and are compared with one reference run at a tight tolerance. MuJoCo and Pinocchio get the controller as one compiled
-function (machine code made from the same formulas), called from their Python interfaces:
+The robot is undamped, since damping of the angles phi has no counterpart in hinges. All programs have the same
+controller, motion and start, and are compared with one reference run at a tight tolerance. MuJoCo (one call of
+`mj_step` for all RK4 steps, with the controller as `mjcb_control`) and Pinocchio (RK4 in a Python loop, which the
+time includes) get the controller as one compiled function. Their steps, and MuJoCo's constraint stiffness, are the
+cheapest of a grid that meet the error bound.
 
-* screwbond: the whole call of `simulate` on a compiled graph; controller and robot are one routine; the solver chooses the step.
-* MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks per step and no Python
-  loop.
-  The step and the constraint stiffness are the cheapest of a grid that meet the error bound.
-* Pinocchio: its constrained dynamics in a Python loop of RK4 (it has no integrator for constrained systems), with the cheapest
-  step of a grid that meets the error bound. The time includes this loop.
-
-Steps and tolerances are found before anything is timed. Calls alternate; times are medians. The cost of the callbacks is
-stated too: the same steps of MuJoCo without a controller.
+The cost of MuJoCo's callbacks, four per step, is stated too, from the same steps without a controller.
 """
 
 from __future__ import annotations

@@ -204,7 +204,6 @@ def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, co
 
 @contextmanager
 def _by_hand(flag: str, states: int) -> Iterator[Any]:
-    """Compile the C code of a model to a function from sample times to the final state and the numbers of events and steps."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "coefficients.h").write_text(_coefficients(), encoding="utf-8")
         target = Path(folder, "events.so")

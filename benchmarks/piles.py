@@ -1,13 +1,12 @@
 """Piles of boxes and balls in screwbond, MuJoCo and Bullet: cost of a step, overlap, creep, and remaining energy.
 
-All bodies fall from the same positions and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice
-the step by its manual, and resting bodies sink into each other; its friction is regularised, so leaning bodies creep. In
-screwbond contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given
-elliptic cones, its Newton solver with its own defaults, and `solref` both of 20 ms, its default, and of twice the step; `condim`
-3, and 6 if balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients
-of friction; without pybullet it is omitted. All programs run in this process, in turn; times are CPU times, independent of other
-users. No program lets bodies sleep. In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by
-Newton's method a step takes 9 s), and the other programs run only the first half second.
+All bodies fall from the same positions and come to rest; no program lets them sleep. MuJoCo's contact and friction
+are soft, so resting bodies overlap and leaning bodies creep; it has elliptic cones, and `solref` is 20 ms, its
+default, or twice the step, the minimum by its manual. In screwbond contact is rigid and Coulomb's law is solved to
+1e-4 of the largest velocity. Bullet has its own defaults (50 iterations) without damping. Times are CPU times.
+
+In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by Newton's method a step
+takes 9 s), and the other programs run only the first half second.
 """
 
 from __future__ import annotations

@@ -183,7 +183,6 @@ def _run(quick: bool) -> dict[str, Any]:
 
 
 def _measured(case: Case, rounds: int) -> dict[str, Any]:
-    """Return the steps, evaluations, events, error and CPU time of a whole run for every solver, run in turn."""
     compiled, samples = compile_model(case.make()), np.linspace(0.0, case.end, 101)
 
     def run(rtol: float = RTOL, **settings: str) -> Any:

@@ -87,11 +87,13 @@ def difference(
     method: tuple[str, float] = METHODS[0],
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> float:
-    """Return the largest difference from the native run, relative to the size of each state along it; nan if that run ends early.
+    """Return the largest difference from the native run, relative to the size of each state along it; nan if that run ends
+    early.
 
-    A state that is zero by symmetry has only rounding error: the size of a state is at least a million times the difference of
-    two native runs, or the absolute tolerance of rumoca. If rumoca gives rows before and after an event at a sample, both are
-    compared. If the event coincides with the sample within rounding error, rumoca may give a single row, before or after it.
+    The size of a state is at least a million times the difference of two native runs, or the absolute tolerance of
+    rumoca, because a state that is zero by symmetry has only rounding error. If rumoca gives rows before and after an
+    event at a sample, both are compared; if the event coincides with the sample within rounding error, rumoca may give
+    a single row.
     """
     source = modelica_source(compiled)
     grid = np.linspace(0.0, t_end, samples)

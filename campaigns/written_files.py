@@ -87,8 +87,6 @@ READ: Mapping[str, Callable[[str], Any]] = {
 
 
 def _model_text(graph: Graph) -> str:
-    """Return the file of a model without the lines of its elements."""
-
     def plain(content: Any) -> Any:
         if isinstance(content, dict):
             return {key: plain(value) for key, value in content.items() if key != "place"}
@@ -155,8 +153,6 @@ def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
 
 
 def _infix(text: str, values: Mapping[str, float]) -> float:
-    """Return the value of a formula in libsbml's notation."""
-
     def piecewise(*parts: Any) -> Any:
         for value, condition in zip(parts[::2], parts[1::2], strict=False):
             if condition:
@@ -192,7 +188,6 @@ def of_fmpy(text: str, description: Description) -> list[str]:
 
 
 def _saved(graph: Graph) -> list[str]:
-    """Return the differences in the run of a model after it is saved and loaded."""
     try:
         return differences(graph.freeze())
     except ScrewbondError as error:

@@ -174,8 +174,6 @@ def _maze(path: Path) -> None:
 
 
 def _maze_figure(name: str) -> Callable[[Path], None]:
-    """Return the drawing of a figure of the run (figure10, figure11, path_figure) or of the maze (figure5, figure7)."""
-
     def draw(path: Path) -> None:
         from screwbond.models.maze import pictures
 

@@ -216,7 +216,6 @@ def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def _direction(name: str, axis: Vector3) -> np.ndarray:
-    """Return the unit vector along an axis; raise G132 if it has no direction."""
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:

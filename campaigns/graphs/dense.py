@@ -16,10 +16,11 @@ from bondgraph.model.model import Bond, Model
 def rates_and_power(
     model: Model, states: Mapping[str, np.ndarray], modes: Mapping[str, str] | None = None, causality: Causality | None = None
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Return the rates of all states (by element) and the largest violation of power continuity, relative to the largest power.
+    """Return the rates of all states by element, and the largest violation of power continuity, relative to the largest
+    power.
 
-    Unknowns are the effort and the flow of every bond; each port of each element contributes one vector equation. Nothing
-    is sorted. Causality is used only for a switched junction that is off, to find which variables are then zero.
+    Each port of each element contributes one vector equation in the efforts and flows of all bonds. Causality is used
+    only for a switched junction that is off, to find which variables are then zero.
     """
     system = Relations(model, states, modes or {}, causality)
     for path in model.elements:

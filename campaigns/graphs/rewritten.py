@@ -54,7 +54,6 @@ def nested(graph: Graph, rng: np.random.Generator) -> Graph:
 
 
 def _is_free(part: Element) -> bool:
-    """Return True if a part does not depend on an automaton."""
     return (
         part.automaton is None
         and getattr(part.law, "automaton", None) is None
@@ -218,7 +217,6 @@ def _unit(path: str) -> str:
 
 
 def _scaled(law: Storage, s: float) -> Storage:
-    """Return the law of a state that is s times the original."""
     return replace(
         law,
         spec=replace(law.spec, initial=s * np.asarray(law.spec.initial, dtype=float)[()], nominal=None),

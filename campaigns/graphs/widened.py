@@ -120,7 +120,6 @@ class _Wide(Draw):
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
-        """Return a storage, sometimes an IC instead of an inertia."""
         if "ic" in self.features and kind.__name__ == "I" and self.rng.random() < 0.6:
             return self._configuration()
         return super().storage(kind)
@@ -151,7 +150,6 @@ class _Wide(Draw):
         )
 
     def source(self, kind: Callable[..., Element]) -> Element:
-        """Return a source, whose value may follow a sampled state or jump."""
         rng, n = self.rng, self.n
         if "sampled" in self.features and self.states and rng.random() < 0.6:
             self.used.add("sampled")

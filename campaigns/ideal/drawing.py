@@ -18,7 +18,6 @@ SAMPLES = np.linspace(0.0, END, 41)
 
 
 def _short(value: float) -> float:
-    """Return a number rounded to two digits."""
     return float(f"{value:.2g}")
 
 
@@ -189,7 +188,6 @@ def smaller(case: Case) -> Iterator[Case]:
 
 
 def _is_driven(network: Network) -> bool:
-    """Return True if there is a source, and all branches are connected."""
     reached = {network.nodes[0]} if network.nodes else set()
     for _ in network.branches:
         reached |= {end for b in network.branches if {b.tail, b.head} & reached for end in (b.tail, b.head)}

@@ -129,7 +129,6 @@ class _Motion:
         return sum(limit * abs(float(self.reduced.k[joint](a % TURN))) for joint, limit in self.linkage.frictions)
 
     def loosened(self, t: float, a: float, until: float) -> float:
-        """Return the time at which a linkage at rest begins to move."""
         grip, blocked = self.grip(a), a >= self.stop - 1e-12
 
         def margin(s: float) -> float:
@@ -145,7 +144,6 @@ class _Motion:
         return until
 
     def moved(self, t: float, a: float, w: float, until: float, rtol: float) -> Any:
-        """Integrate until the crank comes to rest or meets the stop."""
         direction = math.copysign(1.0, w)
 
         def rates(t: float, y: np.ndarray) -> list[float]:
@@ -167,7 +165,6 @@ class _Motion:
 
 
 def _course(linkage: Linkage, reduced: Reduced, samples: np.ndarray, rtol: float) -> np.ndarray:
-    """Integrate piece by piece: moving, at rest by friction or at the stop, or locked."""
     motion = _Motion(linkage, reduced)
     t, a, w, end = 0.0, linkage.start, linkage.rate, float(samples[-1])
     rows = np.array([[a, w]] * len(samples))

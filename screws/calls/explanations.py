@@ -98,7 +98,6 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
-    """Return the error of a call with `count` positional arguments that does not match a signature."""
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     for word in keywords:

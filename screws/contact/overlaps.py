@@ -179,7 +179,6 @@ def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.ndarray, float]:
-    """Return coordinates and chart of a surface near a point (3,), from the nearest sample or a closed form."""
     if sample >= 0:
         samples = bounded_samples(surface)
         return samples.q[sample], float(samples.chart[sample])

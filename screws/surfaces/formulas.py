@@ -173,7 +173,6 @@ def parametric(
 
 
 def _periodicity(name: str, periodic: Any) -> tuple[bool, bool]:
-    """Return which coordinates are periodic; raises G101 unless `periodic` is a pair of booleans."""
     flags = tuple(periodic) if isinstance(periodic, Sequence) else ()
     if len(flags) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in flags):
         raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False): u periodic, v not")

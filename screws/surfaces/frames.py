@@ -1,8 +1,9 @@
 """Gauss frame H, metric M, curvature K and torsion T from the derivatives of a surface point (Visser 2002, 2.2).
 
 A closed surface is c = F(n), n on the unit sphere, in two polar charts, each regular at the other's poles. Chart 0
-has its axis along z, chart 1 along x: n = (sin u cos v, sin u sin v, cos u) and n = (cos u, sin u cos v, sin u sin
-v), 0 < u < pi.
+has its axis along z, chart 1 along x:
+
+    n = (sin u cos v, sin u sin v, cos u) and n = (cos u, sin u cos v, sin u sin v), 0 < u < pi.
 """
 
 from __future__ import annotations
