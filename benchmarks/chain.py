@@ -68,7 +68,6 @@ def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
 
 
 def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the seconds per evaluation of both right-hand sides, and their ratio, after checking that they agree."""
     samples = max(1, 20_000 // sections)
     x = np.random.default_rng(0).normal(size=(samples, 2 * sections))
     ours, theirs = np.empty_like(x), np.empty_like(x)

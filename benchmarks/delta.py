@@ -92,7 +92,6 @@ def _coordinates() -> np.ndarray:
 
 
 def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
-    """Convert states (q, v) to states (q, p)."""
     from screwbond.models.delta.kinematics.arm import inertia
 
     out = x.copy().reshape(-1, 3, 2, 3)
@@ -262,7 +261,6 @@ SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
     "tracking": (lambda quick: tracking(rounds=1 if quick else 5), tracked),
     "sampled": (lambda quick: sampled_tracking(1 if quick else 5), lambda found: tracked(found, TITLE)),
 }
-"""Pairs of functions that measure and show each comparison."""
 
 
 def report(found: Mapping[str, Any]) -> str:

@@ -80,7 +80,6 @@ class DeltaMujoco:
         return angles_of(self.data.qpos)
 
     def apart(self) -> float:
-        """Return the largest distance between the tips, m."""
         tips = self.data.site_xpos
         return float(max(np.linalg.norm(tips[0] - tips[1]), np.linalg.norm(tips[0] - tips[2])))
 

@@ -58,7 +58,6 @@ def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """Return the run at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD, period=PERIOD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)

@@ -141,7 +141,6 @@ def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
 
 
 def called(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-    """Return a function that evaluates all rows of x (samples, 80) into `out`."""
     keep = (np.array([t]), x, p, m, out)
     addresses = [array.ctypes.data for array in keep]
     return lambda: (loaded.hand_many(len(x), *addresses), keep)[1]
@@ -173,7 +172,6 @@ def _states(compiled: Compiled, scenario: HandScenario) -> np.ndarray:
 
 
 def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) -> dict[str, Any]:
-    """Return the nanoseconds per evaluation at the states of a run, compiled and in C, and their ratios."""
     x, p, t = _states(compiled, scenario), compiled.parameters(), np.array([3.1])
     states, modes = places(compiled)
     m, kernel = compiled.initial()[1], compiled.program.rates
@@ -196,7 +194,6 @@ def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) ->
 
 
 def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, rtol: float) -> dict[str, float]:
-    """Return the cost of a run, including its start values, by a method at a relative tolerance."""
     found = [compiled.simulate(scenario.t_end, rtol=rtol, method=method, progress=False).statistics for _ in range(repeats)]
     return {
         "steps": float(found[0].steps),

@@ -31,7 +31,6 @@ def _words(values: Sequence[float] | np.ndarray) -> str:
 
 
 def scene(given: HandParameters, pose: Posture, step: float, constant: float) -> str:
-    """Return the hand in MJCF, with the given time step and contact time constant, s."""
     if given.object_shape not in ("sphere", "ellipsoid"):
         raise ValueError(f'MuJoCo has no geom for the shape "{given.object_shape}"')
     virtual = virtual_points_in_object(given, pose)

@@ -38,7 +38,6 @@ class HandWritten:
     name: str
 
     def many(self, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> Any:
-        """Return a function without arguments that evaluates all rows of x (samples, n) into `out`."""
         function = getattr(self.library, f"{self.name}_many")
         pointer = ctypes.c_void_p
         function.argtypes = [ctypes.c_long, *[pointer] * 5]

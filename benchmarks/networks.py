@@ -36,7 +36,6 @@ def random_network(species: int = 100, reactions: int = 200, seed: int = 0) -> t
 
 
 def measured(species: int, reactions: int) -> dict[str, float]:
-    """Return CPU seconds, and the relative errors of the conserved moieties and of the energy."""
     text, amounts = random_network(species, reactions)
     begin = time.process_time()
     graph = network("network", text, amounts)

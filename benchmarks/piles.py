@@ -31,7 +31,6 @@ from screws.shapes import Ball, Box, HalfSpace
 EDGE, RADIUS, FRICTION, GRAVITY = 0.1, 0.05, 0.5, 9.81
 STEP, FALL, REST = 0.005, 3.0, 0.5  # s
 TRIAL = 0.25
-"""Duration of the fall in a trial run, s."""
 TILT, WALL = np.radians(60.0), 0.3  # tilt of the bag's four walls, which lean outwards, rad, and their distance, m
 
 
@@ -54,7 +53,6 @@ class Scene:
     others: float = np.inf
     """Longest fall that other programs compute, s."""
     sweeps: int = 1000
-    """Maximum number of sweeps of a step in screwbond."""
     solver: str = "Newton"
 
     @property
@@ -64,7 +62,6 @@ class Scene:
 
     @property
     def walls(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return positions and quaternions of the half-spaces that bound the scene."""
         found = [(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
         for x, y in () if not self.leaning else ((1, 0), (-1, 0), (0, 1), (0, -1)):
             half = 0.5 * TILT
@@ -166,8 +163,6 @@ def graph(scene: Scene) -> Graph:
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
-    """Return the scene in MJCF, with the given time step and contact time constant, s."""
-
     def words(values: Sequence[float] | np.ndarray) -> str:
         return " ".join(f"{value:.17g}" for value in values)
 

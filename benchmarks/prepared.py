@@ -62,7 +62,6 @@ def circuit() -> Graph:
 
 
 def motor() -> Graph:
-    """Return a winding and a rotor as one circuit of two storages."""
     graph, current = Graph("winding"), J1("current")
     graph.connect(Se("supply", 12.0), current).connect(current, R("r", 3.0)).connect(current, I("l", inertia=5e-3))
     return graph.connect(current, C("c", capacitance=1e-5))

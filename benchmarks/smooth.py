@@ -37,7 +37,6 @@ def pendulum() -> Graph:
 
 
 def kepler() -> Graph:
-    """Return a planet on an elliptic orbit."""
     graph, moving = Graph("kepler"), J1("v", dimension=2)
     graph.connect(moving, I("m", np.eye(2), initial=[0, np.sqrt(1.3)]))
     sun = C("g", energy=lambda q: -1 / sqrt(q[0] * q[0] + q[1] * q[1]), initial=[1.0, 0.0], dimension=2)
@@ -45,7 +44,6 @@ def kepler() -> Graph:
 
 
 def two_rods() -> Graph:
-    """Return two hinged rods that swing in space."""
     graph = Graph("two rods")
     return graph.connect(chain_graph(rods(2), gravity=GRAVITY).port("joints"), Se("idle", dimension=2))
 

@@ -232,7 +232,6 @@ def _name(settings: dict[str, str]) -> str:
 
 
 def _many(runs: int) -> dict[str, dict[str, float]]:
-    """Return the CPU microseconds per run by one thread, each run with its own parameters."""
     compiled, mu = compile_model(van_der_pol(1.0)()), np.linspace(100.0, 1000.0, runs)
     prepared = compiled.prepare_run(20.0, samples=20.0, rtol=RTOL, progress=False, method="rodas5p")
     points = prepared.start_values_many({"o.mu": mu})

@@ -55,7 +55,6 @@ CHAINS = {"rods": rods, "oblique": oblique}
 
 
 def construction(chain: Chain) -> tuple[Compiled, float]:
-    """Return the compiled chain, and the seconds from graph to the first call of its right-hand side."""
     begin = time.perf_counter()
     part = chain_graph(chain, gravity=GRAVITY)
     compiled = compile_model(Graph("top").connect(part.port("joints"), Se("idle", dimension=chain.freedoms)))

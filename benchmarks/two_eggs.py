@@ -25,7 +25,6 @@ MODES = {
 
 
 def right_hand_sides(name: str, compiled: Compiled, rounds: int = 200) -> dict[str, Any]:
-    """Return the nanoseconds per evaluation at the states of a run, compiled and in C, and their ratios."""
     run = compiled.simulate(END[name], samples=END[name] / STATES, rtol=RTOL, progress=False)
     x = np.ascontiguousarray(run.x[:STATES])
     p, t, out = compiled.parameters(), np.zeros(1), np.empty_like(x)

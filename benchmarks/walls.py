@@ -28,7 +28,6 @@ from screws.scalars import sin
 from screws.surfaces import plane, sphere
 
 SPAN = 1.0
-"""Duration of each run, s."""
 
 
 def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:

@@ -76,13 +76,11 @@ STUDIES: Mapping[str, Callable[[], Study]] = {"motor": motor, "ball": ball, "del
 
 @functools.cache
 def study(name: str) -> Study:
-    """Return a study, created once per process."""
     return STUDIES[name]()
 
 
 @functools.cache
 def clean(name: str) -> Mapping[str, np.ndarray]:
-    """Return the measurements without noise."""
     own = study(name)
     times = np.unique(np.concatenate([t for t, _ in own.data.values()]))
     result = own.compiled.simulate(times[-1], samples=times, parameters=own.parameters, progress=False)

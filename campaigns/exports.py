@@ -61,7 +61,6 @@ POINTS = 97.31
 tick."""
 SAME, DIFFERS, FAILS, ABSENT = "same", "differs", "fails", "-"
 EACH = " / "
-"""Separator between the results of a row that are not all the same."""
 
 
 class Model(NamedTuple):
@@ -97,7 +96,6 @@ class Job:
     runner: str
 
     def here(self, method: str, samples: np.ndarray | None = None) -> Result:
-        """Return the native run by a method, sampled at times (k,) if they are given."""
         more = {} if samples is None else {"samples": samples}
         return self.compiled.simulate(self.t_end, **{**self.settings, "method": method, **more})
 
@@ -274,8 +272,6 @@ def in_node(job: Job) -> str:
 
 
 class Column(NamedTuple):
-    """Column of the page: title, function that checks a job, and the program or package that it needs."""
-
     title: str
     judge: Callable[[Job], str]
     program: str = ""
@@ -376,7 +372,6 @@ def short(said: str) -> str:
 
 
 def rows_of(page: str) -> dict[str, dict[str, str]]:
-    """Return the rows of a page: model -> column -> cell."""
     found = {}
     for name, row in _ROW.findall(page):
         *facts, said = row.split(" | ")
@@ -406,7 +401,6 @@ def _line(name: str, row: Mapping[str, str]) -> str:
 
 
 def summary(rows: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a table of the numbers of runs that are the same, differ, fail, and are refused with each error code."""
     counts = {word: collections.Counter(_kind(row.get(word, ABSENT)) for row in rows.values()) for word in COLUMNS}
     kinds = sorted({kind for each in counts.values() for kind in each}, key=lambda kind: (kind != SAME, kind))
     lines = [f"| {kind} | {' | '.join(str(counts[word][kind]) for word in COLUMNS)} |" for kind in kinds]

@@ -209,7 +209,6 @@ def _short(found: Any) -> bool:
 
 
 def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
-    """Run `run_trial` in a separate process, which is terminated if it hangs."""
     folder.mkdir()
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)

@@ -42,7 +42,7 @@ def farthest(tree: Tree) -> str:
 
 
 def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits (n,), each one turn from zero for a joint without limits."""
+    """Return the limits (n,), half a turn either way for a joint without limits."""
     lower, upper = tree.limits.T
     return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 

@@ -22,7 +22,6 @@ from campaigns.urdf_files import plain, reasons_of
 from screws import quaternion
 
 SAMPLES = 3
-"""Number of random configurations of each robot."""
 
 
 class Judge:

@@ -37,14 +37,12 @@ SAMPLES = 51
 T_END = 0.0973
 TOLERANCE = 1e-6
 ABSOLUTE = 1e-14
-"""Absolute tolerance of rumoca."""
 SECONDS = 60.0
 """Total CPU time that a model may take."""
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
 """Methods of rumoca with their tolerances, in the order tried: the explicit method; the implicit method if that fails; the
 implicit method with a larger tolerance if rumoca finds its own interpolation too coarse for the smaller tolerance."""
 COMPARED = ("agrees", "differs", "failed", "timed out")
-"""Verdicts on a model that is exported as Modelica and runs natively."""
 INSTANT = 1e-10
 """Time, as a fraction of a run, within which rows belong to the same instant."""
 PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
@@ -201,7 +199,6 @@ def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
 
 
 def verdicts(rows: Sequence[str]) -> str:
-    """Return the number of each verdict in the rows of a table."""
     kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in rows)
     words = {"agrees": "in agreement", "differs": "different", "refused, E663": "refused (E663)"}
     return f"{len(rows)} models: {', '.join(f'{count} {words.get(kind, kind)}' for kind, count in kinds.most_common())}."

@@ -31,7 +31,7 @@ SEEDS = 6
 
 @dataclass(frozen=True)
 class Trial:
-    """Case, identified by its family and seed, and its verdict."""
+    """Case, by its family and seed, and its verdict."""
 
     family: str
     seed: int
@@ -123,7 +123,6 @@ def shrunk(case: Case, verdict: Verdict, tries: int = 60) -> Case:
 
 
 def table(trials: list[Trial]) -> Iterator[str]:
-    """Yield the verdicts by family, and the causes with their seeds."""
     yield f"{'':10}" + "".join(f"{kind:>16}" for kind in KINDS)
     for family in dict.fromkeys(trial.family for trial in trials):
         counts = [sum(t.family == family and t.verdict.kind == kind for t in trials) for kind in KINDS]

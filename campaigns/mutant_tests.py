@@ -81,7 +81,6 @@ def name_of(function: Any) -> str:
 
 
 def tree_of(function: Any) -> ast.FunctionDef:
-    """Return the syntax tree from which a function is translated."""
     return source._definitions(inspect.getsourcefile(function) or "")[function.__code__.co_firstlineno]
 
 
@@ -115,7 +114,6 @@ class Codes:
         machine.written_code = llvm.written_code = self.written
 
     def written(self, writer: Iterable[str], write: Callable[[], str]) -> tuple[bytes, Sequence[str]]:
-        """Return the code of a writer, and the names of its functions."""
         key = tuple(writer)
         if key not in self.ready or self.changed in self.ready[key][0]:
             self.seen.clear()
@@ -131,8 +129,6 @@ class Codes:
 
 
 class Probe(NamedTuple):
-    """Instruction that marks a statement as executed."""
-
     number: int
 
 

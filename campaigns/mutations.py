@@ -14,7 +14,6 @@ EXTREMES = (
     "9" * 5000, "1.0e+0", "00", "+1", ".5", "0x10", "1_000", "true", "false", "null", '""', '"heavy"', "[]", "{}", "[1]",
     "[1, 2, 3]",
 )  # fmt: skip
-"""Strings inserted where a number is expected."""
 WORDS = (
     "", "a" * 100_000, "\u0000", "\ud800", "\U0001f600", "../../etc", "é", "\n", "type", "_x", "comment", "sphere", "plane",
     "free",

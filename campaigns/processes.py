@@ -45,7 +45,6 @@ class Progress:
         self.last = time.monotonic()
 
     def add(self, failure: str = "") -> None:
-        """Count one more job, and print its failure, if any."""
         self.done += 1
         self.failures += bool(failure)
         now = time.monotonic()

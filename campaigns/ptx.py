@@ -130,7 +130,6 @@ def compared(name: str, runs: int, folder: Path, command: str | None) -> tuple[S
 
 
 def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
-    """Return the registers, stack and spills that the command `ptxas` reports."""
     if command is None:
         return ("",) * 3
     source = folder / "kernel.ptx"

@@ -20,7 +20,7 @@ _inside: list[Compiled] = []
 
 
 def again(compiled: Compiled) -> Compiled:
-    """Return the model loaded from its file and compiled with the same options."""
+    """Return the model loaded from its file and compiled for the same backend."""
     if id(compiled) not in _loaded:
         backend = "auto" if compiled.program.rates.is_machine_code else "numpy"
         model = parse_model(dump_model(compiled))
@@ -29,7 +29,6 @@ def again(compiled: Compiled) -> Compiled:
 
 
 def unequal(first: Result, second: Result) -> list[str]:
-    """Return the names of contents that differ between two results."""
     if first.names() != second.names():
         return ["the names"]
     found = [name for name in first.names() if not np.array_equal(first[name], second[name], equal_nan=True)]

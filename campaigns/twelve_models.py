@@ -47,7 +47,6 @@ def integrated(rates: Callable[..., Any], run: Result, start: Any) -> np.ndarray
 
 
 def relative(found: Any, exact: Any) -> float:
-    """Return the largest deviation divided by the largest value."""
     return float(np.abs(found - exact).max() / np.abs(exact).max())
 
 

@@ -147,7 +147,6 @@ class Judge:
 
 
 def plain(name: str) -> str:
-    """Return the name that the reader gives a link."""
     return re.sub(r"->|[.:']|^-", "_", name)
 
 

@@ -43,7 +43,6 @@ WORDS: Mapping[str, str] = {
     "sbml": '< > & " 0 -1 nan INF 1e400 <apply> </ci> <times/> kf ES <!ENTITY </model> <cn> <piecewise> <power/> <!-- ]]> ²',
     "fmu": '< > & " 0 -1 nan INF 1e400 </Float64> <Dimension/> ² 99999999999 2.0 3.0 input <!ENTITY <!DOCTYPE encoding="x"',
 }
-"""Words that mutations insert, by format."""
 _DESCRIPTIONS = (
     """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="c" instantiationToken="{t}">
@@ -167,7 +166,6 @@ def _infix(text: str, values: Mapping[str, float]) -> float:
 
 
 def of_fmpy(text: str, description: Description) -> list[str]:
-    """Return the variables that FMPy reads differently."""
     import fmpy
 
     with tempfile.TemporaryDirectory() as folder:
@@ -266,7 +264,6 @@ def mutant_of(form: str, seed: int, number: int) -> str:
 
 
 def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
-    """Return (job, outcome, details)."""
     return job, *outcome(job[0], mutant_of(*job))
 
 

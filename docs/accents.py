@@ -73,7 +73,6 @@ def _indexed(node: ElementTree.Element) -> ElementTree.Element:
 
 
 def _raised(node: ElementTree.Element) -> ElementTree.Element:
-    """Put the exponent of an indexed symbol above its index."""
     if node.tag != _tag("msup") or node[0].tag != _tag("msub"):
         return node
     return _beside("msubsup", [*node[0], node[1]], node)

@@ -35,7 +35,6 @@ def home() -> str:
 
 
 def with_tree(text: str) -> str:
-    """Return the index of a folder with its table as a table of contents."""
     pages = ROW.findall(text)
     return f"{text}\n{tree(pages)}\n" if pages else text
 

@@ -77,7 +77,6 @@ class Run:
     ports: Mapping[str, Effort | Flow | Load]
     values: Mapping[str, Any] = field(default_factory=dict)
     skip: float = 0.0
-    """Time at which the curve begins, s."""
     command: Callable[[Any], Any] | None = None
     """Signal "command.y" as a function of time."""
 
@@ -135,7 +134,6 @@ def _rise(low: float, high: float, t_end: float = 1.0) -> Callable[[Any], Any]:
 
 
 def _over_effort(amplitude: float, t_end: float = 1.0, **values: Any) -> Run:
-    """Return a run that drives a one-port with a sinusoidal effort and draws its flow."""
     return Run("1.effort", "1.flow", t_end, {"1": Effort(_wave(amplitude, 1.0 / t_end))}, values)
 
 
@@ -144,7 +142,6 @@ def _stored(amplitude: float, **values: Any) -> Run:
 
 
 def _turned(speed: float, up: str, **ports: Any) -> Run:
-    """Return a run that accelerates port 1 and draws a signal against its speed."""
     return Run("1.flow", up, 1.0, {"1": Flow(_rise(-speed, speed)), **ports})
 
 

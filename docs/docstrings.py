@@ -13,7 +13,6 @@ QUOTED = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 SPECIAL = re.compile(r"([*|\\`]|(?<=\w)_(?=\W|$))")
 ITEM = re.compile(r"^(\*{0,2}\w[\w, .*\[\]]*?) : (.*)$")
 CLOSING = ".,:;!?)]}'\""
-"""Characters that may directly follow a literal."""
 BULLET = re.compile(r"^([-*]|\d+\.) ")
 
 

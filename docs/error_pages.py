@@ -37,7 +37,6 @@ class Row:
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """Return all errors in the order of the table."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return tuple(Row(code, theme, **row) for theme, codes in table.items() for code, row in codes.items())
 
@@ -51,7 +50,6 @@ def program(row: Row) -> str:
 
 
 def page(row: Row) -> str:
-    """Return the page of an error code as reStructuredText."""
     title = inline(f"{row.code}: {row.title}")
     cause = [inline(row.cause), ""] if row.cause else []
     lines = [":orphan:", "", title, "=" * len(title), "", *cause, f"**Try:** {inline(row.cure)}", ""]

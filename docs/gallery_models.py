@@ -47,7 +47,6 @@ ABSENT = """
 
 
 def row_begin(entry: Entry) -> str:
-    """Return the part of a row that does not depend on the machine."""
     return f"| `{entry.name}` | {entry.source} | {entry.lines} | {entry.statements} | "
 
 

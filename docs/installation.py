@@ -23,9 +23,7 @@ PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "i
 OPTIONS = ("index-url", "extra-index-url", "find-links", "constraint")
 """Settings of pip that are options of uv with the same names, each with one or several values."""
 VARIABLES = {"cert": "SSL_CERT_FILE", "timeout": "UV_HTTP_TIMEOUT", "default-timeout": "UV_HTTP_TIMEOUT", "proxy": "ALL_PROXY"}
-"""Environment variables of uv, by the corresponding pip setting."""
 OTHER = {"disable-pip-version-check", "no-color", "no-input", "progress-bar", "quiet", "retries", "root-user-action", "verbose"}
-"""Settings that do not change the installation."""
 SECTIONS = ("global", "install", ":env:")
 """Sections of pip's configuration that apply to `pip install`; the last one has priority."""
 

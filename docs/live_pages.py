@@ -98,7 +98,6 @@ ABSENT: Mapping[str, str] = {
     "sphere_robot": _STEPS,
     "tipping_box": _STEPS,
 }
-"""Reasons why examples have no page."""
 
 
 def write(folder: Path, names: Collection[str] = ()) -> None:

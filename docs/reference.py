@@ -99,7 +99,6 @@ def link(module: str, name: str) -> str:
 
 
 def summary(module: str, name: str) -> str:
-    """Return the first paragraph of a name's description in one line."""
     value = getattr(importlib.import_module(module), name)
     if isinstance(value, type) or callable(value):
         return inline(" ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()))

@@ -24,7 +24,6 @@ PLOT_WIDTH = 4.4
 """Width of a plot, inches, at which the axis labels stay readable in a card of the gallery."""
 
 LABEL = 16
-"""Maximum number of letters in a line of a y-label."""
 
 SHOWN = {
     "arm_impact": "impact_arm.png",

@@ -35,7 +35,6 @@ PLOTTED: dict[str, tuple[str | tuple[str, ...], ...]] = {
     "measured road": ("road.y", "body.flow"),
 }
 SHOWN = {"SCARA": 2.0, "excavator boom": 30.0, "quadrotor": 0.2}
-"""Times of the pictures, s, of models with bodies."""
 
 
 @cache

@@ -146,7 +146,6 @@ class Draw:
         return kind(name, **{"capacitance" if kind is C else "inertia": self.positive()}, initial=self.numbers())
 
     def decider(self, junction: Element) -> None:
-        """Connect a part that sets the junction's common variable."""
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.8:
             part = self.storage(C if zero else I)
@@ -232,8 +231,6 @@ class Draw:
 
 
 class Rigid(Draw):
-    """Random graph with constraints and dependent storages."""
-
     linear = True
 
     def decider(self, junction: Element) -> None:
@@ -311,8 +308,6 @@ def cosh_less_one(x):
 
 
 class Curved(Rigid):
-    """Rigid graph with nonlinear storages and resistors."""
-
     def storage(self, kind) -> Element:
         name = self.name(kind.__name__.lower())
         self.states.append(f"{name}.{'q' if kind is C else 'p'}")

@@ -256,7 +256,6 @@ class Point:
 
 
 def state_names(path: str, element: Element) -> list[str]:
-    """Return the names of an element's states."""
     match element.law:
         case Storage() as law:
             return [f"{path}.{law.state}"]

@@ -15,7 +15,6 @@ NOTHING: Mapping[str, str] = {}
 
 
 def names_of(graph: Graph, prefix: str = "") -> list[str]:
-    """Return the paths of all parts and automata."""
     found = [f"{prefix}{name}" for name in dict.fromkeys([*graph.parts, *graph.automata])]
     for name, part in graph.parts.items():
         if isinstance(part, Graph):
@@ -71,7 +70,6 @@ def rebuilt(graph: Graph, names: Mapping[str, str] = NOTHING, elsewhere: Mapping
 
 
 def _end(side: PortRef, made: Mapping[int, Element | Graph], free: Mapping[int, list[str]]) -> PortRef:
-    """Return the end of a bond with an explicit port, the one that the order of connection would have selected."""
     part = side.owner
     if isinstance(part, Element) and not isinstance(part.law, Junction):
         name = side.name or free[id(part)][0]

@@ -72,8 +72,6 @@ def _reading(part: Element, home: dict[str, str]) -> Element:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """Graph written in another way, and the new path of each original part."""
-
     graph: Graph
     paths: Mapping[str, str]
     shares: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +106,6 @@ def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Nest the whole graph, with its automata, inside another."""
     around = Graph(graph.name)
     around.parts["inside"] = graph
     return Rewritten(around, {path: f"inside.{path}" for path in names_of(graph)})

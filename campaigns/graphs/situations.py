@@ -16,7 +16,6 @@ from campaigns.graphs.point import Point, state_names
 from campaigns.graphs.rows import Situation
 
 MOST_COMBINATIONS = 1024
-"""Maximum number of combinations of modes of one model."""
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:

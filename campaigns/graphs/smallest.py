@@ -34,7 +34,6 @@ def without(graph: Graph, name: str) -> Graph:
 
 
 def written(graph: Graph) -> str:
-    """Return parts with their parameters, and bonds, as text."""
     lines = []
     for name, part in graph.parts.items():
         if isinstance(part, Element):

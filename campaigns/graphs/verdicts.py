@@ -33,7 +33,6 @@ AGREES = 1e-8
 """Relative difference of rates and bond variables that counts as rounding error, in a problem with a condition number below
 1e5."""
 TOO_ILL = 1e10
-"""Condition number above which a graph is not checked."""
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,6 @@ def _event(graph: Graph, rng: np.random.Generator) -> None:
 
 
 class _Wide(Draw):
-    """Mixin that adds the elements of its `features` to random graphs."""
-
     def __init__(self, rng: np.random.Generator, dimension: int, features: tuple[str, ...]):
         self.features, self.used, self.holds = features, set[str](), list[str]()
         self.pending: list[Callable[[], None]] = []

@@ -22,7 +22,6 @@ from campaigns.ideal.halving import SMALL, Reference
 from campaigns.ideal.records import Dyad, Link, Linkage
 
 POINTS = 4001
-"""Number of angles of the grid."""
 STILL = 1e-7
 """Rate (rad/s) below which a bouncing crank counts as being at rest."""
 TURN = 2.0 * np.pi

@@ -101,7 +101,7 @@ class Mass:
 
     @property
     def inertia(self) -> float:
-        """Mass plus the inertia behind the gear."""
+        """Return the mass plus the inertia behind the gear."""
         return self.mass + self.gear**2 * self.geared
 
     def __str__(self) -> str:
@@ -114,8 +114,6 @@ class Mass:
 
 @dataclass(frozen=True)
 class Masses:
-    """Masses on lines or shafts, with dry friction between them."""
-
     masses: tuple[Mass, ...]
     rubs: tuple[Rub, ...]
 
