@@ -56,11 +56,9 @@ MAINS = {
     "first second": first_second.main,
     "BondGraphTools": bondgraphtools.main,
 }
-"""Benchmarks in this folder, by name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Run all, print their tables, and write all figures if requested."""
     flags = list(sys.argv[1:] if arguments is None else arguments)
     write = ["--write"] if "--write" in flags else []
 

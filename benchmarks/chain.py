@@ -28,7 +28,9 @@ AGREEMENT = 1e-12
 
 
 def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Graph:
-    """Return masses in a row from a wall, each attached to the preceding mass by a spring and a damper; all values differ."""
+    """Return masses in a row from a wall, each attached to the preceding mass by a spring and a damper with their own
+    values.
+    """
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
@@ -42,7 +44,6 @@ def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Grap
 
 @contextmanager
 def by_hand() -> Iterator[Callable[..., Any]]:
-    """Yield the hand-written C function for many samples, compiled with gcc -O2."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "chain.so"
         command = [compiler(), "-O2", "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE)]
@@ -54,7 +55,7 @@ def by_hand() -> Iterator[Callable[..., Any]]:
 
 
 def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
-    """Return the seconds by stage to build the graph, to compile it, and to call the right-hand side for the first time."""
+    """Return the compiled chain, and the seconds of each stage to the first call of the right-hand side."""
     begin = time.perf_counter()
     graph = chain(sections)
     built = time.perf_counter()
@@ -67,7 +68,6 @@ def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
 
 
 def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the seconds per evaluation of both right-hand sides, and their ratio, after checking that they agree."""
     samples = max(1, 20_000 // sections)
     x = np.random.default_rng(0).normal(size=(samples, 2 * sections))
     ours, theirs = np.empty_like(x), np.empty_like(x)
@@ -99,7 +99,7 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
 
 
 def machine_code(compiled: Compiled) -> float:
-    """Return the seconds that LLVM takes for the routines that every run needs, if the model is compiled in loops; else nan."""
+    """Return the seconds that LLVM takes for the routines that every run needs; nan unless the model is compiled in loops."""
     from bondgraph.schedule.build import EAGER, scheduled
     from bondgraph.schedule.kernels import is_large
     from bondgraph.schedule.machine_code.kernels import machine_kernels
@@ -134,12 +134,11 @@ def stiff(sections: int) -> dict[str, float]:
 
 
 def growth(counts: Sequence[int], seconds: Sequence[float]) -> list[float]:
-    """Return the exponents of N from each size to the next."""
+    """Return the exponent b of seconds = a N^b between adjacent sizes."""
     return [float(e) for e in np.diff(np.log(seconds)) / np.diff(np.log(counts))]
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run, "small sizes, few repetitions, as a trial")
 
 

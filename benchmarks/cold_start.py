@@ -20,7 +20,7 @@ IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_count
 
 
 def python(arguments: list[str], cache: str, given: str = "") -> str:
-    """Return the output of a fresh Python process that uses this cache."""
+    """Return the output of a fresh Python process that uses this cache folder."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "SCREWBOND_CACHE": cache, "PYTHONPATH": path}
     done = subprocess.run(
@@ -30,12 +30,11 @@ def python(arguments: list[str], cache: str, given: str = "") -> str:
 
 
 def import_time(package: str) -> float:
-    """Return the seconds that importing a package takes in a fresh process."""
     return float(python(["-c", IMPORT.format(package)], "off"))
 
 
 def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
-    """Return the times of a fresh process that imports `modules` first: graph, build, trace, compile, first and second run."""
+    """Return the times of a fresh process that imports `modules` before it measures."""
     answer: dict[str, Any] = json.loads(python(["-m", "benchmarks.cold_start", name], cache, json.dumps(modules)))
     return answer
 
@@ -66,7 +65,7 @@ def measure(name: str, repeats: int = 5) -> dict[str, Any]:
 
 
 def imports(repeats: int = 5) -> dict[str, float]:
-    """Return the median seconds of `import numpy` and of `import bondgraph` in fresh processes, in turn."""
+    """Return the median seconds of `import numpy` and of `import bondgraph` in alternating fresh processes."""
     from benchmarks.timing import median
 
     times: dict[str, list[float]] = {"numpy": [], "bondgraph": []}
@@ -77,7 +76,6 @@ def imports(repeats: int = 5) -> dict[str, float]:
 
 
 def worker(name: str) -> dict[str, Any]:
-    """Return the times that one fresh process measures."""
     for module in json.load(sys.stdin):
         try:
             importlib.import_module(module)

@@ -21,13 +21,10 @@ PACKAGES = {
     "heyoka": "heyoka is not installed: pip install 'screwbond[bench]'",
     "BondGraphTools": "BondGraphTools is not installed: pip install BondGraphTools==0.4.6",
 }
-"""Packages that a comparison may need, and how to install them."""
 LEFT_OUT = "this comparison is omitted"
 
 
 class _Both(io.StringIO):
-    """Output stream that prints text and also keeps it."""
-
     def __init__(self) -> None:
         super().__init__()
         self._shown = sys.stdout
@@ -76,7 +73,7 @@ def run_command(
 
 
 def with_tables(page: str, name: str, tables: str) -> str:
-    """Return the README with these tables as the results of a benchmark, in the order of names; other tables stay unchanged."""
+    """Return the README with these tables as the results of the benchmark `name`, in alphabetical order of the benchmarks."""
     head, _, rest = page.partition("\n## Results\n")
     introduction, *blocks = re.split(r"^### ", rest, flags=re.MULTILINE)
     kept = {block.partition("\n")[0]: block for block in blocks}

@@ -37,8 +37,6 @@ STALLED = 20_000
 
 
 def construction() -> dict[str, float]:
-    """Return the seconds to build the graph, to compile it, and to call the right-hand side for the first time, without cached
-    machine code."""
     with without_cache():
         begin = time.perf_counter()
         graph = delta_graph(DeltaParameters.fit())
@@ -90,12 +88,10 @@ def _many(kernel: Any, *given: Any) -> Callable[[], Any]:
 
 
 def _coordinates() -> np.ndarray:
-    """Return the indices of the angles in a state; their rates are the same in both forms."""
     return np.concatenate([6 * i + np.arange(3) for i in range(3)])
 
 
 def _momenta(p: DeltaParameters, x: np.ndarray) -> np.ndarray:
-    """Convert states (q, v) to states (q, p)."""
     from screwbond.models.delta.kinematics.arm import inertia
 
     out = x.copy().reshape(-1, 3, 2, 3)
@@ -170,7 +166,6 @@ def coordinates(drops: Sequence[tuple[float, float]] = DROPS, repeats: int = 9) 
 
 
 def _end(run: Any) -> float:
-    """Return the time that a run reached, s."""
     return float(run.t[-1] if run.ok else run.failure.time)
 
 
@@ -178,7 +173,6 @@ def _end(run: Any) -> float:
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """Measure everything that this benchmark reports."""
     DeltaRobot(DeltaParameters.fit()).simulate(0.1)  # modules that are loaded only once
     found = {"processor": processor(), "compiler": compiler_version(), "construction": construction()}
     for name, (section, _) in SECTIONS.items():
@@ -267,18 +261,15 @@ SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
     "tracking": (lambda quick: tracking(rounds=1 if quick else 5), tracked),
     "sampled": (lambda quick: sampled_tracking(1 if quick else 5), lambda found: tracked(found, TITLE)),
 }
-"""Functions that measure and show each comparison."""
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """Return the results as tables."""
     stages = ", ".join(f"{name} {seconds:.2f}" for name, seconds in found["construction"].items())
     texts = [f"{found['processor']}; {found['compiler']}\ngraph to callable, s: {stages}"]
     return "\n\n".join([*texts, *(text(found[name]) for name, (_, text) in SECTIONS.items())])
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -22,7 +22,9 @@ SOURCE = Path(__file__).with_name("delta.c")
 
 @dataclass(frozen=True)
 class DeltaC:
-    """x' (18,) of states x = (q1, v1, q2, v2, q3, v3) at motor torques u (3,), in C; q1 ... are the angles phi of the paper."""
+    """Function in C of the rates x' (18,) at states x = (q1, v1, q2, v2, q3, v3) and motor torques u (3,); q1, q2, q3 are
+    the angles phi of the paper.
+    """
 
     library: ctypes.CDLL
     p: np.ndarray
@@ -44,7 +46,6 @@ class DeltaC:
         return lambda: (function(*addresses), keep)[1]
 
     def rates(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return rates (n, 18) at states (n, 18) and torques (n, 3)."""
         x, u = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(u, dtype=float)
         out = np.full_like(x, np.nan)
         self.many(x, u, out)()
@@ -55,7 +56,7 @@ class DeltaC:
 def delta_c(
     parameters: DeltaParameters, flags: tuple[str, ...] = ("-O2",), alphas: tuple[float, float] = (10.0, 25.0)
 ) -> Iterator[DeltaC]:
-    """Compile the C function with these gcc flags, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
+    """Compile the C function for a robot and its Baumgarte constants (alpha1 in 1/s, alpha0 in 1/s^2)."""
     gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "delta.so"

@@ -70,7 +70,6 @@ def _pinocchio(p: DeltaParameters, q: np.ndarray, v: np.ndarray, u: np.ndarray, 
 
 
 def engines_text(found: Mapping[str, Any]) -> str:
-    """Return the results as a table."""
     rows = []
     for name, part in found.items():
         if "skipped" in part:

@@ -17,7 +17,9 @@ from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 @dataclass(frozen=True)
 class Rod:
-    """Link with the parts fixed to it: mass (kg), centre from the upper joint (m), transverse moment of inertia (kg m^2)."""
+    """Link with the parts fixed to it: mass (kg), distance of the centre from the upper joint (m), transverse moment of
+    inertia (kg m^2).
+    """
 
     mass: float
     centre: float
@@ -33,12 +35,11 @@ def rods(p: DeltaParameters) -> tuple[Rod, Rod]:
 
 
 def undamped(p: DeltaParameters) -> DeltaParameters:
-    """Return the robot without damping."""
     return replace(p, DAMPING=0.0)
 
 
 def hinges(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hinge angles and rates (9,), (phi1, a, b) of each arm, from the paper's q and v (9,)."""
+    """Return the hinge angles and rates (9,), ordered (phi1, a, b) by arm, from the paper's q and v (9,)."""
     angles, rates = np.empty(9), np.empty(9)
     for i in range(3):
         (p1, p2, p3), (v1, v2, v3) = q[3 * i : 3 * i + 3], v[3 * i : 3 * i + 3]

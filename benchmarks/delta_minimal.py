@@ -29,8 +29,7 @@ def minimal_graph(
     rates: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     torques: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
 ) -> Graph:
-    """Return the graph with the states `mechanism.q`, the motor angles, and `mechanism.v`; the torques are the parameter
-    `motors.value`."""
+    """Return the graph with the states `mechanism.q`, the motor angles, and `mechanism.v`."""
     graph, motors = Graph("delta robot in minimal coordinates"), J1("motor rates", dimension=3, domain=ROTATION)
     numbers = {name: Parameter(getattr(parameters, name), UNITS[name]) for name in NUMBERS}
     mechanism = IC(

@@ -22,7 +22,7 @@ AXIAL = 1e-10
 
 
 def mjcf(p: DeltaParameters, step: float = 1e-3, stiffness: float = 1e6, damping: float = 2e3, integrator: str = "RK4") -> str:
-    """Return the robot in MJCF; time step s, constraint stiffness 1/s^2 and damping 1/s."""
+    """Return the robot in MJCF, with the time step in s, and the stiffness (1/s^2) and damping (1/s) of the constraints."""
     upper, lower = rods(p)
 
     def words(*values: float) -> str:
@@ -61,35 +61,30 @@ def mjcf(p: DeltaParameters, step: float = 1e-3, stiffness: float = 1e6, damping
 
 @dataclass(frozen=True)
 class DeltaMujoco:
-    """The model and its data."""
-
     model: Any
     data: Any
 
     @classmethod
     def make(cls, p: DeltaParameters, **options: Any) -> DeltaMujoco:
-        """Return the robot with these parameters; options as in `mjcf`."""
         import mujoco
 
         model = mujoco.MjModel.from_xml_string(mjcf(p, **options))
         return cls(model, mujoco.MjData(model))
 
     def put(self, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> None:
-        """Set the paper's angles and rates, each (9,), and the torques (3,)."""
+        """Set the paper's angles and rates, each (9,), and the motor torques (3,)."""
         self.data.qpos[:], self.data.qvel[:] = hinges(q, v)
         self.data.ctrl[:] = u
 
     def q(self) -> np.ndarray:
-        """Return the paper's angles (9,)."""
         return angles_of(self.data.qpos)
 
     def apart(self) -> float:
-        """Return the largest distance between the tips, m."""
         tips = self.data.site_xpos
         return float(max(np.linalg.norm(tips[0] - tips[1]), np.linalg.norm(tips[0] - tips[2])))
 
     def run(self, t_end: float, torque: Any = None) -> None:
-        """Advance to t_end (s) in fixed steps, with torques u(t), if given, held over each step."""
+        """Advance to t_end (s) in fixed steps; torques u(t), if given, are held over each step."""
         import mujoco
 
         count = round((t_end - self.data.time) / self.model.opt.timestep)

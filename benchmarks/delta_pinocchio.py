@@ -24,7 +24,7 @@ class DeltaPinocchio:
 
     @classmethod
     def make(cls, p: DeltaParameters, alpha_1: float = 10.0, alpha_0: float = 25.0) -> DeltaPinocchio:
-        """Return the robot with these parameters; Baumgarte's constants in 1/s and 1/s^2."""
+        """Return the robot with Baumgarte's constants alpha_1 in 1/s and alpha_0 in 1/s^2."""
         import pinocchio as pin
 
         upper, lower = rods(p)

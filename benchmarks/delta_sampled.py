@@ -33,8 +33,9 @@ PERIOD = 1e-3
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np.ndarray], np.ndarray]:
-    """Return the torques (3,) from a tick and the motor angles, as machine code that stores the last tool position and its
-    filtered difference."""
+    """Return the torques (3,) from a tick and the motor angles, as machine code that keeps the last tool position and its
+    filtered difference.
+    """
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("last", 3), ("slope", 3), ("gain", 1))
@@ -57,8 +58,6 @@ def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """Return the run of this project at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS
-    + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD, period=PERIOD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)
@@ -139,7 +138,6 @@ def _tool(q: np.ndarray, parameters: DeltaParameters) -> np.ndarray:
 
 
 def sampled_tracking(rounds: int = 3) -> dict[str, dict[str, Any]]:
-    """Compare the programs as `delta_tracking.tracking` does, with the sampled controller."""
     p = undamped(DeltaParameters.fit())
     motion = tour(p)
     entry, reference = ours(p, motion)

@@ -1,18 +1,13 @@
-"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um tool error.
+"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um
+tool error.
 
-The robot is undamped, since damping of the angles phi has no counterpart in hinges. All three have the same controller, motion
-and start, and are compared with one reference run at a tight tolerance. MuJoCo and Pinocchio get the controller as one compiled
-function (machine code made from the same formulas), called from their Python interfaces:
+The robot is undamped, since damping of the angles phi has no counterpart in hinges. All programs have the same
+controller, motion and start, and are compared with one reference run at a tight tolerance. MuJoCo (one call of
+`mj_step` for all RK4 steps, with the controller as `mjcb_control`) and Pinocchio (RK4 in a Python loop, which the
+time includes) get the controller as one compiled function. Their steps, and MuJoCo's constraint stiffness, are the
+cheapest of a grid that meet the error bound.
 
-* screwbond: the whole call of `simulate` on a compiled graph; controller and robot are one routine; the solver chooses the step.
-* MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks per step and no Python
-  loop.
-  The step and the constraint stiffness are the cheapest of a grid that meet the error bound.
-* Pinocchio: its constrained dynamics in a Python loop of RK4 (it has no integrator for constrained systems), with the cheapest
-  step of a grid that meets the error bound. The time includes this loop.
-
-Steps and tolerances are found before anything is timed. Calls alternate; times are medians. The cost of the callbacks is
-stated too: the same steps of MuJoCo without a controller.
+The cost of MuJoCo's callbacks, four per step, is stated too, from the same steps without a controller.
 """
 
 from __future__ import annotations
@@ -62,7 +57,7 @@ def tour(parameters: DeltaParameters) -> Motion:
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-    """Return the torques (3,) at a time, motor angles and rates, as machine code."""
+    """Return a function (time, motor angles, rates) -> torques (3,) of machine code."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("dy", 3))
@@ -99,8 +94,7 @@ def error_of(tools: np.ndarray, reference: np.ndarray) -> float:
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """Return the run of this project at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS
-    + 1, 3)."""
+    """Return the run at the loosest tolerance that meets the error bound, and the reference tool positions (ROWS + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)
@@ -242,7 +236,6 @@ def seconds_of(call: Callable[[], Any]) -> float:
 
 
 def report(found: Mapping[str, Mapping[str, Any]], title: str = "10 s of PD tracking, whole call") -> str:
-    """Return the comparison as a table."""
     rows = []
     for name, part in found.items():
         alone = part["without_controller"]

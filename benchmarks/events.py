@@ -69,7 +69,6 @@ def boost() -> Graph:
 
 
 def bridge() -> Graph:
-    """Return six ideal diodes between three ideal sources and a resistor."""
     graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
     for k in range(3):
         node, late = J0(f"n{k}"), 2.0 * np.pi * k / 3.0
@@ -98,8 +97,9 @@ def row(blocks: int) -> Graph:
 
 @dataclass(frozen=True)
 class Case:
-    """Model, the end time of its run and (`quick`) of a trial run, s, its flag in C, and its states in the order of the C
-    code."""
+    """Model with the end times (s) of its run and of a trial run (`quick`), its flag in C, and its states in the order of
+    the C code.
+    """
 
     name: str
     make: Any
@@ -118,7 +118,6 @@ ALONE = (("bridge of 6 diodes", bridge, 30.0), *((f"row of {n} blocks", partial(
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure and print."""
     return run_command(__doc__, arguments, _run)
 
 
@@ -205,7 +204,6 @@ def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, co
 
 @contextmanager
 def _by_hand(flag: str, states: int) -> Iterator[Any]:
-    """Compile the C code of a model to a function from sample times to the final state and the numbers of events and steps."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "coefficients.h").write_text(_coefficients(), encoding="utf-8")
         target = Path(folder, "events.so")

@@ -31,7 +31,7 @@ from bondgraph.run_arguments import RunSettings
 from tests.export.live_models import CASES, Case
 
 ROUNDS, SECONDS = 7, 0.2
-"""Number of rounds, and the approximate time for which each runs a model, s."""
+"""Number of rounds, and the approximate run time of a model in each round, s."""
 EXPORTS: Mapping[str, str] = {"c": "c_run, text", "gcc": "c_run, text and gcc -O2", "fmu": "fmu, FMI 3.0", "page": "live_page"}
 _MAIN = """
 #include "run.h"
@@ -67,13 +67,12 @@ simulator(S).then(({ run }) => {
 
 
 def _cpu() -> float:
-    """Return the CPU time, s, used by this process and its children."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def cost(what: str) -> None:
-    """Print the seconds that an export of the oscillator takes, and its size in bytes, as JSON."""
+    """Print, as JSON, the seconds that an export of the oscillator takes and its size in bytes."""
     case = CASES["oscillator"]
     compiled = compile_model(case.graph(), progress=False)
     compiled.simulate(case.t_end, progress=False)
@@ -96,20 +95,20 @@ def cost(what: str) -> None:
 
 
 def _flags() -> tuple[str, ...]:
-    """Return the compiler options; tests replace them to compile faster."""
+    """Return the compiler options, as a function so that tests can replace them."""
     return "-std=c99", "-ffp-contract=off", *FLAGS["gcc -O2"]
 
 
 def _node() -> tuple[str, ...]:
-    """Return the node command with relaxed SIMD, as in browsers; without relaxed SIMD, a fused multiply-add takes many
-    operations."""
+    """Return the node command with relaxed SIMD, without which a fused multiply-add takes many operations."""
     relaxed = ("node", "--experimental-wasm-relaxed-simd")
     return relaxed if subprocess.run([*relaxed, "-e", ""], capture_output=True).returncode == 0 else relaxed[:1]
 
 
 def costs(names: Sequence[str], quick: bool) -> dict[str, dict[str, float]]:
-    """Return the seconds and sizes of exports of the oscillator, each in a new process with an empty cache, and in a second
-    process with the cache that the first has filled; with `quick`, in a process with the usual cache."""
+    """Return the seconds and sizes of exports of the oscillator in two new processes, with an empty and with a full cache;
+    with `quick`, in one process with the usual cache.
+    """
     found = dict[str, dict[str, float]]()
     for name in names:
         command = [sys.executable, "-c", f"from benchmarks.exports import cost; cost({name!r})"]
@@ -154,8 +153,7 @@ def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, f
 
 
 def _here(compiled: Compiled, case: Case, settings: Mapping[str, Any]) -> tuple[Callable[[int], float], int]:
-    """Return a function that repeats a prepared run a given number of times and returns the seconds of one run, and the number of
-    its steps."""
+    """Return a function that repeats a run n times and returns the seconds of one, and the number of its steps."""
     prepared = compiled.prepare_run(case.t_end, **settings)
     x, p, m = prepared.start_values()
     steps = compiled.simulate(case.t_end, **settings).statistics.steps
@@ -170,14 +168,12 @@ def _here(compiled: Compiled, case: Case, settings: Mapping[str, Any]) -> tuple[
 
 
 def _write_c(compiled: Compiled, case: Case, settings: Mapping[str, Any], folder: Path) -> None:
-    """Write a run in C and compile it."""
     c_run(compiled, case.t_end, name="run", **settings).write(folder)
     (folder / "main.c").write_text(_MAIN, encoding="utf-8")
     subprocess.run([compiler(), *_flags(), "-march=native", "run.c", "main.c", "-lm", "-o", "run"], cwd=folder, check=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write to a file if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -64,12 +64,10 @@ def diodes(count: int) -> Graph:
 
 
 def turned(angle: float) -> tuple[float, ...]:
-    """Return the quaternion of a turn about z."""
     return (cos(angle / 2), 0.0, 0.0, sin(angle / 2))
 
 
 def at(*place: float) -> np.ndarray:
-    """Return a pose without rotation."""
     return np.asarray(pose(np.eye(3), place), dtype=float)
 
 
@@ -129,7 +127,7 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
 
 
 def worker(name: str) -> dict[str, float]:
-    """Return the CPU seconds of one fresh process."""
+    """Return the CPU seconds that this process, which must be fresh, spends on a case."""
     begin = time.process_time()
     for part, make in warming.PARTS.items():
         if part.partition(",")[0] in PARTS:
@@ -158,7 +156,6 @@ def measured(name: str, cache: str, repeats: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -110,7 +110,7 @@ def refusal(parts: int) -> float:
 
 
 def calls(function: Callable[[], object]) -> int:
-    """Return the number of Python functions that a function calls, without those called by garbage collection."""
+    """Return the number of Python functions that a call runs, without those run by garbage collection."""
     found = 0
 
     def note(frame: object, event: str, argument: object) -> None:
@@ -128,15 +128,15 @@ def calls(function: Callable[[], object]) -> int:
 
 
 def calls_a_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTED) -> float:
-    """Return the number of calls of Python functions per additional part, from graph to right-hand side. A first model, which
-    also loads modules and fills Python's caches, is compiled but not counted."""
+    """Return the number of Python calls per additional part, from graph to right-hand side. A first model, which also
+    loads modules and fills Python's caches, is not counted.
+    """
     compile_model(make(counted[0]), backend="numpy")
     few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in counted)
     return (many - few) / (counted[1] - counted[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     large = "--large" in given
 
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
-    """Measure everything. Each process compiles `models` models; with None, one process compiles all."""
+    """Measure everything; each process compiles `models` models, or all if None."""
     found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
     fresh = multiprocessing.get_context("spawn")
     rows = []

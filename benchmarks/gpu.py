@@ -35,7 +35,7 @@ RTOL = 1e-10
 
 
 def oscillator() -> Graph:
-    """Return a pushed oscillator, whose motion has a closed form."""
+    """Return a damped oscillator under a constant force, whose motion has a closed form."""
     graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
     graph.connect(Se("push", PUSH), velocity).connect(velocity, I("mass", inertia=INERTIA))
     return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=DAMPING))
@@ -55,7 +55,7 @@ def first_gpu() -> DeviceFacts:
 
 
 def stiffnesses(runs: int) -> np.ndarray:
-    """Return the stiffnesses of the spring, (runs,), N/m."""
+    """Return the stiffnesses of the spring (runs,), N/m."""
     return 50.0 * np.linspace(0.9, 1.1, runs)
 
 
@@ -68,7 +68,6 @@ def exact(stiffness: np.ndarray) -> np.ndarray:
 
 
 def seconds_of(call: Callable[[], Any], rounds: int) -> float:
-    """Return the median time of a call in seconds, after a warm-up call."""
     call()
     found = []
     for _ in range(rounds):
@@ -173,7 +172,6 @@ def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
 
 
 def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
-    """Return the results of other programs by name, and the reasons why some are omitted."""
     found, absent = dict[str, Any](), list[str]()
     asked = {
         "diffrax, oscillator": lambda: diffrax_peer(runs, rounds),
@@ -188,7 +186,6 @@ def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, and print the tables."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -14,7 +14,7 @@ END = {"s2a": 2.0, "s1a": 0.3}  # s
 
 
 def rolling() -> Graph:
-    """Return scenario S2a, as in the example."""
+    """Return scenario S2a, an egg that rolls round a fixed egg, as in the example."""
     return rolling_eggs.build()[0]
 
 

@@ -32,7 +32,7 @@ FINGER, CONTACT, BALL, VIRTUAL = 0, 24, 54, 67
 
 @contextmanager
 def library(flags: tuple[str, ...] = ("-O2",)) -> Iterator[ctypes.CDLL]:
-    """Return the library that gcc compiles from the C file with these flags."""
+    """Return the library that gcc compiles from the C file."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "hand.so"
         command = [compiler(), *flags, "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
@@ -44,7 +44,6 @@ def library(flags: tuple[str, ...] = ("-O2",)) -> Iterator[ctypes.CDLL]:
 
 
 def rates(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return rates (samples, 80) at states (samples, 80) at one time."""
     x = np.ascontiguousarray(np.atleast_2d(x), dtype=float)
     time, out = np.array([t]), np.full_like(x, np.nan)
     p, m = np.ascontiguousarray(p, dtype=float), np.ascontiguousarray(m, dtype=float)
@@ -142,7 +141,6 @@ def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
 
 
 def called(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-    """Return a function without arguments that evaluates all rows of x (samples, 80) into `out`."""
     keep = (np.array([t]), x, p, m, out)
     addresses = [array.ctypes.data for array in keep]
     return lambda: (loaded.hand_many(len(x), *addresses), keep)[1]
@@ -174,8 +172,6 @@ def _states(compiled: Compiled, scenario: HandScenario) -> np.ndarray:
 
 
 def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) -> dict[str, Any]:
-    """Return the nanoseconds per evaluation of the right-hand side at the states of a run, compiled and in C, and their
-    ratios."""
     x, p, t = _states(compiled, scenario), compiled.parameters(), np.array([3.1])
     states, modes = places(compiled)
     m, kernel = compiled.initial()[1], compiled.program.rates
@@ -198,7 +194,6 @@ def right_hand_sides(compiled: Compiled, scenario: HandScenario, rounds: int) ->
 
 
 def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, rtol: float) -> dict[str, float]:
-    """Return the cost of a run, including its start values, by a method at a relative tolerance."""
     found = [compiled.simulate(scenario.t_end, rtol=rtol, method=method, progress=False).statistics for _ in range(repeats)]
     return {
         "steps": float(found[0].steps),
@@ -210,8 +205,9 @@ def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, 
 
 
 def starts(repeats: int) -> dict[str, float]:
-    """Measure the time from graph to callable in fresh processes without cached code, excluding imports; without repeats, in one
-    process with the usual cache, so that a trial does not recompile the solvers."""
+    """Measure the seconds from graph to callable in fresh processes without cached code, excluding imports; without
+    repeats, in one process with the usual cache, so that a trial does not recompile the solvers.
+    """
     root = Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, **({"SCREWBOND_CACHE": "off"} if repeats else {})}
@@ -223,7 +219,6 @@ def starts(repeats: int) -> dict[str, float]:
 
 
 def measure(repeats: int = 5, rounds: int = 200, processes: int = 5) -> dict[str, Any]:
-    """Measure everything that this benchmark reports, for the scenario `main`."""
     scenario = SCENARIOS["main"]
     compiled = compile_model(Hand.of(scenario).graph())
     return {
@@ -236,7 +231,6 @@ def measure(repeats: int = 5, rounds: int = 200, processes: int = 5) -> dict[str
 
 
 def report(found: dict[str, Any]) -> str:
-    """Return the results as tables."""
     side, start = found["right-hand side"], found["start"]
     row = ["main", f"{side['nanoseconds']['compiled']:.0f}"]
     for label in FLAGS:
@@ -276,7 +270,6 @@ def report(found: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested."""
     return run_command(__doc__, arguments, _run)
 
 

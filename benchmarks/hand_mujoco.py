@@ -31,7 +31,6 @@ def _words(values: Sequence[float] | np.ndarray) -> str:
 
 
 def scene(given: HandParameters, pose: Posture, step: float, constant: float) -> str:
-    """Return the hand in MJCF, with the given time step and contact time constant, s."""
     if given.object_shape not in ("sphere", "ellipsoid"):
         raise ValueError(f'MuJoCo has no geom for the shape "{given.object_shape}"')
     virtual = virtual_points_in_object(given, pose)
@@ -79,7 +78,7 @@ def scene(given: HandParameters, pose: Posture, step: float, constant: float) ->
 
 
 def _finger(given: HandParameters, pose: Posture, finger: int) -> str:
-    """Return four nested links, whose frames are parallel to e_r, e_t, z."""
+    """Return a finger as four nested links, whose frames are parallel to e_r, e_t, z."""
     pole = in_last_link(given, finger, pose.joints[finger], pose.poles[finger])
     last = given.link_lengths[3]
     text = (
@@ -119,7 +118,6 @@ def effective_mass(given: HandParameters, pose: Posture, step: float) -> float:
 
 
 def begin(model: Any, data: Any, given: HandParameters, pose: Posture) -> None:
-    """Set the start posture, at rest."""
     import mujoco
 
     mujoco.mj_resetData(model, data)
@@ -213,11 +211,9 @@ def _velocity(model: Any, data: Any, geom: int, place: np.ndarray) -> np.ndarray
 
 
 STEPS = (2e-3, 1e-3, 2e-4)
-"""Time steps, s."""
 
 
 def measure(repeats: int = 3, steps: Sequence[float] = STEPS) -> dict[str, Any]:
-    """Return the runs of `main` with each time step."""
     import mujoco
 
     runs = {f"{1e3 * step:g} ms": run(SCENARIOS["main"], step, repeats=repeats) for step in steps}
@@ -225,7 +221,6 @@ def measure(repeats: int = 3, steps: Sequence[float] = STEPS) -> dict[str, Any]:
 
 
 def report(found: dict[str, Any]) -> str:
-    """Return the results as a table."""
     rows = [
         [
             name,
@@ -244,7 +239,6 @@ def report(found: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

@@ -25,22 +25,19 @@ AGREEMENT = 1e-12
 
 
 class Missing(RuntimeError):
-    """A program that a comparison needs is not installed."""
+    """Error of a comparison whose program is not installed."""
 
 
 class Disagreement(RuntimeError):
-    """The two right-hand sides are not the same function: a comparison of their speed would be meaningless."""
+    """Error raised if the two right-hand sides are not the same function, so that their speeds cannot be compared."""
 
 
 @dataclass(frozen=True)
 class HandWritten:
-    """Function of one scenario in the C file."""
-
     library: ctypes.CDLL
     name: str
 
     def many(self, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> Any:
-        """Return a function without arguments that evaluates all rows of x (samples, n) into `out`."""
         function = getattr(self.library, f"{self.name}_many")
         pointer = ctypes.c_void_p
         function.argtypes = [ctypes.c_long, *[pointer] * 5]
@@ -51,14 +48,12 @@ class HandWritten:
         return lambda: (function(len(x), *addresses), keep)[1]
 
     def rates(self, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return rates (samples, n) at states (samples, n)."""
         out = np.full_like(x, np.nan)
         self.many(x, p, m, out)()
         return out
 
 
 def compiler() -> str:
-    """Return the C compiler of this machine."""
     found = shutil.which("gcc") or shutil.which("cc")
     if found is None:
         raise Missing("no C compiler was found: apt install gcc")
@@ -67,7 +62,6 @@ def compiler() -> str:
 
 @contextmanager
 def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
-    """Return the library that gcc compiles from the C file with these flags."""
     gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "two_eggs.so"
@@ -77,13 +71,11 @@ def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
 
 
 def compiler_version() -> str:
-    """Return the first line of the compiler's version message."""
     gcc = compiler()
     return subprocess.run([gcc, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 
 def packed(name: str, compiled: Compiled) -> np.ndarray:
-    """Convert the compiled model's parameters to those of the C function."""
     given = compiled.system.parameters
 
     def egg(index: int) -> list[float]:
@@ -125,7 +117,7 @@ def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: i
 
 
 def ensure_same(name: str, compiled: Compiled, library: ctypes.CDLL) -> float:
-    """Return the largest relative difference; raises `Disagreement` if it exceeds rounding error."""
+    """Return the largest relative difference; raises `Disagreement` if it exceeds `AGREEMENT`."""
     worst = disagreement(name, compiled, library)
     if not worst <= AGREEMENT:
         raise Disagreement(f"{name}: compiled and hand-written right-hand sides differ by {worst:.1e} relative")

@@ -1,15 +1,16 @@
-"""S2a with ellipsoids of the eggs' size, in screwbond and in MuJoCo: cost per simulated second, slip, and energy error.
+"""S2a with ellipsoids of the eggs' size, in screwbond and in MuJoCo: cost per simulated second, slip, and energy
+error.
 
-An ellipsoid rolls round a fixed ellipsoid, which attracts it with a force of constant magnitude. MuJoCo has no such force:
-the loop sets `xfrc_applied` before every step, and the time that this takes is measured and stated separately. A force that is
-constant over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
+MuJoCo has no force of constant magnitude towards a body: the loop sets `xfrc_applied` before every step, and the
+time that this takes is stated separately. A force that is constant over a step suits the semi-implicit integrator
+`implicitfast`; with RK4 it would add energy.
 
-MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a constant
-impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). This benchmark uses d = 0.95 and
-critical damping. The time constant is 7.95 ms, which gives our normal stiffness of 20 kN/m, or 2 ms, the minimum that MuJoCo's
-manual allows for a time step of 1 ms; then contact is stiffer and slips less. Elliptic friction cones with `impratio` 10 reduce
-slip, torsional friction (`condim` 4) constrains omega_z, and the coefficients of friction are so large that no contact slips,
-since our contact sticks. Runs start at the penetration at which each contact carries its load.
+MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a
+constant impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Here d = 0.95,
+damping is critical, and the time constant is 7.95 ms, which gives our normal stiffness of 20 kN/m, or 2 ms, the
+minimum that MuJoCo's manual allows for a time step of 1 ms. Elliptic friction cones with `impratio` 10 reduce slip,
+torsional friction (`condim` 4) constrains omega_z, and the coefficients of friction are so large that no contact
+slips, since our contact sticks.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ SCENE = """
 
 @dataclass(frozen=True)
 class Start:
-    """Pose and velocity of body 2 at the start: position, quaternion, velocity of its centre, angular velocity."""
+    """Pose (position, quaternion) and velocity (linear at its centre, angular) of body 2 at the start."""
 
     position: np.ndarray
     quaternion: np.ndarray
@@ -69,7 +70,9 @@ class Start:
 
 
 def start(stiffness: float = STIFFNESS) -> Start:
-    """Return the contact at (u, v) = (1.28, 0), (0.96, 0) and the angle 0.61, rolling without slip or spin."""
+    """Return the pose and velocity at the contact (u, v) = (1.28, 0), (0.96, 0) with angle 0.61, rolling without slip or
+    spin.
+    """
     skin = ellipsoid(AXES)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H = relative_pose(g1, g2, alpha=0.61, d=-FORCE / stiffness)
@@ -111,7 +114,6 @@ def graph() -> Graph:
 
 
 def ours(compiled: Compiled, rtol: float, repeats: int) -> dict[str, Any]:
-    """Return the cost, slip and energy of our run."""
     samples = np.linspace(0.0, END, 4001)
     walls = []
     for _ in range(repeats):
@@ -227,7 +229,6 @@ def _quality(t: np.ndarray, slip: np.ndarray, energy: np.ndarray, kinetic: float
 
 
 def measure(repeats: int = 7, cases: Sequence[tuple[float, float]] = CASES) -> dict[str, Any]:
-    """Measure this project's runs, and MuJoCo's runs for each time step and time constant, s."""
     import mujoco
 
     compiled = compile_model(graph())
@@ -276,7 +277,6 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

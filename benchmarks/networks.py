@@ -36,7 +36,6 @@ def random_network(species: int = 100, reactions: int = 200, seed: int = 0) -> t
 
 
 def measured(species: int, reactions: int) -> dict[str, float]:
-    """Return CPU seconds, and how well the run conserves moieties and energy."""
     text, amounts = random_network(species, reactions)
     begin = time.process_time()
     graph = network("network", text, amounts)
@@ -56,7 +55,6 @@ def measured(species: int, reactions: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -56,7 +56,6 @@ def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
 
 
 def _megabytes(call: Callable[[], Any]) -> float:
-    """Return the peak allocation of a call, MB."""
     tracemalloc.start()
     call()
     _, most = tracemalloc.get_traced_memory()
@@ -65,7 +64,6 @@ def _megabytes(call: Callable[[], Any]) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _measure, "a hundredth of the sections, once, as a trial")
 
 

@@ -1,13 +1,12 @@
 """Piles of boxes and balls in screwbond, MuJoCo and Bullet: cost of a step, overlap, creep, and remaining energy.
 
-All bodies fall from the same positions and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice
-the step by its manual, and resting bodies sink into each other; its friction is regularised, so leaning bodies creep. In
-screwbond contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given
-elliptic cones, its Newton solver with its own defaults, and `solref` both of 20 ms, its default, and of twice the step; `condim`
-3, and 6 if balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients
-of friction; without pybullet it is omitted. All programs run in this process, in turn; times are CPU times, independent of other
-users. No program lets bodies sleep. In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by
-Newton's method a step takes 9 s), and the other programs run only the first half second.
+All bodies fall from the same positions and come to rest; no program lets them sleep. MuJoCo's contact and friction
+are soft, so resting bodies overlap and leaning bodies creep; it has elliptic cones, and `solref` is 20 ms, its
+default, or twice the step, the minimum by its manual. In screwbond contact is rigid and Coulomb's law is solved to
+1e-4 of the largest velocity. Bullet has its own defaults (50 iterations) without damping. Times are CPU times.
+
+In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by Newton's method a step
+takes 9 s), and the other programs run only the first half second.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from screws.shapes import Ball, Box, HalfSpace
 EDGE, RADIUS, FRICTION, GRAVITY = 0.1, 0.05, 0.5, 9.81
 STEP, FALL, REST = 0.005, 3.0, 0.5  # s
 TRIAL = 0.25
-"""Duration of the fall in a trial run, s."""
 TILT, WALL = np.radians(60.0), 0.3  # tilt of the bag's four walls, which lean outwards, rad, and their distance, m
 
 
@@ -45,7 +43,6 @@ class Scene:
     quaternions: np.ndarray
     boxes: bool
     leaning: bool = False
-    """True if the scene has the walls of a bag."""
     plates: tuple[tuple[np.ndarray, np.ndarray, tuple[float, float, float]], ...] = ()
     """Position, quaternion and edge lengths of fixed boxes."""
     falls: float = FALL
@@ -56,18 +53,15 @@ class Scene:
     others: float = np.inf
     """Longest fall that other programs compute, s."""
     sweeps: int = 1000
-    """Maximum number of sweeps of a step in screwbond."""
     solver: str = "Newton"
-    """Solver of MuJoCo."""
 
     @property
     def inertia(self) -> float:
-        """Return the moment of inertia about every axis, kg m^2."""
+        """Return the moment of inertia of a body, equal about all its axes, kg m^2."""
         return EDGE**2 / 6.0 if self.boxes else 0.4 * RADIUS**2
 
     @property
     def walls(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return positions and quaternions of half-spaces: the floor, and the walls of a bag."""
         found = [(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))]
         for x, y in () if not self.leaning else ((1, 0), (-1, 0), (0, 1), (0, -1)):
             half = 0.5 * TILT
@@ -143,7 +137,6 @@ def hopper(count: int = 5000) -> Scene:
 
 
 def graph(scene: Scene) -> Graph:
-    """Return the scene as a graph."""
     walls = [HalfSpace(position=tuple(p), quaternion=tuple(q)) for p, q in scene.walls]
     plates = [Box(*edges, position=tuple(p), quaternion=tuple(q)) for p, q, edges in scene.plates]
     held = ground("ground", shape=[*walls, *plates])
@@ -170,8 +163,6 @@ def graph(scene: Scene) -> Graph:
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
-    """Return the scene in MJCF, with the given time step and contact time constant, s."""
-
     def words(values: Sequence[float] | np.ndarray) -> str:
         return " ".join(f"{value:.17g}" for value in values)
 
@@ -196,7 +187,7 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
 
 
 def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """Simulate the fall of a scene and its time at rest."""
+    """Simulate a scene for `falls` s, and then at rest for `rests` s."""
     clock = time.process_time()
     fall = made.simulate(falls, step=step)
     falling = (time.process_time() - clock) / fall.statistics.steps
@@ -220,7 +211,6 @@ def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: 
 
 
 def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: float) -> dict[str, float]:
-    """Simulate the scene in MuJoCo."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(scene_xml(scene, step, constant))
@@ -253,7 +243,7 @@ def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: f
 
 
 def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """Simulate the scene in Bullet; overlaps during the fall are computed in every tenth step."""
+    """Simulate the scene in Bullet; overlaps during the fall are computed only in every tenth step."""
     import pybullet
 
     pybullet.connect(pybullet.DIRECT)
@@ -311,7 +301,8 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
 
 def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3) -> dict[str, Any]:
     """Return medians over rounds in which all programs run these scenes in turn; `falls`, s, replaces the scenes' own
-    durations."""
+    durations.
+    """
     import mujoco
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}
@@ -338,7 +329,6 @@ def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """Return the results as tables, with times relative to MuJoCo at the same step."""
     tables = []
     head = [
         "",
@@ -382,7 +372,6 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

@@ -56,21 +56,18 @@ TREES = {
 
 
 def circuit() -> Graph:
-    """Return a source, a resistor and a capacitor."""
     return (
         Graph("rc").connect(Se("u", 1.0), loop := J1("loop")).connect(loop, R("r", 100.0)).connect(loop, C("c", capacitance=1e-4))
     )
 
 
 def motor() -> Graph:
-    """Return a winding and a rotor as one circuit of two storages."""
     graph, current = Graph("winding"), J1("current")
     graph.connect(Se("supply", 12.0), current).connect(current, R("r", 3.0)).connect(current, I("l", inertia=5e-3))
     return graph.connect(current, C("c", capacitance=1e-5))
 
 
 def _cpu(call: Callable[[], Any], inner: int) -> float:
-    """Return the CPU seconds of a call."""
     begin = time.process_time()
     for _ in range(inner):
         call()
@@ -135,7 +132,6 @@ def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write to a file if requested."""
     return run_command(__doc__, arguments, _run)
 
 

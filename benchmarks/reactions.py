@@ -27,7 +27,7 @@ AGREEMENT = 1e-12
 
 
 def network(count: int, gas: Any = RT) -> Graph:
-    """Return a network of `count` reactions in a row: S_i + 2 S_(i+2) <=> S_(i+1)."""
+    """Return `count` reactions in a row: S_i + 2 S_(i+2) <=> S_(i+1)."""
     graph, nodes = Graph("reactions"), [J0(f"n{i}") for i in range(count + 1)]
     for i, node in enumerate(nodes):
         graph.connect(node, Ce(f"S{i}", 1.0 + 0.1 * i, RT=gas, initial=1.0))
@@ -40,7 +40,6 @@ def network(count: int, gas: Any = RT) -> Graph:
 
 @contextmanager
 def by_hand() -> Iterator[Callable[..., Any]]:
-    """Yield the hand-written C function for many samples, compiled with gcc -O2."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "reactions.so"
         subprocess.run([compiler(), "-O2", "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE)], check=True)
@@ -51,8 +50,7 @@ def by_hand() -> Iterator[Callable[..., Any]]:
 
 
 def compared(count: int, rounds: int, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the seconds per right-hand side by products, exponentials and C, and ratios to the products, after checking that all
-    agree."""
+    """Return the seconds per right-hand side by products, exponentials and C, and their ratios to the products."""
     samples, t, m = max(1, 4000 // count), np.zeros(1), np.zeros(0)
     x = np.random.default_rng(0).uniform(0.1, 2.0, (samples, count + 1))
     found: dict[str, np.ndarray] = {}
@@ -77,7 +75,6 @@ def compared(count: int, rounds: int, function: Callable[..., Any]) -> dict[str,
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -31,14 +31,12 @@ COPIES, LANES, REPEATED = 32, 8, 10
 
 
 def pendulum() -> Graph:
-    """Return a simple pendulum of 1 m, released at 2 rad."""
     graph, turning = Graph("pendulum"), J1("v")
     graph.connect(turning, I("m", 1.0)).connect(turning, C("g", energy=lambda q: 9.81 * (1 - cos(q)), initial=2.0))
     return graph
 
 
 def kepler() -> Graph:
-    """Return a planet on an ellipse."""
     graph, moving = Graph("kepler"), J1("v", dimension=2)
     graph.connect(moving, I("m", np.eye(2), initial=[0, np.sqrt(1.3)]))
     sun = C("g", energy=lambda q: -1 / sqrt(q[0] * q[0] + q[1] * q[1]), initial=[1.0, 0.0], dimension=2)
@@ -46,7 +44,6 @@ def kepler() -> Graph:
 
 
 def two_rods() -> Graph:
-    """Return two hinged rods that swing in space."""
     graph = Graph("two rods")
     return graph.connect(chain_graph(rods(2), gravity=GRAVITY).port("joints"), Se("idle", dimension=2))
 
@@ -60,7 +57,6 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
 
 
 def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
-    """Return heyoka's equations for the compiled rates."""
     import heyoka as hy
 
     lines = straight_lines(compiled)["rates"]
@@ -158,7 +154,6 @@ def compared(name: str, tolerances: Sequence[float], rounds: int) -> dict[str, A
 
 
 def measure(quick: bool = False) -> dict[str, Any]:
-    """Measure all models."""
     import heyoka as hy
 
     tolerances, rounds = (TOLERANCES[::6], 1) if quick else (TOLERANCES, 15)
@@ -167,7 +162,6 @@ def measure(quick: bool = False) -> dict[str, Any]:
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """Return the times as a table."""
     rows, ways = [], ("run", "in lanes", "taylor", "heyoka")
     for name, model in found["models"].items():
         for error in ERRORS:
@@ -183,7 +177,6 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested; report if heyoka is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

@@ -159,7 +159,6 @@ CASES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run, "small models, few repetitions, as a trial")
 
 
@@ -184,7 +183,6 @@ def _run(quick: bool) -> dict[str, Any]:
 
 
 def _measured(case: Case, rounds: int) -> dict[str, Any]:
-    """Return the steps, evaluations, events, error and CPU time of a whole run for every solver, run in turn."""
     compiled, samples = compile_model(case.make()), np.linspace(0.0, case.end, 101)
 
     def run(rtol: float = RTOL, **settings: str) -> Any:
@@ -234,7 +232,6 @@ def _name(settings: dict[str, str]) -> str:
 
 
 def _many(runs: int) -> dict[str, dict[str, float]]:
-    """Return the CPU microseconds per run by one thread, each run with its own parameters."""
     compiled, mu = compile_model(van_der_pol(1.0)()), np.linspace(100.0, 1000.0, runs)
     prepared = compiled.prepare_run(20.0, samples=20.0, rtol=RTOL, progress=False, method="rodas5p")
     points = prepared.start_values_many({"o.mu": mu})

@@ -31,7 +31,7 @@ from examples.tolerances import motor
 
 @dataclass(frozen=True)
 class Case:
-    """Model, its varied parameters and kept quantities, and the end time and number of its runs."""
+    """Model with its varied parameters and kept quantities, and the end time and number of its runs."""
 
     build: Callable[[], Graph]
     varied: str
@@ -41,7 +41,6 @@ class Case:
 
 
 def delta() -> Graph:
-    """Return the delta robot, released from rest."""
     return delta_graph(DeltaParameters.fit())
 
 
@@ -98,10 +97,11 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples: float) -> float:
-    """Return the CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine code.
+    """Return the CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine
+    code.
 
-    The nominal run does not give this number: for the delta robot, whose arms are equal, it needs a quarter fewer evaluations
-    than the other runs.
+    The nominal run does not give this number: the delta robot, whose arms are equal, needs a quarter fewer evaluations
+    in it than in the other runs.
     """
     prepared = compiled.prepare_run(case.t_end, samples=samples, progress=False)
     p, x0, m0 = prepared.start_values_many({case.varied: values})
@@ -121,7 +121,6 @@ HEAD = ("model", "simulate us", "sweep us", "the caller", "sweep / simulate", "i
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -32,7 +32,7 @@ def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int 
 
 @contextmanager
 def without_cache() -> Iterator[None]:
-    """Compile everything afresh: no machine code comes from the cache on disk."""
+    """Compile everything without the cache on disk."""
     before = os.environ.get("SCREWBOND_CACHE")
     os.environ["SCREWBOND_CACHE"] = "off"
     try:
@@ -65,12 +65,10 @@ def ratio(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
 
 
 def median(values: Sequence[float] | np.ndarray) -> float:
-    """Return the median as a plain number."""
     return float(np.median(values))
 
 
 def processor() -> str:
-    """Return the name of the processor, if the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -79,7 +77,7 @@ def processor() -> str:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in columns for the terminal; raises `ValueError` without rows."""
+    """Return a table for the terminal; raises `ValueError` without rows."""
     if not rows:
         raise ValueError(f"nothing was measured: {title}")
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]

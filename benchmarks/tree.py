@@ -55,7 +55,6 @@ CHAINS = {"rods": rods, "oblique": oblique}
 
 
 def construction(chain: Chain) -> tuple[Compiled, float]:
-    """Return the compiled chain, and the seconds to build it and to call its right-hand side once."""
     begin = time.perf_counter()
     part = chain_graph(chain, gravity=GRAVITY)
     compiled = compile_model(Graph("top").connect(part.port("joints"), Se("idle", dimension=chain.freedoms)))
@@ -65,7 +64,9 @@ def construction(chain: Chain) -> tuple[Compiled, float]:
 
 
 def ways(chain: Chain) -> dict[str, Callable[..., dict[str, Any]]]:
-    """Return functions that compute v' without efforts, from q, v and the parameters of the inertias, by both methods."""
+    """Return functions that compute v' without efforts from q, v and the parameters of the inertias: recursion and mass
+    matrix.
+    """
 
     def by_matrix(q: Any, v: Any, p: Any) -> dict[str, Any]:
         weight = partials(lambda at: [potential(chain, GRAVITY, at, *p)], q, (p,))[0]
@@ -78,7 +79,7 @@ def ways(chain: Chain) -> dict[str, Callable[..., dict[str, Any]]]:
 
 
 def pinocchio_of(chain: Chain) -> Any:
-    """Return the chain in Pinocchio: (module, model); None if it is not installed."""
+    """Return Pinocchio's module and the chain as its model, or None if Pinocchio is not installed."""
     try:
         import pinocchio as pin
     except ImportError:
@@ -150,7 +151,6 @@ def _agree(chain: Chain, name: str, ours: np.ndarray, theirs: np.ndarray) -> Non
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run, "small sizes, few repetitions, as a trial")
 
 

@@ -25,8 +25,6 @@ MODES = {
 
 
 def right_hand_sides(name: str, compiled: Compiled, rounds: int = 200) -> dict[str, Any]:
-    """Return the nanoseconds per evaluation of the right-hand side at the states of a run, compiled and in C, and their
-    ratios."""
     run = compiled.simulate(END[name], samples=END[name] / STATES, rtol=RTOL, progress=False)
     x = np.ascontiguousarray(run.x[:STATES])
     p, t, out = compiled.parameters(), np.zeros(1), np.empty_like(x)
@@ -82,7 +80,6 @@ def inside_the_run(name: str, compiled: Compiled, runs: int) -> dict[str, float]
 
 
 def measure(names: Sequence[str] = tuple(GRAPHS), repeats: int = 5, rounds: int = 200, runs: int = 15) -> dict[str, Any]:
-    """Measure everything that this benchmark reports for these scenarios."""
     found: dict[str, Any] = {"processor": timing.processor(), "compiler": compiler_version()}
     models = {name: compile_model(GRAPHS[name]()) for name in names}
     found["import"] = cold_start.imports(repeats)
@@ -96,7 +93,6 @@ def measure(names: Sequence[str] = tuple(GRAPHS), repeats: int = 5, rounds: int 
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """Return the results as tables."""
     starts, sides, runs = [], [], []
     stages = ("graph", "build", "trace", "compile", "ready", "first run", "second run")
     names = [name for name in GRAPHS if name in found]
@@ -151,7 +147,6 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -28,7 +28,6 @@ from screws.scalars import sin
 from screws.surfaces import plane, sphere
 
 SPAN = 1.0
-"""Duration of the runs, s."""
 
 
 def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
@@ -145,7 +144,6 @@ def balls_of_all_sizes(count: int, seed: int = 0) -> Graph:
 
 
 def _box(name: str) -> tuple[Graph, list[Body]]:
-    """Return a graph with a floor and four walls."""
     graph, half = Graph(name), 0.5 * math.sqrt(2.0)
     sides = [ground("floor", surface=plane())]
     turned = {"west": (half, 0.0, half, 0.0), "east": (half, 0.0, -half, 0.0)}
@@ -234,7 +232,9 @@ QUICK = {"levers in a row": (30,), "ladder of diodes": (10,)}
 
 
 def steps(graph: Graph) -> tuple[int, int]:
-    """Return the number of steps of the rates, and of all routines except those compiled as loops; shared steps count once."""
+    """Return the numbers of steps in the rates and in all routines except those compiled as loops; shared steps count
+    once.
+    """
     system = equations(graph.freeze())
     if is_large(system):
         return 0, 0
@@ -244,7 +244,7 @@ def steps(graph: Graph) -> tuple[int, int]:
 
 
 def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
-    """Return the CPU seconds of building, compiling, the first call of the right-hand side, and a run, without the cache."""
+    """Return CPU seconds without the cache: building, compiling, the first call of the right-hand side, and a run."""
     begin = time.process_time()
     compiled = compile_model(build(count), progress=False)
     x, m = compiled.initial()
@@ -261,7 +261,6 @@ def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str,
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print a table, and write JSON if requested."""
     return run_command(__doc__, arguments, _run, "two small graphs")
 
 

@@ -27,9 +27,11 @@ AGREES = 1e-6
 
 @dataclass(frozen=True)
 class LoopCase:
-    """A loop: a source of `drive` and a linear resistor at a junction of `kind` "series" or "parallel", and a load with the known
-    `roots` of k mixed unknowns, which are multiplied by `scale` (k,); the `steepness` of the load's relation; the order and names
-    of the parts, and the direction of the load's half arrow."""
+    """Loop of a source of `drive`, a linear resistor and a load at a junction of `kind` "series" or "parallel".
+
+    The load has the known `roots` of k mixed unknowns, which are multiplied by `scale` (k,); `steepness` is that of its
+    relation.
+    """
 
     kind: str
     drive: float
@@ -44,13 +46,13 @@ class LoopCase:
 
     @property
     def solutions(self) -> np.ndarray:
-        """Unknowns of the load (count, k): each combination of the roots, mixed and scaled."""
+        """Return the unknowns of the load (count, k) at each combination of the roots, mixed and scaled."""
         combined = np.array(np.meshgrid(*self.roots, indexing="ij")).reshape(len(self.roots), -1).T
         return np.asarray(combined @ self.mixing.T * self.scale)
 
 
 def drawn(seed: int) -> LoopCase:
-    """Draw the loop of a seed at random."""
+    """Return the random loop of a seed."""
     rng = np.random.default_rng(seed)
     unknowns = 1 if rng.random() < 0.75 else 2
     counts = [int(rng.integers(1, 6))] if unknowns == 1 else [int(n) for n in rng.integers(1, 3, size=2)]
@@ -73,7 +75,6 @@ def _apart(rng: np.random.Generator, count: int) -> np.ndarray:
 
 
 def variants(case: LoopCase, rng: np.random.Generator) -> Iterator[tuple[str, LoopCase]]:
-    """Yield equivalent descriptions of a loop."""
     yield "as drawn", case
     yield "in another order", replace(case, order=tuple(int(k) for k in rng.permutation(3)))
     yield "with the arrow outward", replace(case, outward=True)
@@ -128,7 +129,6 @@ def _value(compiled: Compiled, name: str) -> np.ndarray:
 
 
 def _faults(case: LoopCase) -> Iterator[str]:
-    """Yield the errors in the solutions for one description of a loop."""
     solutions, name = case.solutions, _unknown(case)
     size = float(np.abs(solutions).max())
 
@@ -171,7 +171,7 @@ def _close(words: list[str], known: np.ndarray) -> bool:
 
 
 def faults(seed: int) -> list[str]:
-    """Return the errors in the solutions for all descriptions of the loop that is drawn from a seed."""
+    """Return the errors in the solutions of all equivalent descriptions of the loop that is drawn from a seed."""
     case = drawn(seed)
     return [
         f"seed {seed}, {way}: {fault}"
@@ -181,7 +181,6 @@ def faults(seed: int) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the campaign; return 1 if a solution is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=500, help="loops (default %(default)d)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first loop (default %(default)d)")

@@ -31,7 +31,7 @@ from examples.bouncing_ball import with_restitution
 class Study:
     """Model, its true parameter values with their search bounds, and its measurements with their noise.
 
-    `data` : name -> (sample times, standard deviation); `parameters` : parameters of the experiment.
+    `data` maps names to (sample times, standard deviation); `parameters` are those of the experiment.
     """
 
     compiled: Compiled
@@ -42,7 +42,6 @@ class Study:
 
 
 def motor() -> Study:
-    """Return the study of a starting motor, with its speed and current."""
     graph, armature, rotor = Graph("motor"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     emf = GY("emf", 0.00954)
     graph.connect(Se("supply", 5.0), armature).connect(armature, R("winding", resistance=4.0)).connect(
@@ -55,14 +54,13 @@ def motor() -> Study:
 
 
 def ball() -> Study:
-    """Return the study of a bouncing ball, with its height."""
     truth = {"weight.value": -9.81, "floor.restitution": 0.8, "floor.h": 1.0}
     bounds = {"weight.value": (-12.0, -8.0), "floor.restitution": (0.6, 0.95), "floor.h": (0.8, 1.2)}
     return Study(compile_model(with_restitution()), truth, bounds, {"floor.h": (np.linspace(0.0, 2.0, 81)[1:], 5e-3)}, {})
 
 
 def delta() -> Study:
-    """Return the study of a delta robot that one motor moves, with its motor angles."""
+    """Return the study of a delta robot that one motor moves, whose motor angles are measured."""
     truth = {"arm 1.mechanism.M1": 0.4, "arm 1.mechanism.M3": 0.1, "arm 1.damping.resistance": 0.04}
     compiled = compile_model(DeltaRobot(DeltaParameters.fit()).graph())
     data = {"y": (np.linspace(0.0, 0.6, 31)[1:], 2e-3)}
@@ -78,13 +76,11 @@ STUDIES: Mapping[str, Callable[[], Study]] = {"motor": motor, "ball": ball, "del
 
 @functools.cache
 def study(name: str) -> Study:
-    """Return a study, created once per process."""
     return STUDIES[name]()
 
 
 @functools.cache
 def clean(name: str) -> Mapping[str, np.ndarray]:
-    """Return the measurements without noise."""
     own = study(name)
     times = np.unique(np.concatenate([t for t, _ in own.data.values()]))
     result = own.compiled.simulate(times[-1], samples=times, parameters=own.parameters, progress=False)
@@ -107,8 +103,9 @@ def seen(name: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a seed: the distances, in standard deviations, of the true values from the estimate and from the solution of the
-    linear problem, and whether the 95 % confidence ellipsoid contains the true values."""
+    """Result of a seed: the distances of the true values, in standard deviations, from the estimate and from the solution
+    of the linear problem, and whether the 95 % confidence ellipsoid contains the true values.
+    """
 
     distance: float
     linear: float
@@ -116,7 +113,6 @@ class Found:
 
 
 def found(case: tuple[str, int]) -> Found:
-    """Compare the estimate for a seed with the true values."""
     name, seed = case
     own, rng = study(name), np.random.default_rng(seed)
     noise = {channel: rng.normal(size=clean(name)[channel].shape) for channel in own.data}
@@ -127,21 +123,19 @@ def found(case: tuple[str, int]) -> Found:
 
 
 def within(distances: np.ndarray) -> int:
-    """Count the distances, in standard deviations of three parameters, that lie within the 95 % confidence region."""
+    """Return how many distances, in standard deviations of three parameters, lie within the 95 % confidence region."""
     from scipy.stats import chi2
 
     return int(np.sum(distances**2 <= chi2.ppf(0.95, 3)))
 
 
 def least(count: int) -> int:
-    """Return the number of successes, in `count` trials of probability 0.95, that only one campaign in a thousand fails to
-    reach."""
+    """Return the number of successes that fewer than one in a thousand series of `count` trials of probability 0.95 miss."""
     chances = np.cumsum([math.comb(count, k) * 0.95**k * 0.05 ** (count - k) for k in range(count + 1)])
     return int(np.searchsorted(chances, 1e-3))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 1 if too few ellipsoids contain the true values."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)

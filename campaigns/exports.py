@@ -61,11 +61,10 @@ POINTS = 97.31
 tick."""
 SAME, DIFFERS, FAILS, ABSENT = "same", "differs", "fails", "-"
 EACH = " / "
-"""Separator between the results of a row that are not all the same."""
 
 
 class Model(NamedTuple):
-    """Model: the function that builds its graph, the end of its run (s), and settings of the run."""
+    """Function that builds a graph, the end time of its run (s), and settings of the run."""
 
     make: Callable[[], Graph]
     t_end: float
@@ -97,18 +96,15 @@ class Job:
     runner: str
 
     def here(self, method: str, samples: np.ndarray | None = None) -> Result:
-        """Return the native run by a method, sampled at times (k,) if they are given."""
         more = {} if samples is None else {"samples": samples}
         return self.compiled.simulate(self.t_end, **{**self.settings, "method": method, **more})
 
     @functools.cached_property
     def content(self) -> RunContent:
-        """Content of the run."""
         return run_content(self.compiled, self.t_end, "c_run", None, None, None, cast("RunSettings", self.settings))[0]
 
 
 def outputs_of(run: Result) -> np.ndarray:
-    """Return all outputs (k, outputs) of a run."""
     kernel = run.program.outputs
     return np.zeros((len(run.t), 0)) if kernel is None else kernel.many(run.t, run.x, run.p, run.m)
 
@@ -132,7 +128,7 @@ def gap(here: np.ndarray, there: np.ndarray) -> float:
 
 
 def verdict(counts: Mapping[str, tuple[float, float]], columns: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
-    """Return whether the pairs (here, there) of counts and columns are equal, or which of them differ and by how much."""
+    """Return whether the pairs (here, there) are equal, or which of them differ and by how much."""
     words = [f"{name} {there:g}, not {here:g}" for name, (here, there) in counts.items() if here != there]
     gaps = {name: gap(here, there) for name, (here, there) in columns.items()}
     words += [f"{name} by {size:.0e}" for name, size in gaps.items() if size > 0.0]
@@ -253,7 +249,7 @@ simulator(S).then(({ run }) => {
 
 
 def in_node(job: Job) -> str:
-    """Run, in node, the WebAssembly of a live page that shows all quantities, and compare the results."""
+    """Run, in node, the WebAssembly of a live page that shows all quantities, and compare it with the native run."""
     run = job.content
     here = job.here(run.method.name)
     blocks = {"x": here.x, "out": outputs_of(here), "m": here.m}
@@ -276,8 +272,6 @@ def in_node(job: Job) -> str:
 
 
 class Column(NamedTuple):
-    """Column: its title, the function that checks a job, and the program or package that the check needs."""
-
     title: str
     judge: Callable[[Job], str]
     program: str = ""
@@ -285,7 +279,7 @@ class Column(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """Missing program or package; "" if nothing is missing."""
+        """Name of the missing program or package; "" if nothing is missing."""
         if self.package:
             return missing_package(self.package)
         return "" if shutil.which(self.program) else f"there is no {self.program}"
@@ -301,7 +295,7 @@ COLUMNS: Mapping[str, Column] = {
 
 
 def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: Callable[[str, str], None]) -> None:
-    """Report the method, states, steps and events of a model, and then the result in each column."""
+    """Pass the method, states, steps and events of a model, and then the result of each column, to `tell`."""
     warnings.simplefilter("ignore")  # an exported run is as unreliable as the native run
     model = MODELS[name]
     compiled = compile_model(model.make(), progress=False)
@@ -325,14 +319,13 @@ def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: C
 
 
 def _in_process(pipe: Connection, name: str, columns: Sequence[str], compiler: str, runner: str) -> None:
-    """Check a model in a separate process group, and send each result."""
     os.setsid()
     judge(name, columns, compiler, runner, lambda *cell: pipe.send(cell))
     pipe.close()
 
 
 def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds: float = SECONDS) -> dict[str, str]:
-    """Return the row of a model, column -> result, from a process that is terminated after `seconds`."""
+    """Return the row of a model from a process that is terminated after `seconds`."""
     context = multiprocessing.get_context("fork")  # the parent has loaded and translated everything
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_in_process, args=(send, name, columns, compiler, runner))
@@ -371,7 +364,7 @@ _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 
 
 def short(said: str) -> str:
-    """Return the content of a cell of the page: same, differs and by how much, fails, or the code of a refusal."""
+    """Return a cell of the page: same, differs and by how much, fails, or the code of a refusal."""
     code = re.match(r"E\d{3}", said)
     if code:
         return code[0]
@@ -379,7 +372,6 @@ def short(said: str) -> str:
 
 
 def rows_of(page: str) -> dict[str, dict[str, str]]:
-    """Return the rows of a page: model -> column -> cell."""
     found = {}
     for name, row in _ROW.findall(page):
         *facts, said = row.split(" | ")
@@ -389,12 +381,11 @@ def rows_of(page: str) -> dict[str, dict[str, str]]:
 
 
 def joined(verdicts: Sequence[str]) -> str:
-    """Return the results of a row in the order of the columns, or the result that all columns share."""
+    """Return the results in the order of the columns, or the single result that all columns share."""
     return verdicts[0] if len(set(verdicts)) == 1 else EACH.join(verdicts)
 
 
 def page_text(rows: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the page of these rows: model -> column -> cell."""
     parts, titles = [HEAD, summary(rows)], EACH.join(column.title for column in COLUMNS.values())
     for group, models in GROUPS.items():
         lines = [_line(name, rows[name]) for name in models if name in rows]
@@ -410,8 +401,6 @@ def _line(name: str, row: Mapping[str, str]) -> str:
 
 
 def summary(rows: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a table that counts, in each column, the runs that are the same, differ, fail, and are refused with each error
-    code."""
     counts = {word: collections.Counter(_kind(row.get(word, ABSENT)) for row in rows.values()) for word in COLUMNS}
     kinds = sorted({kind for each in counts.values() for kind in each}, key=lambda kind: (kind != SAME, kind))
     lines = [f"| {kind} | {' | '.join(str(counts[word][kind]) for word in COLUMNS)} |" for kind in kinds]
@@ -424,7 +413,6 @@ def _kind(said: str) -> str:
 
 
 def judged(names: Sequence[str], columns: Sequence[str], compiler: str, runner: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows of models, one process after the other."""
     progress = Progress(len(names), "models")
     for name in names:
         row = cells(name, columns, compiler, runner)
@@ -434,7 +422,6 @@ def judged(names: Sequence[str], columns: Sequence[str], compiler: str, runner: 
 
 
 def main() -> int:
-    """Check the named models (all by default)."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", choices=[[], *MODELS], metavar="MODEL", help="all by default")
     parser.add_argument("--columns", nargs="+", choices=[*COLUMNS], default=[*COLUMNS], help="all by default")

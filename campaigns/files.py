@@ -49,7 +49,7 @@ ENDLESS = 1e9
 
 @dataclass(frozen=True)
 class Format:
-    """File format: valid files, its reader, the command that runs it, and the files that the command writes without pictures."""
+    """File format: valid files, its reader, its command, and the files that the command writes, without pictures."""
 
     seeds: tuple[str, ...]
     read: Callable[[Path], Any]
@@ -109,7 +109,7 @@ FORMATS = {
 
 
 def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
-    """Read a file; return ("read", "", what was read), ("refused", code, None) or ("wrong", what happened, None)."""
+    """Read a file; return ("read", "", content), ("refused", code, None) or ("wrong", details, None)."""
     path = folder / "given.json"
     path.write_bytes(data)
     begin = time.process_time()
@@ -126,8 +126,7 @@ def read_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str, Any]:
 
 
 def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
-    """Run the command on a file, in this process: ("done" | "ended" | "refused" | "interrupted" | "wrong", what
-    happened)."""
+    """Run the command on a file in this process; return ("done" | "ended" | "refused" | "interrupted" | "wrong", details)."""
     path, out = folder / "given.json", folder / "out"
     path.write_bytes(data)
     said, told = io.StringIO(), io.StringIO()
@@ -152,7 +151,7 @@ def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
 
 
 def _incomplete(out: Path, files: list[str]) -> str:
-    """Return the fault in the files of a run, or ""."""
+    """Return the fault in the files of a run; "" if there is none."""
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if there != set(files):
         return f"there are {sorted(there)}, not {sorted(files)}"
@@ -173,9 +172,9 @@ def _refuse(word: str) -> None:
 
 
 def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool = False) -> tuple[Counter[str], list[str]]:
-    """Mutate `count` files in turn, starting with number `first`, read them, and run the first `runs` readable files.
+    """Mutate `count` files in turn from number `first`, read them, and run the first `runs` readable files.
 
-    Return how often each outcome occurred, and the failures, each as `format seed number: what`.
+    Return how often each outcome occurred, and the failures as `format seed number: what`.
     """
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
@@ -199,7 +198,7 @@ def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """Return the mutated file with this number, independent of the files before it."""
+    """Return the mutated file with this number, which does not depend on earlier numbers."""
     rng = random.Random(f"{name} {seed} {number}")
     return mutated(rng.choice(FORMATS[name].seeds).encode(), rng)
 
@@ -210,7 +209,6 @@ def _short(found: Any) -> bool:
 
 
 def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
-    """Run `run_trial` in a separate process, so that a crash or a hang is detected and the process terminated."""
     folder.mkdir()
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
@@ -239,7 +237,6 @@ def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
 
 
 def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
-    """Yield the lines of a campaign's summary."""
     for outcome, number in sorted(outcomes.items()):
         yield f"{number:6d}  {outcome}"
     yield from wrong
@@ -247,7 +244,6 @@ def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the campaign; return 1 if a file fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")

@@ -25,11 +25,10 @@ T_END = 0.2
 CLOCKS = ((1e-3, 0.0), (1e-3, 5e-4), (7e-4, 1e-4), (3e-4, 0.0))
 """Periods and offsets, s; the reference signal jumps at tick 50."""
 MOST = 10.0
-"""CPU time, us, by which a tick of an FMU may exceed a tick of a controller in the graph."""
+"""Allowed excess of the CPU time per tick of an FMU over that of a controller in the graph, us."""
 
 
 def pid(period: float, offset: float = 0.0) -> Element:
-    """Return the controller in the graph."""
     return signals.sampled_pid("pid", "error.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset)
 
 
@@ -57,7 +56,6 @@ def microseconds(graph: Graph | Compiled, ticks: int) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare and time the runs, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ticks", type=int, default=100_000)
     asked = parser.parse_args(arguments)

@@ -22,7 +22,7 @@ from campaigns.exports import MODELS
 
 NAMES = ("oscillator", "van der Pol", "ball on a constraint", "servo", "bridge", "Newton loop", "stiff", "eggs", "delta", "maze")
 VALUES, SLOPES, RUN, GRADIENT = 1e-14, 1e-8, 1e-9, 1e-6
-"""Bounds of the differences."""
+"""Bounds of the relative differences."""
 
 
 def differences(compiled: Compiled, points: int, seed: int = 0) -> dict[str, float]:
@@ -90,7 +90,6 @@ def with_diffrax(compiled: Compiled, t_end: float, changed: Mapping[str, float])
 
 
 def main() -> int:
-    """Compare the named models (all ten by default), and a run of diffrax."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *NAMES], help="all by default")
     parser.add_argument("--points", type=int, default=100)

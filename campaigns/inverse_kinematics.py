@@ -30,7 +30,7 @@ ROBOTS = (
     ("baxter.urdf", "left_gripper"),
     ("/talos_full_v2.urdf", "gripper_left_base_link"),
 )
-"""File and link; "" selects the link with the most joints between it and the base."""
+"""Files and links; "" selects the link with the most joints between it and the base."""
 
 STARTS, STEPS, DAMPING, TOLERANCE = 200, 200, 1e-6, 1e-6
 
@@ -42,7 +42,7 @@ def farthest(tree: Tree) -> str:
 
 
 def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits (n,); one turn each way for a joint without limits."""
+    """Return the limits (n,), half a turn either way for a joint without limits."""
     lower, upper = tree.limits.T
     return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 
@@ -74,7 +74,8 @@ def reached_by_pinocchio(
 
 def compare(name: str, link: str, poses: int) -> tuple[Any, ...]:
     """Return the row of a robot: numbers of goals reached by this project, by Pinocchio, and by Pinocchio alone, and this
-    project's CPU time per goal, ms."""
+    project's CPU time per goal, ms.
+    """
     path = public_urdf(name)
     robot = read_urdf(path, meshes=False)
     tree, names = robot.tree, [joint.name for joint in robot.joints]
@@ -91,7 +92,6 @@ def compare(name: str, link: str, poses: int) -> tuple[Any, ...]:
 
 
 def main() -> int:
-    """Return 1 if Pinocchio alone reaches a pose."""
     poses = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1000
     print(f"{'robot':24}{'link':26}{'ours':>7}{'theirs':>8}{'missed':>8}{'ms':>8}   of {poses} poses, {STARTS} starts")
     missed = 0

@@ -24,7 +24,7 @@ AGREES = 1e-8
 
 @dataclass(frozen=True)
 class Found:
-    """Result of a random graph ("runs", or the codes of its refusal), and the laws that it violates, with the differences."""
+    """Result of a random graph, "runs" or the codes of its refusal, and the laws that it violates, with the differences."""
 
     seed: int
     kind: str
@@ -32,7 +32,7 @@ class Found:
 
 
 def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the energy of, and the power into, the counterpart of every original part, or the codes of a refusal."""
+    """Return the energy of, and the power into, the counterpart of every original part; or the codes of a refusal."""
     try:
         compiled = compile_model(built(d), backend="numpy")
     except ModelError as error:
@@ -56,7 +56,6 @@ def difference(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> st
 
 
 def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
-    """Check the random graph of a seed under some laws."""
     d = drawn(np.random.default_rng(seed))
     one, mine = physics(d)
     differs = []
@@ -71,7 +70,7 @@ def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
 
 
 def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Found]:
-    """Check `count` graphs, starting with a seed, under all laws; `processes` > 0 is the number of worker processes."""
+    """Check `count` graphs from seed `first`, under all laws; with 0 worker `processes`, in this process."""
     found: list[Found] = []
     watched = Progress(count, "graphs", shown=progress)
     for one in each(under_laws, range(first, first + count), processes):
@@ -85,7 +84,6 @@ def _differences(one: Found) -> Iterator[str]:
 
 
 def lines(found: list[Found]) -> Iterator[str]:
-    """Yield the lines of a campaign's summary."""
     for kind, number in Counter(one.kind for one in found).most_common():
         yield f"{number:6d}  {kind}"
     for law in TRANSFORMATIONS:
@@ -96,7 +94,6 @@ def lines(found: list[Found]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the campaign; return 1 if something differs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2_000, help="graphs, each under every law (default %(default)d)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first graph (default %(default)d)")

@@ -25,7 +25,6 @@ HEAD = "| example | page, KB | written, s | steps | browser, ms | slider ends wh
 
 
 def row(name: str, folder: Path, window: Browser) -> str:
-    """Write and open one page, and return its row."""
     begin = time.process_time()
     path = PAGES[name]().write(folder / f"{name}.html")
     made = time.process_time() - begin
@@ -45,7 +44,6 @@ def row(name: str, folder: Path, window: Browser) -> str:
 
 
 def main() -> None:
-    """Print a row for each page."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.live_pages", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, help="folder for pages and pictures; by default they are not kept")
     parser.add_argument("names", nargs="*", choices=[*PAGES, []], metavar="NAME")

@@ -22,7 +22,6 @@ from campaigns.urdf_files import plain, reasons_of
 from screws import quaternion
 
 SAMPLES = 3
-"""Number of random configurations of each robot."""
 
 
 class Judge:
@@ -41,7 +40,7 @@ class Judge:
         self.joints = self._joints()
 
     def _names(self) -> dict[str, int]:
-        """Return the map from links to the indices of their bodies; bodies without a name get the reader's names."""
+        """Return the indices of the bodies of links; bodies without a name get the reader's names."""
         names = [self.model.body(b).name for b in range(self.model.nbody)]
         taken, links = {plain(name) for name in names if name}, dict[str, int]()
         for b, name in enumerate(names):
@@ -86,7 +85,6 @@ class Judge:
         return S
 
     def positions(self, q: np.ndarray) -> np.ndarray:
-        """Return MuJoCo's positions."""
         tree, model, out = self.robot.tree, self.model, np.array(self.model.qpos0)
         of_sections = iter(tree.sections.positions(q))
         values = {link.name: [float(next(of_sections)) for _ in range(link.joint.freedoms)] for link in tree.links}
@@ -108,7 +106,7 @@ class Judge:
         return out
 
     def differences(self, q: np.ndarray, v: np.ndarray) -> dict[str, float]:
-        """Return the relative differences of poses, M(q), bias with weight, and passive forces."""
+        """Return the relative differences of poses, M(q), bias forces (with weight), and passive forces."""
         tree, data = self.robot.tree, self.data
         S, step = self.rates(q), 1e-3
         ahead = [self.rates(q + k * step * v) for k in (-2, -1, 1, 2)]
@@ -233,7 +231,6 @@ def random_file(rng: np.random.Generator) -> str:
 
 
 def random_files(folder: Path, count: int, seed: int) -> Iterator[Path]:
-    """Write random files and yield their paths."""
     for k in range(count):
         path = folder / f"random_{seed + k}.xml"
         path.write_text(random_file(np.random.default_rng(seed + k)))
@@ -241,7 +238,7 @@ def random_files(folder: Path, count: int, seed: int) -> Iterator[Path]:
 
 
 def main() -> int:
-    """Return 1 if a file raises anything but a `ModelError`, or differs from MuJoCo by more than the tolerance."""
+    """Return 1 if a file raises an error other than `ModelError`, or differs from MuJoCo by more than the tolerance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--random", type=int, default=0, help="number of random files")

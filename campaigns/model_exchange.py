@@ -35,7 +35,6 @@ _TIGHT = {"eggs": 1e-11}
 
 
 def states_of(path: Path) -> list[str]:
-    """Return the names of the states in their order."""
     import fmpy
 
     found: dict[int, str] = {}
@@ -46,8 +45,9 @@ def states_of(path: Path) -> list[str]:
 
 
 def exchanged(path: Path, t_end: float, names: list[str], tolerance: float) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
-    """Integrate an FMU; return times (rows,), values before events (rows, n), the number of instants, and the nominal values
-    (n,)."""
+    """Integrate an FMU; return times (rows,), values before events (rows, n), the number of instants, and the nominal
+    values (n,).
+    """
     import fmpy
     from fmpy import sundials
 
@@ -91,7 +91,7 @@ def compared(name: str, folder: Path, version: int) -> bool:
 
 
 def ball() -> Graph:
-    """Return the graph of a ball that falls from 1 m and loses 30 % of its speed at each bounce."""
+    """Return a ball that falls from 1 m and loses 30 % of its speed at each bounce."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.7)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
@@ -101,13 +101,13 @@ def ball() -> Graph:
 
 
 def decay() -> Graph:
-    """Return the graph of x' = -x, from 1."""
+    """Return x' = -x, from 1."""
     graph, voltage = Graph("decay"), J0("v")
     return graph.connect(voltage, C("x", capacitance=1.0, initial=1.0)).connect(voltage, R("r", resistance=1.0))
 
 
 def counter() -> Graph:
-    """Return the graph of a number that grows by 1 each second."""
+    """Return a number that grows by 1 each second."""
     graph = decay()
     graph, update = decay(), ("next", lambda n: n + 1.0, ["n"])
     graph.add(Block("counter", [update], states={"n": 1.0}, updates={"n": "next"}, period=1.0, offset=1.0))
@@ -133,8 +133,6 @@ class Plain:
             at(place, count)[:] = values()
 
         class Nothing:
-            """No inputs."""
-
             def apply(self, t: float) -> None:
                 """Set nothing."""
 
@@ -167,7 +165,7 @@ class Plain:
 
 
 def van_der_pol() -> Graph:
-    """Return the graph of Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x."""
+    """Return Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x."""
     graph, v = Graph("Van der Pol"), J1("v")
     force = Se("f", lambda x, v, mu: mu * (1 - x * x) * v, signals=["c.q", "m.flow"], parameters={"mu": 1.0})
     return graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(force, v)
@@ -184,7 +182,7 @@ TWINS: dict[str, tuple[Callable[[], Graph], float, str, Callable[[np.ndarray], n
     "decay": (decay, 10.0, "x.q", lambda t: Plain(lambda x: [-x[0]], [1.0]).run(t, 1e-12)),
     "counter": (counter, 9.5, "counter.n", lambda t: 1.0 + np.floor(t)),
 }
-"""Models, the end of the run (s), the compared value, and the same model as plain equations."""
+"""Models with the end of the run (s), the compared value, and the same model as plain equations."""
 
 
 def twin(name: str, folder: Path, version: int) -> bool:
@@ -201,7 +199,6 @@ def twin(name: str, folder: Path, version: int) -> bool:
 
 
 def main() -> int:
-    """Compare the named models (all by default), including the models with plain equations in `TWINS`."""
     os.environ.setdefault("SCREWBOND_PROCESSOR", "baseline")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *CASES, *TWINS], help="all by default")

@@ -36,26 +36,25 @@ STEPS = 30
 
 @functools.cache
 def seed_text(name: str) -> str:
-    """Return the file of a small model."""
     return dump_model(SMALL[name]())
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """Return the mutated file with this number, independent of the files before it, mutated as JSON or by its content."""
+    """Return the mutated file with this number, independent of earlier numbers and mutated as JSON or by its content."""
     rng = random.Random(f"{name} {seed} {number}")
     data = seed_text(name).encode()
     return mutated(data, rng) if rng.random() < 0.3 else of_a_model(data, rng)
 
 
 def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
-    """Read, compile and run a mutated file; return (job, "run" | "the same" | a code | "wrong", what happened)."""
+    """Read, compile and run a mutated file; return (job, "run" | "the same" | a code | "wrong", details)."""
     data = mutant(*job)
     with limited():
         return job, *outcome(data, job[0])
 
 
 def differences(model: Model) -> list[str]:
-    """Return the differences between the run of a model and the run of its file, each completed or refused."""
+    """Return the differences between the run of a model and the run of its saved file, each completed or refused."""
     text = dump_model(model)
     again = parse_model(text)
     found = [] if dump_model(again) == text else ["the text"]
@@ -74,7 +73,6 @@ def _run(model: Model) -> Result | ScrewbondError:
 
 
 def outcome(data: bytes, name: str) -> tuple[str, str]:
-    """Read and run a file, and return the outcome."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -119,7 +117,7 @@ def _late(*_: object) -> None:
 def campaign(
     count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False
 ) -> tuple[Counter[str], list[tuple[tuple[str, int, int], str]]]:
-    """Return the outcomes of `count` mutated files, starting with number `first`, and the failures."""
+    """Return the outcomes of `count` mutated files from number `first`, and the failures."""
     names = list(SMALL)
     jobs = [(names[number % len(names)], seed, number) for number in range(first, first + count)]
     outcomes, wrong, watched = Counter[str](), [], Progress(count, "files", shown=progress)
@@ -132,13 +130,11 @@ def campaign(
 
 
 def lines(outcomes: Counter[str]) -> Iterator[str]:
-    """Yield the lines of a campaign's table."""
     for kind, number in outcomes.most_common():
         yield f"{number:7d}  {kind}"
 
 
 def main() -> int:
-    """Run the campaign; return 1 if a file fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")

@@ -22,12 +22,10 @@ NUMBERS: tuple[Any, ...] = (
     0, 1, -1, 2, 1000, 10**6, 2**31, 2**53, 2**63 - 1, 2**63, 10**15, 10**39, 0.0, -0.0, 0.5, 1e308, -1e308, 5e-324, 1e-320,
     1e200, 1e-200, 1.0 + 1e-15, "inf", "-inf", "nan", "Infinity", "1", True, None,
 )  # fmt: skip
-"""Values inserted where a number or a count is expected."""
 NAMES = (
     *WORDS, "time", "mode", "ω", "größe", "m.p", "a b", "it's", 'say "q"', "a -> b:effort", "x'", "-x", "$is", "1", "effort",
     "initial", "nan", "None", "__class__", "\\alpha_{1}", "%s", "{0}", "a/b", "\u202e", "Ω" * 300,
 )  # fmt: skip
-"""Names given to parts of a model."""
 PARTS: tuple[Any, ...] = (
     [],
     {},

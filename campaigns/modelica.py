@@ -35,19 +35,16 @@ from campaigns.random_graphs import drawn
 
 SAMPLES = 51
 T_END = 0.0973
-"""End of the runs of random graphs, s."""
 TOLERANCE = 1e-6
 ABSOLUTE = 1e-14
-"""Absolute tolerance of rumoca."""
 SECONDS = 60.0
 """Total CPU time that a model may take."""
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
 """Methods of rumoca with their tolerances, in the order tried: the explicit method; the implicit method if that fails; the
 implicit method with a larger tolerance if rumoca finds its own interpolation too coarse for the smaller tolerance."""
 COMPARED = ("agrees", "differs", "failed", "timed out")
-"""Verdicts on a model that is exported as Modelica and runs natively."""
 INSTANT = 1e-10
-"""Fraction of a run: rows closer than this belong to the same instant."""
+"""Time, as a fraction of a run, within which rows belong to the same instant."""
 PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
 HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
@@ -62,8 +59,7 @@ class Verdict(NamedTuple):
 
 
 def rows_of(compiled: Compiled, source: str, name: str, grid: np.ndarray, method: tuple[str, float]) -> list[np.ndarray]:
-    """Return the rows of states (rows, n) of a rumoca run at each time of a grid: one row, or the rows before and after an
-    event."""
+    """Return the rows of states (rows, n) at each time of a grid in a rumoca run: one, or those before and after an event."""
     import rumoca
 
     errors = [str(each) for each in rumoca.validate_source(source) if "error" in str(each)]
@@ -89,11 +85,13 @@ def difference(
     method: tuple[str, float] = METHODS[0],
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> float:
-    """Return the largest difference from the native run, relative to the size of each state along it; nan if that run ends early.
+    """Return the largest difference from the native run, relative to the size of each state along it; nan if that run ends
+    early.
 
-    A state that is zero by symmetry has only rounding error: the size of a state is at least a million times the difference of
-    two native runs, or the absolute tolerance of rumoca. If rumoca gives rows before and after an event at a sample, both are
-    compared. If the event coincides with the sample within rounding error, rumoca may give a single row, before or after it.
+    The size of a state is at least a million times the difference of two native runs, or the absolute tolerance of
+    rumoca, because a state that is zero by symmetry has only rounding error. If rumoca gives rows before and after an
+    event at a sample, both are compared; if the event coincides with the sample within rounding error, rumoca may give
+    a single row.
     """
     source = modelica_source(compiled)
     grid = np.linspace(0.0, t_end, samples)
@@ -124,7 +122,6 @@ def verdict(
     method: tuple[str, float] = METHODS[0],
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Verdict:
-    """Check a model with one method of rumoca."""
     try:
         compiled = compile_model(make(), progress=False)
     except ModelError:
@@ -176,7 +173,6 @@ def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any]
 
 
 def trial(seed: int, number: int) -> Verdict:
-    """Return the verdict on a random graph."""
     return verdict(lambda: drawn(seed, number).graph, T_END)
 
 
@@ -195,7 +191,6 @@ def random_graphs(count: int, seed: int) -> collections.Counter[str]:
 
 
 def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
-    """Yield the row of each model and its verdict, as soon as they are known."""
     for name in names:
         make, t_end, settings = MODELS[name]
         found = limited(make, t_end, settings)
@@ -204,14 +199,12 @@ def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
 
 
 def verdicts(rows: Sequence[str]) -> str:
-    """Return the count of each verdict in the rows of a table."""
     kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in rows)
     words = {"agrees": "in agreement", "differs": "different", "refused, E663": "refused (E663)"}
     return f"{len(rows)} models: {', '.join(f'{count} {words.get(kind, kind)}' for kind, count in kinds.most_common())}."
 
 
 def main() -> int:
-    """Check the named models (all by default), or random graphs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *MODELS], help="all by default")
     parser.add_argument("--count", type=int, default=0, help="check this many random graphs instead")

@@ -27,12 +27,11 @@ from campaigns.processes import Progress
 LONGEST_WAIT = 1800.0
 """Wall time (s) after which a case that takes no CPU time counts as a hang."""
 SEEDS = 6
-"""Number of seeds that the table lists for a cause."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A case, identified by its family and seed, and its verdict."""
+    """Case, by its family and seed, and its verdict."""
 
     family: str
     seed: int
@@ -40,12 +39,10 @@ class Trial:
     case: str
 
     def line(self) -> str:
-        """Return the trial as a line of JSON."""
         return json.dumps({"family": self.family, "seed": self.seed, **asdict(self.verdict), "case": self.case})
 
 
 def read(line: str) -> Trial:
-    """Read a line of a store."""
     record = json.loads(line)
     family, seed, case = (record.pop(name) for name in ("family", "seed", "case"))
     return Trial(family, seed, Verdict(**record), case)
@@ -57,7 +54,7 @@ def drawn(family: str, seed: int, largest: int) -> Case:
 
 
 def apart(case: Case) -> Verdict:
-    """Run and check a case in a separate process, which is terminated if it takes too much CPU time."""
+    """Run and check a case in a separate process, which is terminated after too much CPU time."""
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_report, args=(there, case))
@@ -84,8 +81,9 @@ def _report(there: Any, case: Case) -> None:
 
 
 def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Path | None = None) -> Iterator[Trial]:
-    """Check the cases of all seeds, starting with those in the store; check only a quarter as many linkages, since linkages
-    take longest."""
+    """Check the cases of all seeds, starting with those in the store. Only a quarter as many linkages are checked, because
+    they take longest.
+    """
     known = {(trial.family, trial.seed): trial for trial in stored(store)}
     for family in families:
         chosen = seeds[: max(1, len(seeds) // 4)] if family == "linkages" else seeds
@@ -101,7 +99,7 @@ def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Pat
 
 
 def stored(store: Path | None) -> list[Trial]:
-    """Read a store; omit an incomplete last line."""
+    """Read a store, without an incomplete last line."""
     if store is None or not store.exists():
         return []
     lines = store.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -125,7 +123,6 @@ def shrunk(case: Case, verdict: Verdict, tries: int = 60) -> Case:
 
 
 def table(trials: list[Trial]) -> Iterator[str]:
-    """Yield the verdicts by family, and the causes with their seeds."""
     yield f"{'':10}" + "".join(f"{kind:>16}" for kind in KINDS)
     for family in dict.fromkeys(trial.family for trial in trials):
         counts = [sum(t.family == family and t.verdict.kind == kind for t in trials) for kind in KINDS]
@@ -145,7 +142,6 @@ def causes(trials: list[Trial]) -> dict[tuple[str, str, str], list[int]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the campaign; return 1 if a case fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=500, help="cases per family, a quarter for linkages (default %(default)d)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first case (default %(default)d)")

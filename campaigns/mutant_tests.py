@@ -32,15 +32,16 @@ from bondgraph.emit.kernel_language import source, translate
 from bondgraph.emit.printers import llvm_procedures
 
 Statement = tuple[str, int]
-"""Name of a function with its module, and the line of a statement in it."""
+"""Full name of a function, and the line of a statement in it."""
 Tell = Callable[[Any], None]
 SLACK, FACTOR = 8.0, 10.0
-"""Time limit of a test, s: SLACK + FACTOR times its CPU time on the unmutated project. A test that exceeds it counts as endless,
-and the mutant as killed."""
+"""Time limit of a test, s: SLACK + FACTOR times its CPU time on the unmutated project. A test that exceeds it counts
+as endless, and kills the mutant.
+"""
 
 
 class Recorded(NamedTuple):
-    """A test on the unmutated project: its CPU time, s, the statements that it executes, and whether it fails."""
+    """Test on the unmutated project: its CPU time, s, the statements that it executes, and whether it fails."""
 
     time: float
     executed: frozenset[Statement]
@@ -49,14 +50,10 @@ class Recorded(NamedTuple):
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mutated function of the kernel language.
+    """Mutated function of the kernel language.
 
-    Parameters
-    ----------
-    function : the function before the mutation.
-    statement : the statement that is mutated.
-    mutation : file, line, and the code before and after.
-    tree : the function after the mutation, with the lines of its source.
+    `function` is the original; `statement` is the mutated statement; `mutation` is the file, the line, and the code
+    before and after; `tree` is the mutated function with the lines of its source.
     """
 
     function: Any
@@ -69,12 +66,8 @@ class Mutant:
 class Verdict:
     """Verdict of the tests on a mutant.
 
-    Parameters
-    ----------
-    killer : the test that kills it; "" if it survives.
-    tests : number of tests that ran.
-    executing : number of tests that execute the mutated statement.
-    time : process time, s.
+    `killer` is the test that kills it, "" if it survives; `tests` and `executing` are the numbers of tests that ran and
+    that execute the mutated statement; `time` is process time, s.
     """
 
     killer: str
@@ -84,17 +77,15 @@ class Verdict:
 
 
 def name_of(function: Any) -> str:
-    """Return the name of a function, with its module."""
     return f"{function.__module__}.{function.__qualname__}"
 
 
 def tree_of(function: Any) -> ast.FunctionDef:
-    """Return the syntax tree from which a function is translated."""
     return source._definitions(inspect.getsourcefile(function) or "")[function.__code__.co_firstlineno]
 
 
 def plant(mutant: Mutant) -> None:
-    """Replace a function with its mutant in this process, both for CPython and for its translation."""
+    """Replace a function with its mutant in this process, for CPython and for its translation."""
     function, file = mutant.function, inspect.getsourcefile(mutant.function) or ""
     constants = compile(ast.Module([mutant.tree], []), file, "exec").co_consts
     source._definitions(file)[function.__code__.co_firstlineno] = mutant.tree
@@ -103,8 +94,7 @@ def plant(mutant: Mutant) -> None:
 
 
 class Codes:
-    """Machine code of the solvers by the function that writes it, with the names of the functions in it; only code of a changed
-    function is compiled again."""
+    """Machine code of the solvers by the function that writes it; only code of a changed function is compiled again."""
 
     def __init__(self) -> None:
         self.ready: dict[tuple[str, ...], tuple[set[str], tuple[bytes, Sequence[str]]]] = {}
@@ -124,7 +114,6 @@ class Codes:
         machine.written_code = llvm.written_code = self.written
 
     def written(self, writer: Iterable[str], write: Callable[[], str]) -> tuple[bytes, Sequence[str]]:
-        """Return the code of a writer, and the names of its functions."""
         key = tuple(writer)
         if key not in self.ready or self.changed in self.ready[key][0]:
             self.seen.clear()
@@ -140,14 +129,11 @@ class Codes:
 
 
 class Probe(NamedTuple):
-    """Instruction that marks a statement as executed."""
-
     number: int
 
 
 def probed(functions: Iterable[Any]) -> Callable[[], frozenset[Statement]]:
-    """Make the machine code of this process mark the statements of functions that it executes; return a function that reads and
-    clears the marks."""
+    """Make machine code mark the executed statements of functions; return a function that reads and clears the marks."""
     nodes = [(name_of(f), node) for f in functions for node in ast.walk(tree_of(f)) if isinstance(node, ast.stmt)]
     numbers = {id(node): number for number, (_, node) in enumerate(nodes)}
     marks = mmap.mmap(-1, len(nodes))
@@ -195,8 +181,9 @@ def _silent(task: Callable[[Tell], None], tell: Tell) -> None:
 
 
 def failures(items: Sequence[pytest.Item], limits: Mapping[str, float]) -> Iterator[tuple[str, bool]]:
-    """Run tests; yield the name of each test and whether it fails. A test that exceeds its limit (CPU time, s) ends the
-    process."""
+    """Run tests; yield the name of each and whether it fails. A test that exceeds its limit (CPU time, s) ends the
+    process.
+    """
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     for item, following in zip(items, [*items[1:], None], strict=True):
         signal.setitimer(signal.ITIMER_PROF, limits.get(item.nodeid, 0.0))
@@ -206,8 +193,6 @@ def failures(items: Sequence[pytest.Item], limits: Mapping[str, float]) -> Itera
 
 
 def record(items: Sequence[pytest.Item], functions: Sequence[Any]) -> dict[str, Recorded]:
-    """Return the record of each test on the unmutated project, by name."""
-
     def run(tell: Tell) -> None:
         executed = probed(functions)
         begin = time.process_time()
@@ -219,20 +204,20 @@ def record(items: Sequence[pytest.Item], functions: Sequence[Any]) -> dict[str, 
 
 
 def _function(name: str) -> str:
-    """Return the name of the function of a test, without its parameters."""
     return name.partition("[")[0]
 
 
 class Trials:
-    """Trials of mutants by the tests of a session. Tests that killed mutants run first in the next trial."""
+    """Trials of mutants by the tests of a session; tests that killed mutants run first in the next trial."""
 
     def __init__(self, items: Sequence[pytest.Item], recorded: Mapping[str, Recorded], codes: Codes):
         self.items, self.recorded, self.codes = items, recorded, codes
         self.kills = Counter[str]()
 
     def chosen(self, mutant: Mutant) -> list[pytest.Item]:
-        """Return the tests that execute a mutated statement, sorted by mutants killed per second; further cases of one
-        parametrised test count less."""
+        """Return the tests that execute a mutated statement, sorted by mutants killed per second; further cases of a
+        parametrised test count less.
+        """
         new = Recorded(0.0, frozenset({mutant.statement}), False)
         known = {item.nodeid: self.recorded.get(item.nodeid, new) for item in self.items}
         able = [name for name, test in known.items() if mutant.statement in test.executed and not test.failed]
@@ -247,8 +232,7 @@ class Trials:
         return sorted((item for item in self.items if item.nodeid in seen), key=lambda item: -worth(item.nodeid))
 
     def verdict(self, mutant: Mutant, longest: float) -> Verdict:
-        """Return the verdict of the tests on a mutant; once their recorded CPU time exceeds `longest`, s, the remaining tests are
-        not run."""
+        """Return the verdict on a mutant; once the recorded CPU time of tests exceeds `longest`, s, no further tests run."""
         able, chosen, total = self.chosen(mutant), list[pytest.Item](), 0.0
         limits = {item.nodeid: SLACK + FACTOR * self.time(item) for item in able}
         for item in able:

@@ -30,7 +30,6 @@ from campaigns.processes import Progress
 
 ROOT = Path(__file__).parents[1]
 TESTS = ("tests/run", "tests/laws", "tests/acceptance", "tests/models", "tests/comparisons", "tests/campaigns")
-"""The tests that run models."""
 
 _SWAPPED: Mapping[type[ast.AST], tuple[type[ast.AST], ...]] = MappingProxyType(
     {
@@ -54,7 +53,6 @@ _RENAMED = MappingProxyType({"larger": "smaller", "smaller": "larger", "max": "m
 
 
 def kernel_functions() -> Iterator[tuple[Path, ast.FunctionDef]]:
-    """Yield the functions of the kernel language in the runtime, with their files."""
     for path in sorted((ROOT / "bondgraph" / "run").rglob("*.py")):
         if "kernel_language" not in path.read_text(encoding="utf-8"):
             continue
@@ -76,14 +74,13 @@ def _is_kernel(function: object) -> bool:
 
 
 def mutations(function: ast.FunctionDef) -> list[tuple[int, int]]:
-    """Return the mutations of a function as pairs: the index of a node in a walk of its syntax tree, and the index of a mutation
-    of that node."""
+    """Return (index of a node in a walk of the syntax tree, index of a mutation of that node) for each mutation."""
     nodes = enumerate(ast.walk(function))
     return [(index, choice) for index, node in nodes for choice in range(3) if _mutate(copy.copy(node), choice)]
 
 
 def mutated(function: ast.FunctionDef, mutation: tuple[int, int]) -> tuple[str, ast.FunctionDef]:
-    """Return the line and the code that a mutation changes, before and after, and the mutated function."""
+    """Return "line: before -> after" of a mutation, and the mutated function."""
     mutant = copy.deepcopy(function)
     nodes = list(ast.walk(mutant))
     node = nodes[mutation[0]]
@@ -122,13 +119,12 @@ def _mutate(node: ast.AST, choice: int) -> bool:
 
 
 def mutants(count: int, seed: int) -> list[Mutant]:
-    """Return mutants at random: each mutation of each function is as likely as any other."""
+    """Return random mutants; each mutation of each function is equally likely."""
     every = [(path, function, mutation) for path, function in kernel_functions() for mutation in mutations(function)]
     return [mutant_of(*one) for one in random.Random(seed).sample(every, min(count, len(every)))]
 
 
 def mutant_of(path: Path, function: ast.FunctionDef, mutation: tuple[int, int]) -> Mutant:
-    """Return the mutant of a function in a file."""
     text, mutant = mutated(function, mutation)
     original = getattr(_module(path), function.name)
     nodes = list(ast.walk(function))
@@ -163,8 +159,9 @@ class Campaign:
         return True
 
     def recorded(self, items: Sequence[pytest.Item]) -> dict[str, Recorded]:
-        """Return the test records of the unmutated project, read from the file of an earlier campaign if the sources are
-        unchanged."""
+        """Return the tests' records on the unmutated project, from the file of an earlier campaign if the sources are
+        unchanged.
+        """
         file, sources = self.given.record, cache.sources()
         if file and file.exists():
             read, tests = json.loads(file.read_text(encoding="utf-8"))
@@ -180,7 +177,6 @@ class Campaign:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 1 if a mutant survives."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2].replace("\n", " "))
     parser.add_argument("--count", type=int, default=100, help="mutants (default 100)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random choice (default 0)")

@@ -14,7 +14,6 @@ EXTREMES = (
     "9" * 5000, "1.0e+0", "00", "+1", ".5", "0x10", "1_000", "true", "false", "null", '""', '"heavy"', "[]", "{}", "[1]",
     "[1, 2, 3]",
 )  # fmt: skip
-"""Strings inserted where a number is expected."""
 WORDS = (
     "", "a" * 100_000, "\u0000", "\ud800", "\U0001f600", "../../etc", "é", "\n", "type", "_x", "comment", "sphere", "plane",
     "free",
@@ -25,7 +24,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 
 
 def mutated(seed: bytes, rng: random.Random) -> bytes:
-    """Apply one to three mutations to a file, most of them small."""
+    """Apply one to three mutations to a file; most of them are small."""
     data = seed
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         data = rng.choices((of_bytes, of_tokens, of_structure, of_numbers), (2, 3, 4, 4))[0](data, rng)
@@ -80,7 +79,7 @@ def of_tokens(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_numbers(data: bytes, rng: random.Random) -> bytes:
-    """Replace one number with an extreme number, or scale it; the file stays valid JSON."""
+    """Replace or scale one number; the file stays valid JSON."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in NUMBER.finditer(text)]
     if not places:
@@ -127,7 +126,7 @@ def of_structure(data: bytes, rng: random.Random) -> bytes:
 
 
 def homes(value: Any) -> list[tuple[Any, Any]]:
-    """Return the (container, key or index) of every value inside a JSON value."""
+    """Return (container, key or index) of every value inside a JSON value."""
     found: list[tuple[Any, Any]] = []
     rest = [value]
     while rest:
@@ -139,7 +138,6 @@ def homes(value: Any) -> list[tuple[Any, Any]]:
 
 
 def _value(rng: random.Random, depth: int) -> Any:
-    """Return a JSON value of any type."""
     kind = rng.randrange(8 if depth else 6)
     if kind < 3:
         return rng.choice((0, -1, 1e308, -1e-320, 10**400, float("nan"), float("inf"), 0.0, -0.0, rng.gauss(0.0, 1.0), 10**30))
@@ -150,6 +148,5 @@ def _value(rng: random.Random, depth: int) -> Any:
 
 
 def _with_double(whole: Any, key: str, rng: random.Random) -> bytes:
-    """Return the file with one key twice."""
     text = json.dumps(whole)
     return text.replace(f'"{key}":', f'"{key}": {rng.choice(EXTREMES)}, "{key}":', 1).encode("utf-8", "surrogatepass")

@@ -23,8 +23,7 @@ _OPTIONS = ".options reltol=1e-7 abstol=1e-15 vntol=1e-10 method=gear itl1=500"
 
 
 def of_ngspice(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str, tuple[float, float]]:
-    """Return the voltages of nodes at the start and the end of a run by ngspice; return nothing if the run does not reach the
-    end."""
+    """Return the voltages of nodes at the start and the end of a run by ngspice; {} if the run does not reach the end."""
     step = end / 40_000
     names = " ".join(f"v({node})" for node in nodes)
     run = f".tran {step} {end} 0 {step}{' uic' if uic else ''}"
@@ -40,13 +39,11 @@ def of_ngspice(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[s
 
 
 def of_graph(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str, tuple[float, float]]:
-    """Return the voltages of nodes at the start and the end of a native run."""
     result = compile_model(parse_netlist(text, uic=uic)).simulate(end, samples=[0.0, end], rtol=1e-9)
     return {node: (result[f"node {node}.effort"][0], result[f"node {node}.effort"][-1]) for node in nodes}
 
 
 def main() -> int:
-    """Print a line for each voltage; return 1 if a voltage differs."""
     circuits = [(name, text, end, {node: (None, v) for node, v in ends.items()}) for name, (text, end, ends) in CIRCUITS.items()]
     circuits += [(name, text, end, dict(voltages)) for name, (text, end, voltages) in RESTING.items()]
     failed = 0

@@ -16,16 +16,15 @@ Job = TypeVar("Job")
 Found = TypeVar("Found")
 
 _PAUSE = 10.0
-"""Wall time between two lines of progress, s."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int, chunk: int = 8) -> Iterator[Found]:
-    """Yield the results of a task as soon as they are known, `chunk` at a time; in this process if `processes` is 0, else in that
-    many worker processes.
+    """Yield the results of a task as soon as they are known, `chunk` at a time; with 0 `processes`, in this process.
 
-    Each worker has one thread: the matrices are small, and threads of linear algebra in several processes wait for one another
-    (twice the time on two cores). An interrupt ends the workers silently, so that the results so far can be reported.
+    Each worker has one thread, because the matrices are small and threads of linear algebra in several processes wait
+    for one another (twice the time on two cores). An interrupt ends the workers silently, so that the results so far
+    can be reported.
     """
     if not processes:
         yield from map(task, jobs)
@@ -46,7 +45,6 @@ class Progress:
         self.last = time.monotonic()
 
     def add(self, failure: str = "") -> None:
-        """Count one more job, and print its failure, if any."""
         self.done += 1
         self.failures += bool(failure)
         now = time.monotonic()
@@ -57,7 +55,6 @@ class Progress:
             self.say(f"{self.done}/{self.count} {self.what}, {self.failures} wrong")
 
     def say(self, line: str) -> None:
-        """Print a line immediately."""
         if self.shown:
             print(line, file=sys.stderr, flush=True)
 
@@ -77,9 +74,9 @@ def limit_time(interrupted: float, ended: float) -> None:
 
 
 def limit_addresses(more: int) -> None:
-    """Let this process take `more` bytes of address space in addition to what it has, if the system counts them.
+    """Let this process take `more` bytes of address space in addition to its present ones, if the system counts them.
 
-    A limit below what the process already has, which may be many libraries, leaves no space for its stack to grow: the first deep
+    A limit below the present ones, which may be many libraries, leaves no space for the stack to grow: the first deep
     recursion would end in a segmentation fault instead of a refusal.
     """
     counted = Path("/proc/self/statm")

@@ -43,8 +43,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
 
 
 class Model(NamedTuple):
-    """Model: its graph, the end of its run (s), a parameter that varies, the value whose samples and peak are kept (its first
-    component), and settings."""
+    """Graph, end time of its run (s), a varied parameter, the value whose samples and peak are kept (its first component),
+    and settings.
+    """
 
     graph: Callable[[], Graph]
     t_end: float
@@ -54,7 +55,6 @@ class Model(NamedTuple):
 
 
 def motor() -> Graph:
-    """Return the graph of a DC motor at a constant voltage."""
     graph, current, speed = Graph("motor"), J1("current", domain="electrical"), J1("speed", domain="rotation")
     graph.connect(Se("supply", 12.0), current).connect(current, R("winding", 1.0)).connect(current, I("coil", 2e-3))
     gyrator = GY("motor", 0.05)
@@ -96,7 +96,7 @@ SHARES = 0.9, 1.1
 
 
 def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, bool]:
-    """Return the row of a model, and whether the results are bit-identical; `command` is the PTX assembler."""
+    """Return the row of a model, and whether the results are bit-identical; `command` is the PTX assembler or None."""
     try:
         cells, is_same = compared(name, runs, folder, command)
     except Exception as error:
@@ -130,7 +130,6 @@ def compared(name: str, runs: int, folder: Path, command: str | None) -> tuple[S
 
 
 def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
-    """Return the registers, stack and spills that the command `ptxas` reports."""
     if command is None:
         return ("",) * 3
     source = folder / "kernel.ptx"
@@ -152,13 +151,11 @@ def assembler() -> str | None:
 
 
 def no_gpu(rows: Sequence[str]) -> str:
-    """Return the remark on how the table was made."""
     how = f"the PTX was run as C, and `ptxas -arch={ARCHITECTURE}` counted registers, stack and spills"
     return f"No GPU was used for these {len(rows)} rows: {how}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a row for each model; return 1 if results are not bit-identical."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.ptx", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--bits", action="store_true", help="only compare results, without the assembler")

@@ -28,8 +28,9 @@ KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "u
 
 @dataclass(frozen=True)
 class Trial:
-    """Number of a graph, the families and features from which it was drawn, the verdict, and, for a failure, the smallest graph
-    that shows it."""
+    """Number of a graph, the families and features from which it was drawn, the verdict, and, for a failure, the smallest
+    graph that shows it.
+    """
 
     number: int
     drawn_from: tuple[str, ...]
@@ -38,12 +39,11 @@ class Trial:
 
 
 def drawn(seed: int, number: int) -> Drawn:
-    """Return the graph with this number, independent of the graphs before it."""
+    """Return the graph with this number, which does not depend on earlier numbers."""
     return widened(np.random.default_rng([seed, number]))
 
 
 def trial(job: tuple[int, int]) -> Trial:
-    """Draw and check one graph."""
     seed, number = job
     graph = drawn(seed, number)
 
@@ -64,8 +64,9 @@ def trial(job: tuple[int, int]) -> Trial:
 
 
 def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False) -> list[Trial]:
-    """Check `count` graphs, starting with number `first`; `processes` > 0 is the number of worker processes. If interrupted,
-    return the trials so far."""
+    """Check `count` graphs from number `first`, with 0 worker `processes` in this process; return the trials so far if
+    interrupted.
+    """
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
     watched = Progress(count, "graphs", shown=progress)
@@ -85,7 +86,6 @@ def _failure(seed: int, found: Trial) -> Iterator[str]:
 
 
 def lines(trials: list[Trial], seed: int) -> Iterator[str]:
-    """Yield the lines of a campaign's tables."""
     rows = ("all", "any", "rigid", "switched", "curved", *FEATURES)
     yield f"{'':10}" + "".join(f"{kind:>17}" for kind in KINDS)
     for row in rows:
@@ -103,7 +103,6 @@ def lines(trials: list[Trial], seed: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run the campaign; return 1 if a graph fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20_000, help="graphs (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")

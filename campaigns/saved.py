@@ -20,7 +20,7 @@ _inside: list[Compiled] = []
 
 
 def again(compiled: Compiled) -> Compiled:
-    """Return the model loaded from its file and compiled in the same way."""
+    """Return the model loaded from its file and compiled for the same backend."""
     if id(compiled) not in _loaded:
         backend = "auto" if compiled.program.rates.is_machine_code else "numpy"
         model = parse_model(dump_model(compiled))
@@ -29,7 +29,6 @@ def again(compiled: Compiled) -> Compiled:
 
 
 def unequal(first: Result, second: Result) -> list[str]:
-    """Return the names of contents that differ between two results."""
     if first.names() != second.names():
         return ["the names"]
     found = [name for name in first.names() if not np.array_equal(first[name], second[name], equal_nan=True)]
@@ -38,8 +37,9 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """Run a model and return the result. Compare the result with that of the saved and loaded model, unless changed values may
-    affect start values that the file stores as numbers."""
+    """Run a model, and compare the result with that of the saved and loaded model unless changed values may affect start
+    values that the file stores as numbers.
+    """
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
     if not _inside and not (compiled.model.starts and changed):
@@ -53,5 +53,4 @@ def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
 
 
 def pytest_configure() -> None:
-    """Repeat every run of a compiled model with the model loaded from its file."""
     Compiled.simulate = twice  # type: ignore[method-assign]

@@ -213,4 +213,3 @@ def _through(e: Any, g: Any) -> np.ndarray:
 SMALL: dict[str, Callable[[], Graph]] = {
     made.__name__: made for made in (drive, rectifier, bouncing, pendulum, rod, lever, mixture, clutch, kettle)
 }
-"""Every graph by name."""

@@ -66,7 +66,6 @@ class Held:
 
 
 def waiting(*_: object) -> NoReturn:
-    """Wait until this process is killed."""
     while True:
         time.sleep(PATIENCE)
 
@@ -83,7 +82,7 @@ def _executor(name: str, held: int | None) -> Iterator[Executor | Held | None]:
 
 
 def begun(store: Path, count: int, executor: str, held: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a process in a group of its own, which its child processes join."""
+    """Start a sweep as a process in a group of its own, which its child processes join."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "campaigns.sweeps", "--store", str(store), "--count", str(count), "--executor", executor]
     command += [] if held is None else ["--held", str(held)]
@@ -91,7 +90,7 @@ def begun(store: Path, count: int, executor: str, held: int | None = None) -> su
 
 
 def stored(store: Path) -> int:
-    """Return the number of stored runs while another process writes."""
+    """Return the number of stored runs, while another process writes."""
     with contextlib.suppress(FileError):
         return len(load_runs(store))
     return 0
@@ -122,13 +121,12 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
 
 
 def integrity(store: Path) -> list[str]:
-    """Return the result of SQLite's integrity check of a file."""
     with contextlib.closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as reading:
         return [word for (word,) in reading.execute("PRAGMA integrity_check")]
 
 
 def wrong(store: Path, reference: Path, count: int) -> list[str]:
-    """Return the differences between a killed store and an undisturbed one."""
+    """Return the differences between the store of a killed sweep and that of an undisturbed one."""
     found, known, state = load_runs(store), load_runs(reference), integrity(store)
     said = [] if state == ["ok"] else [f"the file is damaged: {state[:3]}"]
     numbers = found["run"]
@@ -146,7 +144,6 @@ def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> 
 
 
 def main() -> int:
-    """Return 1 if a fault was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20_000, help="runs (default %(default)d)")
     parser.add_argument("--kills", type=int, default=20, help="number of kills (default %(default)d)")

@@ -47,7 +47,6 @@ def integrated(rates: Callable[..., Any], run: Result, start: Any) -> np.ndarray
 
 
 def relative(found: Any, exact: Any) -> float:
-    """Return the largest deviation divided by the largest value."""
     return float(np.abs(found - exact).max() / np.abs(exact).max())
 
 
@@ -290,13 +289,13 @@ def quadrotor_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def profile() -> tuple[np.ndarray, np.ndarray]:
-    """Return 100,000 heights, m, over 100 s."""
+    """Return 100,000 heights, m, at times over 100 s."""
     t = np.linspace(0.0, 100.0, 100_000)
     return t, np.cumsum(np.random.default_rng(1).normal(size=len(t))) * 1e-4
 
 
 def written_road(folder: Path) -> dict[str, Any]:
-    """Write the profile in mm."""
+    """Write the profile, in mm, as a file, and return the model's arguments."""
     t, height = profile()
     rows = np.column_stack([t, 1e3 * height])
     np.savetxt(folder / "road.csv", rows, delimiter=",", header="time (s),height (mm)", comments="", fmt="%.17g")
@@ -315,8 +314,9 @@ def road_deviation(run: Result, n: SimpleNamespace) -> float:
 
 @dataclass(frozen=True)
 class Checked:
-    """Model, its largest deviation from its reference relative to the size of the compared values, and ranges of random
-    parameters; `inputs` writes files into a folder and returns arguments."""
+    """Model, its largest relative deviation from its reference, and ranges of random parameters; `inputs` writes files
+    into a folder and returns arguments.
+    """
 
     module: ModuleType
     deviation: Callable[[Result, SimpleNamespace], float]
@@ -326,22 +326,18 @@ class Checked:
 
     @property
     def reference(self) -> str:
-        """Description of the reference."""
         return (self.deviation.__doc__ or "").rstrip(".")
 
     def run(self, **numbers: Any) -> Result:
-        """Run the model with these parameters."""
         with tempfile.TemporaryDirectory() as folder:
             result: Result = self.module.simulate(**self.inputs(Path(folder)), **numbers)
         return result
 
     def deviates(self, run: Result, **numbers: Any) -> float:
-        """Return the deviation of a run with these parameters."""
         defaults = {name: each.default for name, each in inspect.signature(self.module.simulate).parameters.items()}
         return self.deviation(run, SimpleNamespace(**defaults | numbers))
 
     def draw(self, random: np.random.Generator) -> dict[str, Any]:
-        """Draw parameters within the ranges."""
         drawn = {name: random.uniform(low, high) for name, (low, high) in self.ranges.items()}
         return {name: tuple(value.tolist()) if np.ndim(value) else float(value) for name, value in drawn.items()}
 
@@ -400,12 +396,10 @@ CHECKED: dict[str, Checked] = {
         {"mass": (200, 500), "axle": (25, 60), "spring": (1e4, 4e4), "damper": (800, 3000), "tyre": (1e5, 3e5)}, written_road,
     ),
 }  # fmt: skip
-"""Every model by name."""
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Print the deviation of each model with its own parameters and with random parameters; return 1 if a deviation is too large,
-    or a run warns."""
+    """Print the deviation of each model with default and random parameters; return 1 if one is too large, or a run warns."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.twelve_models", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2, help="draws of each model (2)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws (1)")

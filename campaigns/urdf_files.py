@@ -26,7 +26,6 @@ TOLERANCE = 1e-9
 """Largest difference of a pose, relative to the robot's size, and of M(q), relative to its largest entry."""
 
 SAMPLES = 3
-"""Number of random configurations of each robot."""
 
 REPEATS = re.compile(r'"[^"]*"|[-+\d.e]*\d[-+\d.e]*')
 """Pattern of the names and numbers in a message, which differ from file to file."""
@@ -54,7 +53,9 @@ def reasons_of(error: ModelError) -> set[str]:
 
 
 def mended(text: bytes) -> bytes:
-    """Return plain XML for a strict parser: only links and joints, all products of inertia, limits, and a declared world."""
+    """Return plain XML for a strict parser, reduced to links and joints, with all products of inertia, limits, and a
+    declared world.
+    """
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, remove_comments=True)
@@ -100,7 +101,7 @@ class Judge:
             raise NotCompared("Pinocchio has a different number of joints")
 
     def update(self, q: np.ndarray) -> None:
-        """Compute poses and mass matrix at the joint coordinates q (n,); S (m, n) maps our joint velocities to Pinocchio's."""
+        """Compute poses and mass matrix at the joint coordinates q (n,)."""
         pin, tree = self.pin, self.robot.tree
         at, S = pin.neutral(self.model), np.zeros((self.model.nv, tree.freedoms))
         for joint in self.robot.joints:
@@ -127,7 +128,6 @@ class Judge:
         self.M = S.T @ (np.triu(M) + np.triu(M, 1).T) @ S
 
     def pose(self, link: str) -> np.ndarray:
-        """Return the pose (4, 4) of a link."""
         return np.asarray(self.data.oMf[self.frames[link]].homogeneous)
 
     def _origin(self, joint: str) -> np.ndarray:
@@ -147,12 +147,11 @@ class Judge:
 
 
 def plain(name: str) -> str:
-    """Return the name that the reader gives a link."""
     return re.sub(r"->|[.:']|^-", "_", name)
 
 
 def compare(pin: Any, robot: Robot, text: bytes) -> str:
-    """Return how a robot compares with Pinocchio, which reads the original file or, if that fails, a repaired copy."""
+    """Return the comparison with Pinocchio, which reads the original file or, if that fails, a repaired copy."""
     as_it_is = compare_text(pin, robot, text)
     if as_it_is.startswith("poses agree"):
         return as_it_is
@@ -190,7 +189,7 @@ def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
 
 
 def main() -> int:
-    """Return 1 if a file raises anything but a `ModelError`, or differs from Pinocchio."""
+    """Return 1 if a file raises an error other than `ModelError`, or differs from Pinocchio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--names", action="store_true", help="print the file of every refusal and difference")

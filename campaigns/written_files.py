@@ -43,7 +43,6 @@ WORDS: Mapping[str, str] = {
     "sbml": '< > & " 0 -1 nan INF 1e400 <apply> </ci> <times/> kf ES <!ENTITY </model> <cn> <piecewise> <power/> <!-- ]]> ²',
     "fmu": '< > & " 0 -1 nan INF 1e400 </Float64> <Dimension/> ² 99999999999 2.0 3.0 input <!ENTITY <!DOCTYPE encoding="x"',
 }
-"""Words that are inserted, by format."""
 _DESCRIPTIONS = (
     """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="3.0" modelName="c" instantiationToken="{t}">
@@ -78,19 +77,15 @@ TEXTS: Mapping[str, Callable[[], list[str]]] = {
     "sbml": lambda: [network.text() for network in NETWORKS.values()],
     "fmu": lambda: list(_DESCRIPTIONS),
 }
-"""Files that are mutated."""
 READ: Mapping[str, Callable[[str], Any]] = {
     "short": parse_graph,
     "netlist": parse_netlist,
     "sbml": parse_sbml,
     "fmu": lambda text: description_of(Path("mutant.fmu"), text.encode("utf-8", "surrogatepass")),
 }
-"""Readers."""
 
 
 def _model_text(graph: Graph) -> str:
-    """Return the file of a model without the lines of its elements."""
-
     def plain(content: Any) -> Any:
         if isinstance(content, dict):
             return {key: plain(value) for key, value in content.items() if key != "place"}
@@ -157,8 +152,6 @@ def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
 
 
 def _infix(text: str, values: Mapping[str, float]) -> float:
-    """Return the value of a libsbml formula."""
-
     def piecewise(*parts: Any) -> Any:
         for value, condition in zip(parts[::2], parts[1::2], strict=False):
             if condition:
@@ -173,7 +166,6 @@ def _infix(text: str, values: Mapping[str, float]) -> float:
 
 
 def of_fmpy(text: str, description: Description) -> list[str]:
-    """Return the variables that FMPy reads differently."""
     import fmpy
 
     with tempfile.TemporaryDirectory() as folder:
@@ -194,7 +186,6 @@ def of_fmpy(text: str, description: Description) -> list[str]:
 
 
 def _saved(graph: Graph) -> list[str]:
-    """Return the differences in the run of a model after it is saved and loaded."""
     try:
         return differences(graph.freeze())
     except ScrewbondError as error:
@@ -202,7 +193,7 @@ def _saved(graph: Graph) -> list[str]:
 
 
 def _lenient(judge: Callable[[str, Any], list[str]], text: str, read: Any) -> list[str]:
-    """Return the differences from an independent reader; return none if that reader cannot read the file."""
+    """Return the differences from an independent reader, or none if that reader cannot read the file."""
     try:
         return judge(text, read)
     except (ScrewbondError, ArithmeticError, MemoryError):
@@ -212,7 +203,6 @@ def _lenient(judge: Callable[[str, Any], list[str]], text: str, read: Any) -> li
 
 
 def judged(form: str, text: str, read: Any) -> list[str]:
-    """Return the differences between what was read and what an independent reader finds."""
     if form == "fmu":
         return _lenient(of_fmpy, text, read)
     graph = read.graph if form == "sbml" else read
@@ -249,7 +239,7 @@ def mutant(text: str, words: str, rng: random.Random) -> str:
 
 
 def outcome(form: str, text: str) -> tuple[str, str]:
-    """Return the outcome of a file: "the same", a code, or "wrong" with what happened."""
+    """Return ("the same" | a code | "wrong", details) for a file."""
     try:
         with warnings.catch_warnings(), limited():
             warnings.simplefilter("error")
@@ -268,20 +258,18 @@ def outcome(form: str, text: str) -> tuple[str, str]:
 
 
 def mutant_of(form: str, seed: int, number: int) -> str:
-    """Return the mutated file with this number, independent of the files before it."""
+    """Return the mutated file with this number, which does not depend on earlier numbers."""
     texts = TEXTS[form]()
     return mutant(texts[number % len(texts)], WORDS[form], random.Random(f"{form} {seed} {number}"))
 
 
 def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
-    """Return a job, its outcome and what happened."""
     return job, *outcome(job[0], mutant_of(*job))
 
 
 def campaign(
     form: str, count: int, seed: int, *, processes: int = 0, progress: bool = False
 ) -> tuple[Counter[str], list[tuple[int, str]]]:
-    """Return the outcomes of `count` mutated files of one format, and the failures."""
     outcomes, wrong, watched = Counter[str](), [], Progress(count, f"{form} files", shown=progress)
     for job, kind, what in each(trial, [(form, seed, number) for number in range(count)], processes):
         outcomes[kind] += 1
@@ -292,7 +280,6 @@ def campaign(
 
 
 def main() -> int:
-    """Run the campaign; return 1 if a file fails."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files of each format (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")

@@ -26,8 +26,6 @@ _COMPARISONS = {ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "less", ast.GtE: 
 
 
 class _Calls(ast.NodeTransformer):
-    """Transformer that turns comparisons and lists into the functions that a script would call."""
-
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         ends = [node.left, *node.comparators]

@@ -14,7 +14,6 @@ from tests.front_door.valid_calls import bare_errors, of_elements, of_graphs, of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 1 if a call ends in an error without a code."""
     wanted, errors = sys.argv[1:] if arguments is None else arguments, list[str]()
     calls = {**of_elements(), **of_parts(), **of_graphs(), **of_runs()}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

@@ -53,7 +53,6 @@ def _pair(parent: ElementTree.Element) -> None:
 
 
 def _is_name(node: ElementTree.Element) -> bool:
-    """Return True for the name of a function, with or without an exponent or index."""
     return (node[0] if node.tag in (_tag("msup"), _tag("msub")) else node).text in FUNCTIONS
 
 
@@ -74,7 +73,6 @@ def _indexed(node: ElementTree.Element) -> ElementTree.Element:
 
 
 def _raised(node: ElementTree.Element) -> ElementTree.Element:
-    """Put the exponent of an indexed symbol above its index."""
     if node.tag != _tag("msup") or node[0].tag != _tag("msub"):
         return node
     return _beside("msubsup", [*node[0], node[1]], node)

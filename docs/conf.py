@@ -100,7 +100,6 @@ def stage(app: Any, _: Any) -> None:
 
 
 def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Convert a docstring of this project to reStructuredText."""
     lines[:] = restructured(lines)
 
 
@@ -117,12 +116,12 @@ def titles(env: Any) -> dict[str, nodes.Element]:
 
 
 beside_errors: list[str] = []
-"""List of all pages in the sidebar, shared by the pages of all errors."""
+"""Sidebar with all pages, shared by the pages of errors."""
 furo.get_navigation_tree = functools.cache(furo.get_navigation_tree)
 
 
 def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """List pages in the sidebar by their titles only: copying all headings took a fifth of the build time."""
+    """List pages in the sidebar by their titles only, because copying all headings took a fifth of the build time."""
     made = context["toctree"]
 
     def of_titles(**options: Any) -> str:
@@ -149,19 +148,16 @@ def mathml(node: nodes.Node, as_block: bool = False) -> str:
 
 
 def inline(translator: Any, node: nodes.math) -> None:
-    """Write an inline formula."""
     translator.body.append(mathml(node))
     raise nodes.SkipNode
 
 
 def block(translator: Any, node: nodes.math_block) -> None:
-    """Write a displayed formula."""
     translator.body.append(f'<div class="math" tabindex="0">{mathml(node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 
 def setup(app: Any) -> None:
-    """Set up the extension; Sphinx calls this."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.connect("config-inited", stage, priority=1)
     app.connect("source-read", adapt)

@@ -35,13 +35,11 @@ def home() -> str:
 
 
 def with_tree(text: str) -> str:
-    """Return the index of a folder with its table as a table of contents."""
     pages = ROW.findall(text)
     return f"{text}\n{tree(pages)}\n" if pages else text
 
 
 def tree(pages: Sequence[str], caption: str = "") -> str:
-    """Return a table of contents for the sidebar."""
     return "\n".join(["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *pages, "```"])
 
 

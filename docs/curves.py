@@ -26,11 +26,9 @@ class Formula:
     high: float
 
     def axes(self, part: Part) -> tuple[str, str]:
-        """Return the names of the axes."""
         return ("effort", "flow") if _law(part)[0].flow else ("flow", "effort")
 
     def points(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate the flow as a function of the effort, or the effort as a function of the flow."""
         law, numbers = _law(part)
         op = law.flow or law.effort
         assert op is not None
@@ -39,7 +37,6 @@ class Formula:
 
 
 def _law(part: Part) -> tuple[Resistor, list[Any]]:
-    """Return the law of a resistor and the parameters of this law."""
     element = part.make("part")
     assert isinstance(element, Element)
     return element.law_as(Resistor), [each.value for each in element.parameters.values()]
@@ -59,15 +56,11 @@ class Effort:
 
 @dataclass(frozen=True)
 class Flow:
-    """Flow source at a port."""
-
     value: Source
 
 
 @dataclass(frozen=True)
 class Load:
-    """Resistance at a port."""
-
     resistance: float
 
 
@@ -84,16 +77,13 @@ class Run:
     ports: Mapping[str, Effort | Flow | Load]
     values: Mapping[str, Any] = field(default_factory=dict)
     skip: float = 0.0
-    """Time at which the curve begins, s."""
     command: Callable[[Any], Any] | None = None
-    """Signal "command.y", a function of time."""
+    """Signal "command.y" as a function of time."""
 
     def axes(self, _part: Part) -> tuple[str, str]:
-        """Return the names of the axes."""
         return self.x, self.y
 
     def points(self, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        """Simulate the part, and return the signals."""
         made = part.make("part", **self.values)
         graph = Graph("curve")
         graph.add(made)
@@ -129,7 +119,7 @@ def _wave(amplitude: float, periods: float = 1.0, offset: float = 0.0) -> Callab
 
 
 def _to_and_fro(amplitude: float, t_end: float = 1.0) -> Flow:
-    """Return a flow whose integral is a sine of this amplitude, and one period of the sine."""
+    """Return a flow whose integral is one period of a sine of this amplitude."""
     rate = 2 * pi / t_end
     return Flow(lambda t: amplitude * rate * cos(rate * t))
 
@@ -144,17 +134,14 @@ def _rise(low: float, high: float, t_end: float = 1.0) -> Callable[[Any], Any]:
 
 
 def _over_effort(amplitude: float, t_end: float = 1.0, **values: Any) -> Run:
-    """Return a run that drives a one-port with a sinusoidal effort and draws its flow."""
     return Run("1.effort", "1.flow", t_end, {"1": Effort(_wave(amplitude, 1.0 / t_end))}, values)
 
 
 def _stored(amplitude: float, **values: Any) -> Run:
-    """Return a run that fills and empties a storage and draws its effort against its displacement."""
     return Run("1.displacement", "1.effort", 1.0, {"1": _to_and_fro(amplitude)}, values)
 
 
 def _turned(speed: float, up: str, **ports: Any) -> Run:
-    """Return a run that accelerates port 1 and draws a signal against its speed."""
     return Run("1.flow", up, 1.0, {"1": Flow(_rise(-speed, speed)), **ports})
 
 
@@ -350,4 +337,3 @@ CURVES: dict[str, Formula | Run] = {
     "ion_channel": Run("time", "1.flow", 0.02, {"1": Effort(-0.02)}),
     "electrode": Formula(-0.12, 0.12),
 }
-"""Curves by part."""

@@ -24,7 +24,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = re.compile(r"(!\[[^\]]*\]\()(?!https?:)([^)]+)\)")
 LINK = re.compile(r"((?:(?<!!)\[[^\]]*|\))\]\()(?!https?:|#)([^)]+)\)")
-"""Pattern of Markdown links on text or pictures."""
 
 
 def published(text: str, address: str, tag: str) -> str:
@@ -34,13 +33,13 @@ def published(text: str, address: str, tag: str) -> str:
 
 
 def public_address(setup: ConfigParser) -> str:
-    """Return the address under `project_urls` of setup.cfg, or ""."""
+    """Return the address under `project_urls` of setup.cfg; "" without one."""
     urls = dict(line.split(" = ", 1) for line in setup["metadata"].get("project_urls", "").strip().splitlines())
     return urls.get("Source", "").rstrip("/")
 
 
 def with_address(setup: str, address: str) -> str:
-    """Return a setup.cfg with this address, unless it already has one."""
+    """Return a setup.cfg with this address, unless the file already has one."""
     if "project_urls" in setup:
         return setup
     urls = {"Source": address, "Issues": f"{address}/issues", "Changelog": f"{address}/blob/main/CHANGELOG.md"}
@@ -49,7 +48,7 @@ def with_address(setup: str, address: str) -> str:
 
 
 def supply(folder: Path) -> None:
-    """Compile the solvers of the sources in a folder, and store their code there for the wheel."""
+    """Compile the solvers of the sources in a folder, and store their code in it for the wheel."""
     environment = {**os.environ, "SCREWBOND_CACHE": "off", "PYTHONPATH": str(folder)}
     target = folder / "bondgraph" / "emit" / "supplied"
     subprocess.run([sys.executable, "-m", "bondgraph.warming", str(target)], cwd=folder, env=environment, check=True)
@@ -80,7 +79,6 @@ def pack(out: Path, address: str = "") -> list[Path]:
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Pack into dist/."""
     parser = argparse.ArgumentParser(prog="python -m docs.distribution", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--address", default="", help="public address of the sources, as https://host/owner/project")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")

@@ -13,12 +13,10 @@ QUOTED = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 SPECIAL = re.compile(r"([*|\\`]|(?<=\w)_(?=\W|$))")
 ITEM = re.compile(r"^(\*{0,2}\w[\w, .*\[\]]*?) : (.*)$")
 CLOSING = ".,:;!?)]}'\""
-"""Characters that may directly follow a literal."""
 BULLET = re.compile(r"^([-*]|\d+\.) ")
 
 
 def restructured(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a docstring as reStructuredText."""
     shown: list[str] = []
     for block in blocks(lines):
         shown += [*_block(block), ""]
@@ -26,7 +24,6 @@ def restructured(lines: Sequence[str]) -> list[str]:
 
 
 def blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the blocks of lines between empty lines."""
     block: list[str] = []
     for line in [*lines, ""]:
         if line.strip():

@@ -20,7 +20,7 @@ SHARED = {
     "floor": 'floor = ground("floor", surface=plane())',
     "ball": 'ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0), position=(0.0, 0.0, 0.9))',
 }
-"""Lines that define the names shared by examples."""
+"""Lines that define the names which examples share."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,12 @@ class Row:
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """Return all errors in the order of the table; a theme is the anchor of a section on the page of errors."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return tuple(Row(code, theme, **row) for theme, codes in table.items() for code, row in codes.items())
 
 
 def program(row: Row) -> str:
-    """Return an example with its import and shared lines; a graph that it builds is compiled."""
+    """Return an example with its import, the shared lines that it uses, and a call that compiles its graph."""
     needed = [name for name in SHARED if re.search(rf"(?<!\")\b{name}\b", row.example)]
     needed = ["rc", *needed] if needed[:1] == ["model"] else needed
     lines = ["from screwbond import *", "", *(SHARED[name] for name in needed), row.example.strip()]
@@ -51,7 +50,6 @@ def program(row: Row) -> str:
 
 
 def page(row: Row) -> str:
-    """Return the page of a code as reStructuredText."""
     title = inline(f"{row.code}: {row.title}")
     cause = [inline(row.cause), ""] if row.cause else []
     lines = [":orphan:", "", title, "=" * len(title), "", *cause, f"**Try:** {inline(row.cure)}", ""]
@@ -75,12 +73,11 @@ def _list(theme: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Return a page with each link for a single error code redirected to the page of this code."""
+    """Return a page on which each link for a single error code leads to the page of this code."""
     return re.sub(r"\[([EG]\d{3})\]\(errors\.md[^)]*\)", r"[\1](/errors/\1.rst)", text)
 
 
 def write(folder: Path) -> None:
-    """Write the page of every code."""
     folder.mkdir(exist_ok=True)
     for row in rows():
         (folder / f"{row.code}.rst").write_text(page(row), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""Every picture of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
+"""All pictures of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
 
-Arguments name the pictures to draw; the default is all. Diagrams are identical on every machine; VTK and
-Matplotlib pictures may differ in a few pixels, so the tests compare them coarsely (`tests/docs`).
+Arguments name the pictures to draw; the default is all. Diagrams are identical on every machine; VTK and Matplotlib
+pictures may differ in a few pixels, so the tests compare them coarsely (`tests/docs`).
 """
 
 from __future__ import annotations
@@ -174,8 +174,6 @@ def _maze(path: Path) -> None:
 
 
 def _maze_figure(name: str) -> Callable[[Path], None]:
-    """Return the drawing of a figure of the run (figure10, figure11, path_figure) or of the maze (figure5, figure7)."""
-
     def draw(path: Path) -> None:
         from screwbond.models.maze import pictures
 
@@ -265,14 +263,16 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "satellite.png": _satellite,
     **twelve_models.SCENES,
 }
-"""Drawing functions by name of the picture: bond graphs, pictures by Matplotlib, and pictures by VTK."""
+"""Functions that draw VTK pictures, by name of the picture."""
 
 
 WIDTH = 1200
 
 
 def narrowed(path: Path) -> Image.Image:
-    """Read a picture at most `WIDTH` px wide, for a page. Colours are kept, because a palette would dull rare colours."""
+    """Read a picture, reduced to at most `WIDTH` px for a page; its colours are kept, because a palette would dull rare
+    ones.
+    """
     from PIL import Image
 
     with Image.open(path) as drawn:
@@ -284,14 +284,12 @@ def narrowed(path: Path) -> Image.Image:
 
 
 def draw(name: str, path: Path) -> None:
-    """Draw one of the pictures into a file."""
     (DIAGRAMS | PLOTS | SCENES)[name](path)
     if name not in DIAGRAMS:
         narrowed(path).save(path, optimize=True)
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Draw the named pictures, or all of them."""
     names = [*DIAGRAMS, *PLOTS, *SCENES]
     parser = argparse.ArgumentParser(prog="python -m docs.gallery", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pictures", nargs="*", choices=[*names, []], metavar="PICTURE", help=", ".join(names))

@@ -47,12 +47,10 @@ ABSENT = """
 
 
 def row_begin(entry: Entry) -> str:
-    """Return the contents of a row that do not depend on the machine."""
     return f"| `{entry.name}` | {entry.source} | {entry.lines} | {entry.statements} | "
 
 
 def row(entry: Entry) -> str:
-    """Compile and run a model, and return its row."""
     course, begin = published(REFERENCE / f"{entry.name}.csv"), time.process_time()
     compiled = compile_model(entry.make(), progress=False)
     result = run(compiled, entry, course)
@@ -63,7 +61,6 @@ def row(entry: Entry) -> str:
 
 
 def page() -> str:
-    """Return the text of the page."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
     ratio = f"{ratios[len(ratios) // 2]:.2f}"
     median = f"\n{len(ENTRIES)} models; the median ratio of our lines to the original's statements is {ratio}.\n"

@@ -18,27 +18,23 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ("--constraint", str(ROOT / "constraints.txt"))
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile", *PINS)
-"""Command that installs without compiling modules: Python compiles them when they are imported."""
+"""Command that installs without compiling modules, because Python compiles them when they are imported."""
 
 OPTIONS = ("index-url", "extra-index-url", "find-links", "constraint")
-"""Settings of pip that are options of uv with the same names; each may have several values."""
+"""Settings of pip that are options of uv with the same names, each with one or several values."""
 VARIABLES = {"cert": "SSL_CERT_FILE", "timeout": "UV_HTTP_TIMEOUT", "default-timeout": "UV_HTTP_TIMEOUT", "proxy": "ALL_PROXY"}
-"""Environment variables of uv, by the corresponding pip setting."""
 OTHER = {"disable-pip-version-check", "no-color", "no-input", "progress-bar", "quiet", "retries", "root-user-action", "verbose"}
-"""Settings that do not change the installation."""
 SECTIONS = ("global", "install", ":env:")
-"""Sections of pip's configuration that apply to `pip install`; the last section has priority."""
+"""Sections of pip's configuration that apply to `pip install`; the last one has priority."""
 
 
 class UvSettings(NamedTuple):
-    """Configuration of pip, translated for uv."""
-
     options: tuple[str, ...]
     variables: dict[str, str]
 
 
 def uv_settings(listed: str) -> UvSettings | None:
-    """Translate the lines of `pip config list` for uv; None if a setting has no counterpart."""
+    """Translate the lines of `pip config list` for uv; return None if a setting has no counterpart."""
     settings: dict[str, str] = {}
     lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
     for section in SECTIONS:

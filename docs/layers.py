@@ -60,13 +60,11 @@ SUBPACKAGES = {
 """Subpackages of each package by layer, lowest first: a subpackage imports only from lower layers."""
 
 TABLES = (("bondgraph", "screwbond.models", "screws"), ("bondgraph.run",))
-"""Packages that share a table of the page, one column each."""
+"""Packages that share a table of the page, with a column for each."""
 _SHOWN = re.compile(r"^\| layer \|.*\n\|[-|]+\|\n(?:\| \d+ \|.*\n)+", re.MULTILINE)
 
 
 def table(packages: Sequence[str]) -> str:
-    """Return the layers of some packages as a table in Markdown, the highest layer first."""
-
     def cell(package: str, layer: int) -> str:
         subpackages = SUBPACKAGES[package][layer - 1] if layer <= len(SUBPACKAGES[package]) else ()
         return ", ".join(f"`{subpackage}`" for subpackage in subpackages)
@@ -79,7 +77,6 @@ def table(packages: Sequence[str]) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the text of the page with current tables."""
     tables = iter(TABLES)
     return _SHOWN.sub(lambda _: table(next(tables)), page)
 

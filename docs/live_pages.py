@@ -25,7 +25,6 @@ from bondgraph.run_arguments import RunSettings
 
 PICTURE = Path(__file__).parent / "static" / "live_page.png"
 SWITCH = "SCREWBOND_LIVE_PAGES"
-"""Environment variable; "0" disables the pages."""
 
 
 def _example(name: str) -> Any:
@@ -88,7 +87,6 @@ PAGES: Mapping[str, Callable[[], LivePage | Page]] = {
     ),
     "urdf_robot": lambda: _scene(_example("urdf_robot").run(), "crane.mechanism.jib mass", "crane.mechanism.gravity"),
 }
-"""Pages by the names of their examples."""
 
 _STEPS = "it uses time stepping with rigid contacts, which a page does not support"
 ABSENT: Mapping[str, str] = {
@@ -100,7 +98,6 @@ ABSENT: Mapping[str, str] = {
     "sphere_robot": _STEPS,
     "tipping_box": _STEPS,
 }
-"""Reasons why examples have no page."""
 
 
 def write(folder: Path, names: Collection[str] = ()) -> None:
@@ -115,7 +112,6 @@ def write(folder: Path, names: Collection[str] = ()) -> None:
 
 
 def draw(path: Path = PICTURE) -> None:
-    """Take a screenshot of the page of the rolling eggs in Chromium."""
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), ["rolling_eggs"])
         options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1300,800", "--virtual-time-budget=15000"]

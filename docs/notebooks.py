@@ -26,12 +26,10 @@ METADATA = {
 
 
 def notebooks() -> dict[str, Path]:
-    """Return the paths of all notebooks by name."""
     return {path.stem: path for path in sorted(EXAMPLES.glob("*.ipynb"))}
 
 
 def read(path: Path) -> Any:
-    """Return a notebook in the form of `nbformat`."""
     import nbformat
 
     return nbformat.read(path, as_version=4)
@@ -85,7 +83,7 @@ def reduced(picture: str) -> str:
 
 
 def plain(notebook: Any) -> Any:
-    """Return a notebook without traces of editor and kernel; cells are numbered in order."""
+    """Return a notebook without traces of editor and kernel, with its cells numbered in order."""
     notebook.metadata = METADATA
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for k, cell in enumerate(notebook.cells):
@@ -94,14 +92,12 @@ def plain(notebook: Any) -> Any:
 
 
 def store(path: Path, notebook: Any) -> None:
-    """Write a notebook to its path."""
     import nbformat
 
     path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run and store the named notebooks, or all of them."""
     places = notebooks()
     parser = argparse.ArgumentParser(prog="python -m docs.notebooks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[*places, []], metavar="NAME", help=", ".join(places))

@@ -14,17 +14,17 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 FRONT = "../README.md"
-"""Path of the project's front page, from this folder."""
 END_OF_BLOCK = "\f"
 
 
 def text_of(page: str) -> str:
-    """Return the text of a page."""
     return (DOCS / page).read_text(encoding="utf-8")
 
 
 def program_of(page: str) -> tuple[str, list[str | None]]:
-    """Return the code of a page at its own line numbers, with a form feed printed after each block, and the outputs shown."""
+    """Return the code of a page at its own line numbers, with a form feed printed after each block, and the outputs that
+    the page shows.
+    """
     lines: list[str] = []
     shown: list[str | None] = []
     language, body = "", list[str]()
@@ -48,7 +48,7 @@ def program_of(page: str) -> tuple[str, list[str | None]]:
 
 @cache
 def run_page(page: str) -> tuple[types.ModuleType, tuple[str, ...]]:
-    """Import the code of a page as a module in an empty folder; return its namespace, and the output of each block."""
+    """Import the code of a page as a module, in an empty folder; return its namespace and the output of each block."""
     source, _ = program_of(page)
     name = f"page_{Path(page).stem}"
     loader = _PageLoader(name, str(DOCS / page), source)

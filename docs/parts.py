@@ -40,7 +40,7 @@ def _curve(x: np.ndarray, y: np.ndarray) -> str:
 
 
 def _scaled(values: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, float]:
-    """Return positions of values on an axis, and of zero, which the axis contains unless the values are far from it."""
+    """Return the positions of values on an axis, and of zero, which the axis contains unless the values are far from it."""
     low, high = values.min(), values.max()
     if min(abs(low), abs(high)) < high - low:
         low, high = min(low, 0.0), max(high, 0.0)
@@ -49,7 +49,6 @@ def _scaled(values: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, 
 
 
 def table(shelf: Shelf) -> str:
-    """Return the parts of a domain as a Markdown table."""
     return HEAD + "".join(map(_row, shelf.parts.values()))
 
 
@@ -61,7 +60,6 @@ def _row(part: Part) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the text of the page with current tables."""
     for name, shelf in SHELVES.items():
         pattern = rf"(## {name.capitalize()}\n(?:[^#|\n].*\n|\n)*)(?:\|.*\n)*"
         page = re.sub(pattern, lambda match, shelf=shelf: match[1] + table(shelf), page)

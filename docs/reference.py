@@ -23,8 +23,6 @@ PACKAGES = ("bondgraph", "screwbond.models", "screws")
 
 @dataclass(frozen=True)
 class PublicModule:
-    """Package or module for users, with its public names."""
-
     name: str
     names: tuple[str, ...]
 
@@ -62,8 +60,7 @@ def public_modules() -> tuple[PublicModule, ...]:
 
 @cache
 def entries() -> dict[tuple[str, str], str]:
-    """Return a map from (package, name) to the package with the entry of this object: the first that lists it, outermost packages
-    first."""
+    """Return a map from (package, name) to the package that has the entry of this object, the outermost that lists it."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
     for module in sorted(public_modules(), key=lambda module: module.name.count(".")):
@@ -75,7 +72,7 @@ def entries() -> dict[tuple[str, str], str]:
 
 
 def directive(module: str, name: str, value: object) -> list[str]:
-    """Return the entry of a name: by autodoc for a class or function, from the string below it for a constant."""
+    """Return the entry of a name, by autodoc for a class or function, from the string below it for a constant."""
     if isinstance(value, type):
         return [f".. autoclass:: {name}", "   :members:", ""]
     if callable(value):
@@ -84,7 +81,7 @@ def directive(module: str, name: str, value: object) -> list[str]:
 
 
 def words(module: str, name: str) -> list[str]:
-    """Return the string below the assignment of a constant, in the module that assigns it."""
+    """Return the string below the assignment of a constant in the module that assigns it."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     for place, node in enumerate(tree.body):
         if isinstance(node, ast.ImportFrom) and any(name == (alias.asname or alias.name) for alias in node.names):
@@ -98,12 +95,10 @@ def words(module: str, name: str) -> list[str]:
 
 
 def link(module: str, name: str) -> str:
-    """Return a reference to the entry of a name."""
     return f":py:obj:`{name} <{module}.{name}>`"
 
 
 def summary(module: str, name: str) -> str:
-    """Return the first paragraph of the description of a name, in one line."""
     value = getattr(importlib.import_module(module), name)
     if isinstance(value, type) or callable(value):
         return inline(" ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()))
@@ -111,7 +106,6 @@ def summary(module: str, name: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:
-    """Return a table with a header."""
     lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {' '.join(map(str, widths))}", ""]
     for row in (heads, *rows):
         lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(row)]

@@ -58,7 +58,6 @@ def live_line(name: str) -> str:
 
 
 def thumbnail_line(picture: str) -> str:
-    """Return the comment that names the thumbnail of a script for sphinx-gallery."""
     return f"# sphinx_gallery_thumbnail_path = {str(DOCS / picture)!r}"
 
 

@@ -21,10 +21,9 @@ THUMBNAILS = DOCS / "thumbnails"
 SIZE = (640, 448)
 """Size of a thumbnail, px; tall plots are cropped to their top."""
 PLOT_WIDTH = 4.4
-"""Width of a plot, inches: the axis labels stay readable in a card of the gallery."""
+"""Width of a plot, inches, at which the axis labels stay readable in a card of the gallery."""
 
 LABEL = 16
-"""Maximum number of letters in a line of a y-label."""
 
 SHOWN = {
     "arm_impact": "impact_arm.png",
@@ -35,7 +34,6 @@ SHOWN = {
     "rolling_eggs": "rolling_eggs.png",
     "urdf_robot": "crane.png",
 }
-"""Pictures of the pages, by the example that they show."""
 DRAWN = {
     "ball_on_turntable": "poster.png",
     "bouncing_ball": "heights.png",
@@ -65,7 +63,7 @@ CUT = {
     "sphere_robot": (0.0, 0.03, 0.34, 0.32),
     "rolling_eggs": (0.08, 0.13, 0.63, 0.71),
 }
-"""Crops of pictures by example: left, top, right, bottom, from 0 to 1."""
+"""Crops of pictures (left, top, right, bottom) as fractions from 0 to 1, by example."""
 
 
 def of_examples() -> dict[str, str]:
@@ -75,7 +73,7 @@ def of_examples() -> dict[str, str]:
 
 @contextlib.contextmanager
 def small_plots() -> Iterator[None]:
-    """Save narrower figures, with unchanged font size, and two rows of plots as high as a thumbnail."""
+    """Save narrower figures with unchanged font size, in which two rows of plots are as high as a thumbnail."""
     from matplotlib.figure import Figure
 
     saved = Figure.savefig
@@ -93,7 +91,7 @@ def small_plots() -> Iterator[None]:
 
 
 def draw(name: str, path: Path) -> None:
-    """Write the thumbnail of an example, from a picture of the pages or a picture that the example draws."""
+    """Write the thumbnail of an example, from a picture of the pages or one that the example draws."""
     if name in SHOWN:
         shrink(DOCS / "pictures" / SHOWN[name], path, CUT.get(name))
         return
@@ -122,7 +120,6 @@ def shrink(picture: Path, path: Path, cut: tuple[float, float, float, float] | N
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Draw the named thumbnails, or all of them."""
     parser = argparse.ArgumentParser(prog="python -m docs.thumbnails", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("examples", nargs="*", choices=[*of_examples(), []], metavar="EXAMPLE", help=", ".join(of_examples()))
     for name in parser.parse_args(given).examples or of_examples():

@@ -34,36 +34,29 @@ PLOTTED: dict[str, tuple[str | tuple[str, ...], ...]] = {
     "Wilberforce pendulum": ("spring.storage.q[0]", "spring.storage.q[1]"),
     "measured road": ("road.y", "body.flow"),
 }
-"""Curves in the plot of a model."""
 SHOWN = {"SCARA": 2.0, "excavator boom": 30.0, "quadrotor": 0.2}
-"""Times of the pictures of models with bodies, s."""
 
 
 @cache
 def run(name: str) -> Result:
-    """Run a model with its default parameters."""
     return CHECKED[name].run()
 
 
 def plot(name: str, path: Path) -> None:
-    """Draw the curves of a model."""
     run(name).plot(*PLOTTED[name])[0].figure.savefig(path, dpi=100)
 
 
 def scene(name: str, path: Path) -> None:
-    """Draw the bodies of a model."""
     from screwbond.models.pictures import still
 
     still(run(name), path, SHOWN[name], size=(900, 600))
 
 
 def picture(name: str) -> str:
-    """Return the file name of the picture of a model."""
     return f"twelve_{stem(CHECKED[name].module)}.png"
 
 
 def stem(module: ModuleType) -> str:
-    """Return the name of a module without its package."""
     return module.__name__.rpartition(".")[2]
 
 
@@ -78,12 +71,11 @@ def code(module: ModuleType) -> str:
 
 
 def lines(module: ModuleType) -> int:
-    """Count the lines of code of a model, imports included."""
+    """Return the number of lines of code of a model, imports included."""
     return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in code(module).splitlines())
 
 
 def page() -> str:
-    """Return the text of the page."""
     table, sections = HEAD, ""
     for name, checked in CHECKED.items():
         module, title = checked.module, name[0].upper() + name[1:]

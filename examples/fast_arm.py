@@ -44,7 +44,7 @@ class Plan:
 
 
 def ends() -> tuple[np.ndarray, np.ndarray]:
-    """Return the states at the start and at the goal, both at rest."""
+    """Return the states at the start and at the goal, where the arm is at rest."""
     start, _ = arm().initial()
     goal, _ = arm().initial({"arm.q": GOAL})
     return start, goal

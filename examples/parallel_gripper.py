@@ -49,7 +49,6 @@ def gripper(mass: float = 0.05) -> Graph:
 
 
 def _seen(graph: Graph) -> Graph:
-    """Return marks for pictures: the disc, both fingers, and the positions of the contacts."""
     disc = {"x": "disc x place.y", "y": "disc z place.y"}
     mark_planar_body(graph, "disc", disc, outline=RADIUS)
     for name, side in (("left", 1.0), ("right", -1.0)):

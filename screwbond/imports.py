@@ -59,7 +59,7 @@ def _overwritten(package: str, file: Path) -> ShadowError:
 
 
 def _others(package: str) -> list[str]:
-    """Return other distributions that install a package of this name."""
+    """Return the names of other distributions that install a package of this name."""
     from importlib import metadata
 
     return [name for name in metadata.packages_distributions().get(package, []) if name.lower() != "screwbond"]

@@ -14,8 +14,6 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ArrayShape:
-    """Shape of an annotated array."""
-
     sizes: tuple[int, ...]
     """Length of each axis."""
 

@@ -203,7 +203,6 @@ def fixed(name: str = "fixed") -> Joint:
 
 
 def _rotations(frame: np.ndarray) -> list[np.ndarray]:
-    """Return the rotations about the axes of a frame (4, 4)."""
     return [np.asarray(twists.revolute(frame[:3, k], frame[:3, 3])) for k in range(3)]
 
 
@@ -217,7 +216,6 @@ def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def _direction(name: str, axis: Vector3) -> np.ndarray:
-    """Return the unit vector along an axis; raise G132 if it has no direction."""
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 _REAL = "iuf"
-"""Kinds of NumPy arrays whose entries are real numbers."""
 
 
 def real(value: Any) -> float:
@@ -58,20 +57,20 @@ def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
 
 
 def length(values: Any) -> int:
-    """Return the number of entries of a list, a tuple or an array, and 0 for anything else."""
+    """Return the number of entries of a list, a tuple or an array; 0 for anything else."""
     listed = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim > 0)
     return len(values) if listed else 0
 
 
 def fixed_floats(values: Any) -> np.ndarray:
-    """Copy values into a read-only array of floats, for the fields of frozen records."""
+    """Copy values into a read-only array of floats for the fields of frozen records."""
     out = np.array(values, dtype=float)
     out.setflags(write=False)
     return out
 
 
 def shown(value: Any) -> str:
-    """Format a value for a message: a number in short form, anything else as its repr, shortened."""
+    """Format a value for a message, a number in short form, anything else as its shortened repr."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}"
     text = repr(value)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 Scalar = Any
-"""A float, a SymPy expression, a jet or a compiler's scalar; or an array of them."""
+"""Float, SymPy expression, jet or compiler's scalar, or an array of them."""
 
 
 def count_up_to(u: Any, points: np.ndarray) -> Any:
@@ -73,7 +73,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "searchsorted": (_in_rows(count_up_to), ""),
     "take": (_in_rows(entry_of), ""),
 }
-"""Name -> the NumPy function of floats, and the name of SymPy's class or function; "" if several are needed."""
+"""NumPy function of floats, and SymPy's class or function ("" if several are needed), by name."""
 
 COMPARISONS = ("less", "less_equal", "equal")
 """Names of the functions whose result is a condition."""

@@ -18,7 +18,6 @@ def dot(a: Sequence[Scalar] | np.ndarray, b: Sequence[Scalar] | np.ndarray) -> S
 
 
 def length(a: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Return the length of a vector (3,)."""
     return sqrt(dot(a, a))
 
 
@@ -29,7 +28,6 @@ def cross(a: Any, b: Any) -> Any:
 
 
 def scaled(a: Triple, factor: Scalar) -> Triple:
-    """Return a triple times a scalar."""
     return (a[0] * factor, a[1] * factor, a[2] * factor)
 
 

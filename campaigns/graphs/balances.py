@@ -11,11 +11,11 @@ import numpy as np
 from bondgraph.model.mechanics import Mechanics
 
 WIDTH = 3e-4
-"""Step of the finite differences, relative to the size of the varied number (at least 1)."""
+"""Step of the finite differences, relative to the varied number or 1, whichever is larger."""
 
 
 def slopes(formula: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    """Return d formula / dx by central differences of fourth order, (m, n)."""
+    """Return d formula / dx (m, n) by central differences of fourth order."""
     columns = []
     for k in range(len(x)):
         step = np.zeros(len(x))
@@ -27,7 +27,7 @@ def slopes(formula: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.nda
 
 @dataclass(frozen=True)
 class Balances:
-    """Balances of n coordinates; `sign` is +1 if the half arrow points in. Arguments are numbers if n = 1."""
+    """Balances of n coordinates; `sign` is +1 if the half arrow points in, and arguments are numbers if n = 1."""
 
     mechanics: Mechanics
     n: int
@@ -45,7 +45,6 @@ class Balances:
         return rate - self._forces(q, v, others)[1] - self.sign * np.atleast_1d(effort)
 
     def momentum(self, p: Any, q: Any, v: Any, *others: Any) -> np.ndarray:
-        """Return p - M v."""
         return np.atleast_1d(p) - self.mass(np.atleast_1d(q), others) @ np.atleast_1d(v)
 
     def mass(self, q: np.ndarray, others: Sequence[Any]) -> np.ndarray:
@@ -63,7 +62,6 @@ class Balances:
         return np.array([[energy(a + b) - single[i] - single[j] for j, b in enumerate(one)] for i, a in enumerate(one)])
 
     def _forces(self, q: np.ndarray, v: np.ndarray, others: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return M' v, and d(T - V)/dq."""
         slope = slopes(lambda at: self.mass(at, others).ravel(), q).reshape(self.n, self.n, self.n)
         push, potential = np.einsum("ijk,i,j->k", slope, v, v) / 2, self.mechanics.potential
         if potential is not None:

@@ -16,10 +16,11 @@ from bondgraph.model.model import Bond, Model
 def rates_and_power(
     model: Model, states: Mapping[str, np.ndarray], modes: Mapping[str, str] | None = None, causality: Causality | None = None
 ) -> tuple[dict[str, np.ndarray], float]:
-    """Return the rates of all states (by element) and the largest violation of power continuity, relative to the largest power.
+    """Return the rates of all states by element, and the largest violation of power continuity, relative to the largest
+    power.
 
-    Unknowns are the effort and the flow of every bond; each port of each element contributes one vector equation. Nothing
-    is sorted. Causality is used only for a switched junction that is off, to find which variables are then zero.
+    Each port of each element contributes one vector equation in the efforts and flows of all bonds. Causality is used
+    only for a switched junction that is off, to find which variables are then zero.
     """
     system = Relations(model, states, modes or {}, causality)
     for path in model.elements:
@@ -73,7 +74,7 @@ def residual_and_power(
 
 
 class Relations:
-    """Rows of the system, gathered element by element."""
+    """Rows of the linear system, element by element."""
 
     def __init__(self, model: Model, states, modes, causality) -> None:
         self.model, self.states, self.modes, self.causality = model, states, modes, causality
@@ -123,8 +124,9 @@ class Relations:
         )
 
     def worst_power(self, solution: np.ndarray) -> float:
-        """Return the largest violation of power continuity at an element that conserves power, relative to the largest power of a
-        bond."""
+        """Return the largest violation of power continuity at an element that conserves power, relative to the largest power
+        of a bond.
+        """
         most = max(np.abs(solution[self.block(b, "e")] * solution[self.block(b, "f")]).max() for b in self.model.bonds)
         worst = max((abs(self.power(solution, p)) for p in self.model.elements if self.keeps_power(p)), default=0.0)
         return worst / (1e-6 + most)

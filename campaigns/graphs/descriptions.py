@@ -16,7 +16,7 @@ from campaigns.graphs.drawn import asinh, cosh_less_one, sinh
 
 @dataclass(frozen=True)
 class Joint:
-    """Junction: its name, 0 or 1, and the nested graph that contains it (or "")."""
+    """Junction: its name, its type 0 or 1, and the nested graph that contains it (or "")."""
 
     name: str
     type: int
@@ -25,7 +25,9 @@ class Joint:
 
 @dataclass(frozen=True)
 class Link:
-    """Link between two junctions: "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b` or in reverse."""
+    """Link between two junctions, "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b` or in
+    reverse.
+    """
 
     name: str
     a: str
@@ -53,8 +55,6 @@ class Part:
 
 @dataclass(frozen=True)
 class Description:
-    """Graph as data; `order` lists the indices of its links and parts in the order in which they are connected."""
-
     joints: tuple[Joint, ...]
     links: tuple[Link, ...]
     parts: tuple[Part, ...]
@@ -90,7 +90,6 @@ def drawn(rng: np.random.Generator) -> Description:
 
 
 def built(d: Description) -> Graph:
-    """Return the graph of a description."""
     graph = Graph("described")
     groups = {group: Graph(group) for group in dict.fromkeys(j.group for j in d.joints) if group}
     junctions = {j.name: (J1 if j.type else J0)(j.name) for j in d.joints}
@@ -131,7 +130,6 @@ def built(d: Description) -> Graph:
 
 
 def element_of(part: Part):
-    """Return the element of a part."""
     if part.kind in "ci":
         law = {
             "output": lambda x, k: k * sinh(k * x),
@@ -150,12 +148,12 @@ def element_of(part: Part):
 
 
 def reordered(d: Description, rng: np.random.Generator) -> Description:
-    """Connect links and parts in another order."""
+    """Return the description with its links and parts connected in another order."""
     return replace(d, order=tuple(int(k) for k in rng.permutation(len(d.links) + len(d.parts))))
 
 
 def renamed(d: Description, rng: np.random.Generator) -> Description:
-    """Rename everything, so that the alphabetical order changes."""
+    """Rename everything such that the alphabetical order changes."""
     words = iter(rng.permutation(1000))
     new = {name: f"n{next(words)}" for name in [j.name for j in d.joints] + [x.name for x in (*d.links, *d.parts)]}
     return replace(
@@ -167,10 +165,10 @@ def renamed(d: Description, rng: np.random.Generator) -> Description:
 
 
 def turned(d: Description, rng: np.random.Generator) -> Description:
-    """Reverse half arrows.
+    """Reverse half arrows, and the signs of numbers given in their directions.
 
-    A bond's own effort (at a 1-junction) or flow (at a 0-junction) then has the opposite sign, and numbers given in its direction
-    change sign. The half arrow between different junctions defines the forward direction, and is kept.
+    A bond's own effort (at a 1-junction) or flow (at a 0-junction) changes sign. A half arrow between a 0- and a
+    1-junction is kept, because it defines the forward direction.
     """
     type_of = {j.name: j.type for j in d.joints}
 
@@ -222,18 +220,19 @@ def dual(d: Description, rng: np.random.Generator) -> Description:
 
 
 def nested(d: Description, rng: np.random.Generator) -> Description:
-    """Put junctions and the parts on them into nested graphs."""
+    """Move some junctions, with the parts on them, into nested graphs."""
     names = ["", "left", "right"]
     return replace(d, joints=tuple(replace(j, group=names[rng.integers(3)]) for j in d.joints))
 
 
 ORDERS = 12.0
-"""Maximum number of orders of magnitude by which units change, up or down."""
+"""Maximum number of decades by which units change, up or down."""
 
 
 def rescaled(d: Description, rng: np.random.Generator) -> Description:
-    """Scale every state to another unit: efforts are multiplied and flows divided by a factor, which differs on the two sides of
-    each two-port."""
+    """Change the unit of every state: efforts are multiplied and flows divided by a factor that differs on the two sides
+    of each two-port.
+    """
     region = {j.name: j.name for j in d.joints}
     for x in d.links:
         if x.kind == "bond":

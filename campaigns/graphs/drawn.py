@@ -34,12 +34,13 @@ from bondgraph.model.laws import InertialField, Storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
-"""Probability of choosing an element that is compatible with the causality at its junction: 1 would never show a conflict."""
+"""Probability of choosing an element that is compatible with the causality at its junction; with 1, no conflict would
+occur.
+"""
 
 
 def random_graph(rng: np.random.Generator) -> Graph:
-    """Draw a tree (sometimes a ring) of junctions, with two-ports on its branches and one-ports at its nodes, and random half
-    arrows."""
+    """Draw a tree (sometimes a ring) of junctions, with two-ports on its branches and one-ports at its nodes."""
     return consistent(Draw(rng, int(rng.choice([1, 1, 1, 2, 2, 3, 6]))).graph)
 
 
@@ -73,8 +74,9 @@ def consistent(graph: Graph) -> Graph:
 
 
 class Draw:
-    """Random graph of junctions and branches between them; each junction has a part that sets its common variable, and other
-    parts that use the common variable."""
+    """Random graph of junctions and branches; each junction has a part that sets its common variable, and other parts that
+    use it.
+    """
 
     linear = False
     """True if nonlinear relations and modulated two-ports are left out."""
@@ -144,7 +146,6 @@ class Draw:
         return kind(name, **{"capacitance" if kind is C else "inertia": self.positive()}, initial=self.numbers())
 
     def decider(self, junction: Element) -> None:
-        """Connect a part that sets the common variable of a junction."""
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.8:
             part = self.storage(C if zero else I)
@@ -155,7 +156,7 @@ class Draw:
         self.join(junction, part)
 
     def guest(self, junction: Element) -> Element:
-        """Return a part that, in most cases, does not set the common variable of a junction."""
+        """Return a part that usually does not set the junction's common variable."""
         zero = junction.kind.endswith("0")
         if self.rng.random() > SENSIBLE:
             zero = not zero
@@ -230,8 +231,6 @@ class Draw:
 
 
 class Rigid(Draw):
-    """A graph with constraints, and with storages that depend on each other."""
-
     linear = True
 
     def decider(self, junction: Element) -> None:
@@ -247,8 +246,9 @@ class Rigid(Draw):
             self.join(junction, self.resistor(sets_effort=zero))
 
     def branch(self, a: Element, b: Element) -> None:
-        """Connect two junctions; half of the time, connect junctions of the same type rigidly, so that their storages depend on
-        each other."""
+        """Connect two junctions; half of the time, connect junctions of the same type rigidly, so that their storages depend
+        on each other.
+        """
         if a.kind[-1] == b.kind[-1] and self.rng.random() < 0.5:
             if self.rng.random() < 0.5:
                 return self.join(a, b)
@@ -259,8 +259,6 @@ class Rigid(Draw):
 
 
 class Switched(Rigid):
-    """A rigid graph with parts that automata switch."""
-
     def junction(self) -> Element:
         return super().junction() if self.rng.random() < 0.3 else (J0, J1)[self.rng.integers(2)](self.name("j"), dimension=self.n)
 
@@ -268,7 +266,7 @@ class Switched(Rigid):
         return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
 
     def guest(self, junction: Element) -> Element:
-        """Return a part, occasionally one that is active only in some modes."""
+        """Return a part that in some cases is active only in some modes."""
         draw, one = self.rng.random(), junction.kind.endswith("1")
         if draw < 0.15 and self.n == 1:
             return Switch(self.name("s"), automaton="relay", closed=self.active())
@@ -296,12 +294,10 @@ class Switched(Rigid):
 
 
 def sinh(x):
-    """Return the hyperbolic sine of each component."""
     return (exp(x) - exp(-x)) / 2
 
 
 def asinh(y):
-    """Return the inverse hyperbolic sine of each component."""
     return log(y + sqrt(y * y + 1.0))
 
 
@@ -312,8 +308,6 @@ def cosh_less_one(x):
 
 
 class Curved(Rigid):
-    """A rigid graph with nonlinear storages and resistors."""
-
     def storage(self, kind) -> Element:
         name = self.name(kind.__name__.lower())
         self.states.append(f"{name}.{'q' if kind is C else 'p'}")

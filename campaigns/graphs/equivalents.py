@@ -32,7 +32,6 @@ from campaigns.graphs.rebuilding import names_of, rebuilt
 from campaigns.graphs.rewritten import Rewritten, put, signals_read
 
 DUAL = {"C": "I", "I": "C", "q": "p", "p": "q", "effort": "flow", "flow": "effort", "Se": "Sf", "Sf": "Se"}
-"""Kinds, states and variables that are exchanged."""
 
 
 def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
@@ -62,7 +61,7 @@ def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def with_units(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Insert unit transformers between junctions and some of the scalar one-ports at them."""
+    """Insert unit transformers between some scalar one-ports and their junctions."""
     new = rebuilt(graph)
     model = new.freeze()
     for scope, prefix, link, part, _ in list(_at_junctions(new)):
@@ -77,7 +76,6 @@ def with_units(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def _at_junctions(scope: Graph, prefix: str = "") -> Iterator[tuple[Graph, str, Link, Element, Element]]:
-    """Yield the one-ports whose bond ends at a junction of the same graph: (graph, its prefix, bond, one-port, junction)."""
     for link in scope.links:
         for end, other in ((link.tail, link.head), (link.head, link.tail)):
             part, junction = end.owner, other.owner

@@ -1,7 +1,7 @@
-"""Equations of a graph at a point -> the rates and bond variables that they allow, including hidden equations.
+"""Rates and bond variables that the equations of a graph allow at a point, including hidden equations.
 
-Dependent storages and constraints determine rates only once they are differentiated: the equations are stacked with their own
-time derivatives and solved together by singular value decomposition.
+Dependent storages and constraints determine rates only once they are differentiated: the equations are stacked with
+their own time derivatives and solved together by singular value decomposition.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
 
 @dataclass(frozen=True)
 class Allowed:
-    """Solution of the relations at a point: all of y and the rates of its states, which of them are determined, how inconsistent
-    the rows are, and how sensitive the solution is."""
+    """Solution of the relations at a point: all of y, the rates of its states, which of these are determined, the
+    inconsistency of the rows, and the sensitivity of the solution.
+    """
 
     y: np.ndarray
     rates: np.ndarray
-    """Rates of states; zero elsewhere."""
+    """Rates of the entries of y; zero for entries that are not states."""
     decided: np.ndarray
-    """True for each determined entry of y."""
+    """True for each entry of y that the relations determine."""
     rates_decided: np.ndarray
-    """True for each determined rate."""
     misfit: float
     condition: float
 
@@ -101,8 +101,10 @@ def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all rows and their derivatives over (change of z, x', z', x'', z'', ...): the matrix and the right-hand side;
-    `right` (rows, k) is the right-hand side of the rows themselves."""
+    """Return matrix and right-hand side of all rows and their derivatives over (change of z, x', z', x'', z'', ...).
+
+    `right` (rows, k) is the right-hand side of the rows themselves.
+    """
     z, x = split(point)
     N = settled(point)
     G, wide = point.G, len(z) + len(x)
@@ -141,7 +143,7 @@ def settled(point: Point) -> np.ndarray:
 
 
 def is_singular(point: Point) -> bool:
-    """Return True if the relations have no unique solution at all: s N + G is singular for every s."""
+    """Return True if s N + G is singular for every s, so that the relations have no unique solution."""
     for s in FREQUENCIES:
         values = np.linalg.svd(_balanced(s * point.N + point.G), compute_uv=False)
         if values[-1] > 1e-10 * values[0]:
@@ -165,8 +167,9 @@ def null_space(matrix: np.ndarray) -> np.ndarray:
 
 
 def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Return the least-norm solution for each right-hand side (m, k), the null space, the largest residual, and the condition
-    number of the solved part."""
+    """Return the least-norm solution for each right-hand side (m, k), the null space, the largest residual, and the
+    condition number of the solved part.
+    """
     columns = sizes_of_columns(matrix)
     u, s, vt = np.linalg.svd(matrix / columns, full_matrices=True)
     rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0
@@ -176,7 +179,6 @@ def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np
 
 
 def sizes_of_columns(matrix: np.ndarray) -> np.ndarray:
-    """Return the largest entry of each column; 1 for an empty column."""
     sizes = np.abs(matrix).max(axis=0, initial=0.0)
     return np.where(sizes > 0.0, sizes, 1.0)
 
@@ -186,7 +188,6 @@ def _scaled(matrix: np.ndarray) -> np.ndarray:
 
 
 def _balanced(matrix: np.ndarray, sweeps: Sequence[int] = range(3)) -> np.ndarray:
-    """Scale rows and columns in turn to unit size."""
     for _ in sweeps:
         matrix = _scaled(_scaled(matrix).T).T
     return matrix

@@ -19,7 +19,7 @@ from campaigns.graphs.situations import at_zero, indices_of
 from campaigns.graphs.widened import INSTANT, Drawn
 
 END = 0.07
-"""End of a run, s: after the instant, and not at a tick."""
+"""End of a run, s: after the instant of the events, and not at a tick."""
 AGREES = 1e-5
 """Largest allowed error of the final states of a run at rtol 1e-8, relative to the largest value along the run."""
 STARTS = 100
@@ -29,9 +29,9 @@ STARTS = 100
 def run_differs(compiled: Compiled, drawn: Drawn) -> str:
     """Return how a run differs from the expected run; "" if it does not.
 
-    Every automaton whose guard rises at the instant acts there, and only then; states continue unchanged, except for those that a
-    transition sets; and the final states of a linear graph are those of the matrix exponentials. A run may end if a loop has no
-    solution.
+    Every automaton whose guard rises at the instant must act there, and only then; states must continue unchanged,
+    except for those that a transition sets; the final states of a linear graph must be those of the matrix
+    exponentials. A run may end if a loop has no solution.
     """
     laws = [element.law for element in compiled.model.elements.values()]
     if any(isinstance(law, (IdealConstraint, IdealSwitch)) for law in laws):
@@ -47,7 +47,7 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
 
 
 def _loops_have_solutions(compiled: Compiled, result: Result) -> bool:
-    """Return True if SciPy finds a solution of every loop from one of many starts, at the end of a run."""
+    """Return True if SciPy finds a solution of every loop from at least one of many starts, at the end of a run."""
     rng, t, m, p = np.random.default_rng(0), float(result.t[-1]), result.m[-1], result.p
     for loop in compiled.program.loops:
         places, count = list(loop.states), len(loop.states)
@@ -130,10 +130,7 @@ def _ticked(model: Model, path: str, values: dict[str, np.ndarray]) -> dict[str,
 
 
 def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Let all waiting automata act, in the order of their names.
-
-    Impulses bring states to values that the new relations allow; setting a state changes the states that depend on it.
-    """
+    """Return the states after all waiting automata have acted, in the order of their names."""
     model = compiled.model
     for name, automaton in sorted(model.automata.items()):
         for transition in automaton.transitions:
@@ -155,7 +152,6 @@ def _followed(compiled: Compiled, modes: dict[str, str], values: dict[str, np.nd
 
 
 def _packed(point: Point, values: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the states in their order in y."""
     y = np.zeros(len(point.y))
     for name in point.states:
         y[point.rows.places[name]] = np.ravel(values[name])

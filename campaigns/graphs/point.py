@@ -35,10 +35,8 @@ from campaigns.graphs.rows import Rows, Situation, Terms
 
 
 class Point:
-    """Relations of a model in one situation.
-
-    Bond variables are named `<bond>:effort` and `<bond>:flow`; states, `<element>.<state>`; the acceleration of an IC,
-    `<element>:rate`.
+    """Relations of a model in one situation, with the variables `<bond>:effort`, `<bond>:flow`, `<element>.<state>` and,
+    for the acceleration of an IC, `<element>:rate`.
     """
 
     def __init__(self, model: Model, situation: Situation):
@@ -80,11 +78,9 @@ class Point:
     # -- pieces of relations
 
     def value(self, name: str) -> np.ndarray:
-        """Return a block of y at the point."""
         return self.y[self.rows.places[name]]
 
     def sign(self, bond: Bond, path: str) -> int:
-        """Return +1 if the half arrow points into the element."""
         return 1 if bond.head.element == path else -1
 
     def others(self, element: Element) -> tuple[list[Any], list[str]]:
@@ -260,7 +256,6 @@ class Point:
 
 
 def state_names(path: str, element: Element) -> list[str]:
-    """Return the names of an element's states."""
     match element.law:
         case Storage() as law:
             return [f"{path}.{law.state}"]
@@ -274,7 +269,7 @@ def state_names(path: str, element: Element) -> list[str]:
 
 
 def _gradient(law: Storage, n: int) -> Callable[..., Any]:
-    """Return the output of a storage: its formula or, if it has no formula, finite differences of the energy."""
+    """Return the output of a storage, by finite differences of the energy if the storage has no formula."""
     if not law.by_gradient:
         return law.output
 

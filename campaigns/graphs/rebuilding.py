@@ -1,4 +1,4 @@
-"""Rebuilding: a built graph -> a copy with other names, explicit ports, and redirected signals."""
+"""Copies of built graphs with other names, explicit ports, and redirected signals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ NOTHING: Mapping[str, str] = {}
 
 
 def names_of(graph: Graph, prefix: str = "") -> list[str]:
-    """Return the paths of all parts and automata."""
     found = [f"{prefix}{name}" for name in dict.fromkeys([*graph.parts, *graph.automata])]
     for name, part in graph.parts.items():
         if isinstance(part, Graph):
@@ -24,7 +23,6 @@ def names_of(graph: Graph, prefix: str = "") -> list[str]:
 
 
 def path_of(path: str, names: Mapping[str, str]) -> str:
-    """Return a path with every part of it renamed."""
     steps, at = [], ""
     for step in path.split("."):
         at = f"{at}.{step}" if at else step
@@ -72,7 +70,6 @@ def rebuilt(graph: Graph, names: Mapping[str, str] = NOTHING, elsewhere: Mapping
 
 
 def _end(side: PortRef, made: Mapping[int, Element | Graph], free: Mapping[int, list[str]]) -> PortRef:
-    """Return the end of a bond, with the port that the order of connection would have selected."""
     part = side.owner
     if isinstance(part, Element) and not isinstance(part.law, Junction):
         name = side.name or free[id(part)][0]
@@ -94,7 +91,6 @@ def _element(part: Element, name: str, signal: Callable[[str], str]) -> Element:
 
 
 def automaton_of(automaton: Automaton, signal: Callable[[str], str]) -> Automaton:
-    """Return the automaton with other names for itself and for what it reads and sets."""
     edges = tuple(
         replace(
             t,

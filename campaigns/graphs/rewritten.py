@@ -54,7 +54,6 @@ def nested(graph: Graph, rng: np.random.Generator) -> Graph:
 
 
 def _is_free(part: Element) -> bool:
-    """Return True if a part does not depend on an automaton."""
     return (
         part.automaton is None
         and getattr(part.law, "automaton", None) is None
@@ -73,17 +72,14 @@ def _reading(part: Element, home: dict[str, str]) -> Element:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """Graph written in another way, and the new path of each part: path in the original -> path."""
-
     graph: Graph
     paths: Mapping[str, str]
     shares: Mapping[str, str] = field(default_factory=dict)
-    """Path of a new part -> path of its partner: together, the two replace one original part."""
+    """New paths of partners, which together replace one original part."""
 
 
 def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Add parts and connect bonds in another order; sampled blocks, which tick in the order in which they are added, keep their
-    order."""
+    """Add parts and connect bonds in another order; sampled blocks keep their order, in which they tick."""
     new = rebuilt(graph)
 
     def shuffle(scope: Graph) -> None:
@@ -102,7 +98,7 @@ def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Rename all parts and automata, so that the alphabetical order changes."""
+    """Rename all parts and automata such that the alphabetical order changes."""
     old = names_of(graph)
     words = rng.permutation(10 * len(old))[: len(old)]
     names = {path: f"n{word}" for path, word in zip(old, words, strict=True)}
@@ -110,15 +106,15 @@ def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Nest the whole graph, with its automata, inside another."""
     around = Graph(graph.name)
     around.parts["inside"] = graph
     return Rewritten(around, {path: f"inside.{path}" for path in names_of(graph)})
 
 
 def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Reverse half arrows that do not determine the sign of a state or source: the half arrows of storages and sources with a
-    junction's common variable, and of linear resistors whose effort and flow no signal reads."""
+    """Reverse half arrows that do not determine the sign of a state or source: those of storages and sources with a
+    junction's common variable, and of linear resistors whose effort and flow no signal reads.
+    """
     new = rebuilt(graph)
     read = set(signals_read(new))
 
@@ -152,7 +148,7 @@ def _is_block(part: object) -> bool:
 
 
 def signals_read(graph: Graph) -> Iterator[str]:
-    """Return all signals that a graph's elements and automata read, under the names that they use."""
+    """Return all signals that a graph's elements and automata read, by the names that they use."""
     for part in graph.parts.values():
         yield from (part.reads if isinstance(part, Element) else signals_read(part))
     for automaton in graph.automata.values():
@@ -164,8 +160,9 @@ def signals_read(graph: Graph) -> Iterator[str]:
 
 
 def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Scale the state of every independent storage to another unit, 1e-12 to 1e12 times the original; signals that read the state
-    convert it back."""
+    """Scale the state of every independent storage by a factor from 1e-12 to 1e12; signals that read the state convert it
+    back.
+    """
     same = {path: path for path in names_of(graph)}
     try:
         model = graph.freeze()
@@ -203,8 +200,6 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def put(scope: Graph, part: Element, changed: Element) -> None:
-    """Replace a part with another of the same name."""
-
     def end(old: PortRef) -> PortRef:
         return PortRef(changed if old.owner is part else old.owner, old.name)
 
@@ -219,7 +214,6 @@ def _unit(path: str) -> str:
 
 
 def _scaled(law: Storage, s: float) -> Storage:
-    """Return the law of a state that is s times the original."""
     return replace(
         law,
         spec=replace(law.spec, initial=s * np.asarray(law.spec.initial, dtype=float)[()], nominal=None),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Terms = Sequence[tuple[str, np.ndarray]]
-"""(name of a block of y, matrix that multiplies it)."""
+"""Names of blocks of y, each with the matrix that multiplies it."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class Situation:
 
 @dataclass
 class Rows:
-    """Rows of N y' + g(y) = 0 at a point: G = dg/dy, N, g, and which rows are satisfied only together with their own
-    derivative."""
+    """Rows of N y' + g(y) = 0 at a point, with G = dg/dy, and which rows are satisfied only together with their own
+    derivatives.
+    """
 
     places: dict[str, slice]
     size: int
@@ -46,7 +47,6 @@ class Rows:
         return slice(first, first + len(value))
 
     def matrix(self, entries: list[tuple[int, int, float]]) -> np.ndarray:
-        """Return the entries as a full matrix."""
         full = np.zeros((len(self.left), self.size))
         for row, column, value in entries:
             full[row, column] += value

@@ -16,11 +16,9 @@ from campaigns.graphs.point import Point, state_names
 from campaigns.graphs.rows import Situation
 
 MOST_COMBINATIONS = 1024
-"""Maximum number of combinations of modes of one model."""
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:
-    """Return every combination of the modes of all automata."""
     names = [automaton.name for automaton in model.automata.values()]
     every = itertools.product(*(automaton.states for automaton in model.automata.values()))
     return [dict(zip(names, combination, strict=True)) for combination in itertools.islice(every, MOST_COMBINATIONS)]
@@ -45,7 +43,6 @@ def near_start(compiled: Compiled, rng: np.random.Generator) -> np.ndarray:
 
 
 def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
-    """Return all bond variables and states of the compiled model."""
     env, system, model = compiled.evaluate(0.0, x, None, m), compiled.system, compiled.model
     names = [f"{bond.name}:{kind}" for bond in model.bonds for kind in ("effort", "flow")]
     names += [name for path, element in model.elements.items() for name in state_names(path, element)]
@@ -55,7 +52,7 @@ def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.
 
 
 def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np.ndarray:
-    """Return v' or p' of an IC; the law gives it from the effort if other elements determine the motion."""
+    """Return v' or p' of an IC, by its law from the effort if other elements determine the motion."""
     system, element, (bond,) = compiled.system, compiled.model.elements[path], compiled.model.bonds_at(path)
     law = element.law
     assert isinstance(law, InertialField)
@@ -67,14 +64,14 @@ def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np
 
 
 def switched_junctions(model: Model) -> dict[str, Junction]:
-    """Return the laws of X0 and X1 by path."""
     laws = {path: element.law for path, element in model.elements.items()}
     return {path: law for path, law in laws.items() if isinstance(law, Junction) and law.automaton is not None}
 
 
 def parted_by(compiled: Compiled) -> dict[str, str]:
-    """Return, for each switched junction, the bond that sets its common variable and so defines the meaning of an open
-    junction."""
+    """Return, for each switched junction, the bond that sets its common variable, which defines what an open junction
+    means.
+    """
     return {
         path: bond.name
         for path, law in switched_junctions(compiled.model).items()
@@ -84,7 +81,7 @@ def parted_by(compiled: Compiled) -> dict[str, str]:
 
 
 def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None) -> Iterator[dict[str, str]]:
-    """Yield every choice, from `choices` if given, of the bond whose common variable stays separate at each open junction."""
+    """Yield every choice of the bond whose common variable stays separate, at each open junction."""
     shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
     every = choices or {path: [bond.name for bond in model.bonds_at(path)] for path in shut}
     for bonds in itertools.product(*(every[path] for path in shut)):
@@ -92,7 +89,6 @@ def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Seque
 
 
 def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
-    """Return the shape of every bond variable and state."""
     found: dict[str, tuple[int, ...]] = {}
     for bond in model.bonds:
         shape = bond.shape
@@ -115,6 +111,5 @@ def at_random(model: Model, modes: Mapping[str, str], parted: Mapping[str, str],
 
 
 def at_zero(compiled: Compiled, modes: Mapping[str, str]) -> Point:
-    """Return the relations at the point where all variables are zero."""
     zeros = {name: np.zeros(shape) for name, shape in shapes_of(compiled.model).items()}
     return Point(compiled.model, Situation(zeros, modes, parted_by(compiled)))

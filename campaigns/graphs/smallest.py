@@ -1,4 +1,4 @@
-"""Reduce a graph that shows a fault to a small graph that still shows it, by leaving out parts."""
+"""Reduction of a graph that shows a fault to a small graph that still shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_TRIES = 150
 
 
 def smallest(graph: Graph, shows: Callable[[Graph], bool]) -> Graph:
-    """Leave out parts one by one, nested graphs as a whole, as long as the remaining graph still shows the fault."""
+    """Leave out parts one by one, nested graphs as a whole, while the remaining graph still shows the fault."""
     tries, again = 0, True
     while again:
         again = False
@@ -27,7 +27,6 @@ def smallest(graph: Graph, shows: Callable[[Graph], bool]) -> Graph:
 
 
 def without(graph: Graph, name: str) -> Graph:
-    """Return the graph without a part and its bonds."""
     less = copy.copy(graph)
     less.parts = {key: part for key, part in graph.parts.items() if key != name}
     less.links = [link for link in graph.links if name not in (link.tail.owner.name, link.head.owner.name)]
@@ -35,7 +34,6 @@ def without(graph: Graph, name: str) -> Graph:
 
 
 def written(graph: Graph) -> str:
-    """Return parts with their parameters, and bonds, as text."""
     lines = []
     for name, part in graph.parts.items():
         if isinstance(part, Element):

@@ -1,4 +1,4 @@
-"""One random graph -> the compiler's result, checked against the dense algebra of `hidden`."""
+"""Comparison of the compiler's result for one random graph with the dense algebra of `hidden`."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ AGREES = 1e-8
 """Relative difference of rates and bond variables that counts as rounding error, in a problem with a condition number below
 1e5."""
 TOO_ILL = 1e10
-"""Condition number above which a graph is not checked."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on a graph ("right", "wrong", "undecided", "slow", "uncoded", "rightly refused", or "regular refused" for a graph
-    that should not be refused), with the reason."""
+    """Verdict on a graph, with its reason: "right", "wrong", "undecided", "slow", "uncoded", "rightly refused", or
+    "regular refused" for a graph that should not be refused.
+    """
 
     kind: str
     reason: str = ""
@@ -47,7 +47,6 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """True if this verdict reports a fault."""
         return self.kind in FAILURES
 
 
@@ -132,7 +131,7 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
 
 
 def _misses(point: Point, y: np.ndarray) -> float:
-    """Return by how much bond variables violate the equations without rates, relative to 1 plus the size of the terms in each."""
+    """Return the largest violation of the equations without rates, relative to 1 plus the size of the terms in each."""
     still = ~point.N.any(axis=1)
     off = np.abs(point.g + point.G @ (y - point.y))[still]
     sizes = (np.abs(point.G) @ np.maximum(np.abs(y), np.abs(point.y)))[still]

@@ -32,10 +32,9 @@ from campaigns.graphs.rewritten import boxed, nested
 from screws.scalars import cos
 
 FEATURES = ("ic", "field", "reaction", "nested", "sampled", "instant", "ratio")
-"""Further features of a graph: IC, multiport fields, Ce and Re, nested parts, sampled blocks, several events at one instant,
-and ratios that jump."""
+"""Further features of a graph; "instant" stands for several events at one instant, "ratio" for ratios that jump."""
 INSTANT = 0.05
-"""Instant of all simultaneous events, s."""
+"""Time of all simultaneous events, s."""
 BASES = {"any": Draw, "rigid": Rigid, "switched": Switched, "curved": Curved}
 
 
@@ -85,8 +84,6 @@ def _event(graph: Graph, rng: np.random.Generator) -> None:
 
 
 class _Wide(Draw):
-    """Mixin that adds the elements of its `features` to random graphs."""
-
     def __init__(self, rng: np.random.Generator, dimension: int, features: tuple[str, ...]):
         self.features, self.used, self.holds = features, set[str](), list[str]()
         self.pending: list[Callable[[], None]] = []
@@ -100,8 +97,9 @@ class _Wide(Draw):
             late()
 
     def _automata(self) -> None:
-        """Add two automata that switch at `INSTANT`, by guards with different slopes; without the feature "instant" they have no
-        transitions."""
+        """Add two automata that switch at `INSTANT`, by guards with different slopes; without the feature "instant" they never
+        switch.
+        """
         if not {"instant", "ratio"} & set(self.features):
             return
         for name, slope in (("first", 1.0), ("second", 3.0)):
@@ -110,17 +108,16 @@ class _Wide(Draw):
             self.graph.add_automaton(Automaton(name, ("low", "high"), "low", edges))
 
     def either(self, one: object, other: object) -> object:
-        """Return a mode-dependent value, with a number for each state of one of the two automata."""
+        """Return a value that depends on the mode of one of the two automata."""
         self.used.add("ratio")
         return by_mode("first" if self.rng.random() < 0.5 else "second", {"low": one, "high": other})
 
     @property
     def jumps(self) -> bool:
-        """True if the next number depends on a mode."""
+        """Return True if the next number depends on a mode."""
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
-        """Return a storage; an IC replaces some of the inertias."""
         if "ic" in self.features and kind.__name__ == "I" and self.rng.random() < 0.6:
             return self._configuration()
         return super().storage(kind)
@@ -151,7 +148,6 @@ class _Wide(Draw):
         )
 
     def source(self, kind: Callable[..., Element]) -> Element:
-        """Return a source, whose value may follow a sampled state or jump."""
         rng, n = self.rng, self.n
         if "sampled" in self.features and self.states and rng.random() < 0.6:
             self.used.add("sampled")
@@ -201,7 +197,6 @@ class _Wide(Draw):
         return float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.5, 2.0)) * float(rng.choice([-1.0, 1.0]))
 
     def _field(self) -> None:
-        """Add a C-field or I-field of scalar ports at several junctions, with a convex energy that is not quadratic."""
         if self.n > 1:
             return
         rng = self.rng

@@ -1,4 +1,4 @@
-"""Graphs of the cases: records -> a graph and the names of the quantities that the reference program also computes."""
+"""Graphs of the cases, with the names of the quantities that the reference programs also compute."""
 
 from __future__ import annotations
 
@@ -20,21 +20,19 @@ ACROSS = {"C": "effort", "L": "flow", "R": "flow"}
 
 
 def source(name: str, wave: Wave) -> Element:
-    """Return a source that follows a waveform."""
     if wave == Wave(mean=wave.mean):
         return Se(name, wave.mean)
     return Se(name, lambda t: wave.at(t, sin), signals=["time"])
 
 
 def timed(name: str, times: tuple[float, ...], closed: bool) -> tuple[Automaton, list[str]]:
-    """Return an automaton that changes mode at given times, and its modes in which a switch is closed."""
+    """Return an automaton that changes mode at the given times, and its modes in which a switch is closed."""
     modes = tuple(f"{name} {k}" for k in range(max(len(times), 1) + 1))  # at least two, even without a transition
     turns = [Transition(modes[k], modes[k + 1], lambda t, at=at: t - at, "time") for k, at in enumerate(times)]
     return Automaton(f"{name} turns", modes, modes[0], tuple(turns)), list(modes[0 if closed else 1 :: 2])
 
 
 def network_graph(network: Network) -> tuple[Graph, list[str]]:
-    """Return the graph of a network and the signals of `loop_analysis.channels`."""
     graph = Graph("network")
     nodes = {k: J0(f"n{k}", domain="electrical") for k in network.nodes if k or not network.grounded}
     for branch in network.branches:
@@ -63,7 +61,6 @@ def _add_branch(graph: Graph, arm: Element, branch: Branch) -> None:
 
 
 def masses_graph(case: Masses) -> tuple[Graph, list[str]]:
-    """Return the graph of masses and the signals of their velocities."""
     graph, nodes = Graph("masses"), [J1(f"v{i}", domain="rotation") for i in range(len(case.masses))]
     for i, (mass, node) in enumerate(zip(case.masses, nodes, strict=True)):
         graph.connect(node, I(f"m{i}", mass.mass, initial=mass.mass * mass.velocity))
@@ -93,7 +90,7 @@ def masses_graph(case: Masses) -> tuple[Graph, list[str]]:
 
 
 def linkage_graph(case: Linkage) -> tuple[Graph, dict[str, float]]:
-    """Return the graph of a linkage and its start rate; the joint of the crank is named "crank"."""
+    """Return the graph of a linkage, whose first joint is named "crank", and its start rate."""
     graph, frame = Graph("linkage"), ground("frame")
     placed, _ = places(case, np.array(case.start))
     bodies = {}

@@ -18,17 +18,15 @@ SAMPLES = np.linspace(0.0, END, 41)
 
 
 def _short(value: float) -> float:
-    """Return a number rounded to two digits."""
     return float(f"{value:.2g}")
 
 
 def _apart(rng: np.random.Generator, low: float, high: float) -> float:
-    """Draw a number of either sign."""
+    """Draw a number of either sign, with a magnitude between `low` and `high`."""
     return float(rng.choice((-1.0, 1.0))) * _short(rng.uniform(low, high))
 
 
 def _wave(rng: np.random.Generator, size: float) -> Wave:
-    """Draw a waveform: a constant, a ramp or a sine."""
     kind = rng.random()
     if kind < 0.3:
         return Wave(mean=_apart(rng, 0.2 * size, size))
@@ -78,7 +76,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
 
 
 def without_dead_ends(network: Network) -> Network:
-    """Drop branches that end at a node with no other branch, until none is left: a junction needs two bonds (E115)."""
+    """Drop branches that end at a node with no other branch, because a junction needs two bonds (E115)."""
     while True:
         degrees = Counter(node for branch in network.branches for node in (branch.tail, branch.head))
         ends = {node for node, degree in degrees.items() if degree == 1 and (node or not network.grounded)}
@@ -89,8 +87,9 @@ def without_dead_ends(network: Network) -> Network:
 
 
 def drawn_masses(seed: int, largest: int = 8) -> Masses:
-    """Draw masses as a row, a tree or a drive, with friction limits that are equal, or rounded to one decimal so that many
-    coincide."""
+    """Draw a row, a tree or a drive of masses, with friction limits that are equal, or rounded to one decimal so that many
+    coincide.
+    """
     rng = np.random.default_rng([seed, 2])
     count, kind = int(rng.integers(2, largest + 1)), ("row", "tree", "drive")[int(rng.integers(3))]
     limits = rng.choice((1.0, 2.0)) * np.ones(3 * count) if seed % 2 else np.round(rng.uniform(0.2, 2.0, 3 * count), 1)
@@ -157,7 +156,7 @@ Case = Network | Masses | Linkage
 
 
 def smaller(case: Case) -> Iterator[Case]:
-    """Yield cases with one part fewer."""
+    """Yield all cases with one part fewer."""
     if isinstance(case, Network):
         for k, branch in enumerate(case.branches):
             fewer = without_dead_ends(replace(case, branches=(*case.branches[:k], *case.branches[k + 1 :])))
@@ -189,7 +188,6 @@ def smaller(case: Case) -> Iterator[Case]:
 
 
 def _is_driven(network: Network) -> bool:
-    """Return True if there is a source, and all branches are connected."""
     reached = {network.nodes[0]} if network.nodes else set()
     for _ in network.branches:
         reached |= {end for b in network.branches if {b.tail, b.head} & reached for end in (b.tail, b.head)}

@@ -1,7 +1,7 @@
 """Step halving: the result of a program that accepts any step size, with an estimate of the error.
 
-The error is of first order with a factor that depends on where events lie between steps. Therefore extrapolation does not help,
-and the larger of two differences bounds the error.
+The error is of first order with a factor that depends on where events lie between steps, so extrapolation does not
+help, and the larger of two differences bounds the error.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ LARGE = 0.02
 
 @dataclass(frozen=True)
 class Course:
-    """Values at the sample times (samples, channels) of a run with one step size, and the time from which there is no
-    solution."""
+    """Values at the sample times (samples, channels) of a run with one step size, and the time after which there is no
+    solution.
+    """
 
     values: np.ndarray
     ends: float = np.inf
@@ -42,7 +43,7 @@ class Reference:
 
 
 def halved(simulate: Callable[[float], Course], samples: np.ndarray, step: float, least: float) -> Reference:
-    """Halve the step size, at most down to a sixteenth, until two results agree well; values below `least` count as zero."""
+    """Halve the step size until two results agree well, at most down to a sixteenth; values below `least` count as zero."""
     finest = step / 16.0
     courses = [simulate(step), simulate(step / 2.0)]
     while True:

@@ -1,9 +1,9 @@
-"""One-coordinate models of linkages: a linkage -> angle and rate of its crank, with error bounds.
+"""One-coordinate models of linkages, which give the angle and rate of the crank with error bounds.
 
     M(a) a'' + M'(a) a'^2 / 2 + V'(a) = torque(t) - sum F_j |k_j(a)| sign(a')
 
-Positions are intersections of circles and lines in closed form, on a fine grid of the crank's angle a; splines give their
-derivatives. Rest, breakaway, stop and lock are events between smooth pieces, which SciPy integrates.
+Positions are intersections of circles and lines in closed form, on a fine grid of the crank's angle a; splines give
+their derivatives. Rest, breakaway, stop and lock are events between smooth pieces, which SciPy integrates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from campaigns.ideal.halving import SMALL, Reference
 from campaigns.ideal.records import Dyad, Link, Linkage
 
 POINTS = 4001
-"""Number of angles of the grid."""
 STILL = 1e-7
 """Rate (rad/s) below which a bouncing crank counts as being at rest."""
 TURN = 2.0 * np.pi
@@ -30,8 +29,9 @@ TURN = 2.0 * np.pi
 
 @dataclass(frozen=True)
 class Place:
-    """Position and inertia of a link: start (x + i y), angle, the link's length, mass and moment of inertia, and the distance of
-    the centre of mass from the start."""
+    """Position (start x + i y, angle), length, mass and moment of inertia of a link, and the distance of its centre of
+    mass from the start.
+    """
 
     begin: np.ndarray
     angle: np.ndarray
@@ -40,7 +40,7 @@ class Place:
 
 
 def places(linkage: Linkage, a: np.ndarray) -> tuple[dict[str, Place], dict[str, np.ndarray]]:
-    """Return the links of a linkage and the coordinates of its joints at a crank angle, or at an array of crank angles."""
+    """Return the links of a linkage and the coordinates of its joints at one or several crank angles."""
     links = {"crank": Place(np.zeros_like(a) + 0j, a, linkage.crank, 0.5 * linkage.crank.length)}
     joints = {"crank": a}
     before = "crank"
@@ -58,7 +58,6 @@ def places(linkage: Linkage, a: np.ndarray) -> tuple[dict[str, Place], dict[str,
 
 
 def _closed(dyad: Dyad, pin: np.ndarray) -> tuple[np.ndarray, Place]:
-    """Return the joint between rod and follower, and the follower."""
     pivot = complex(*dyad.pivot)
     if dyad.kind == "slider":
         height = pivot.imag - pin.imag
@@ -88,7 +87,7 @@ class Reduced:
 
 
 def _rate(linkage: Linkage, joint: str, a: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return dq/da of a joint: of an angle, or of a slider's displacement."""
+    """Return dq/da of a joint, an angle or a slider's displacement."""
     name, _, dyad = joint.partition(" ")
     slides = name == "base" and linkage.dyads[int(dyad)].kind == "slider"
     return np.asarray(_periodic(a, q).derivative()(a)) if slides else _turning(a, q)
@@ -106,7 +105,7 @@ def _turning(a: np.ndarray, angle: np.ndarray) -> np.ndarray:
 
 
 def integrated(linkage: Linkage, samples: np.ndarray) -> Reference:
-    """Return cos a, sin a and a' at the sample times."""
+    """Return cos a, sin a and a' of the crank at the sample times."""
     reduced = Reduced(linkage)
     coarse, fine = (_course(linkage, reduced, samples, rtol) for rtol in (1e-7, 1e-10))
     off = np.abs(fine - coarse).max(axis=0)
@@ -115,8 +114,6 @@ def integrated(linkage: Linkage, samples: np.ndarray) -> Reference:
 
 
 class _Motion:
-    """The smooth pieces of a linkage's motion."""
-
     def __init__(self, linkage: Linkage, reduced: Reduced):
         self.linkage, self.reduced = linkage, reduced
         self.begin, self.free = linkage.lock[1:] if linkage.lock else (math.inf, math.inf)
@@ -131,7 +128,6 @@ class _Motion:
         return sum(limit * abs(float(self.reduced.k[joint](a % TURN))) for joint, limit in self.linkage.frictions)
 
     def loosened(self, t: float, a: float, until: float) -> float:
-        """Return the time at which a linkage at rest begins to move."""
         grip, blocked = self.grip(a), a >= self.stop - 1e-12
 
         def margin(s: float) -> float:
@@ -147,7 +143,6 @@ class _Motion:
         return until
 
     def moved(self, t: float, a: float, w: float, until: float, rtol: float) -> Any:
-        """Integrate until the crank comes to rest or meets the stop; return SciPy's solution."""
         direction = math.copysign(1.0, w)
 
         def rates(t: float, y: np.ndarray) -> list[float]:
@@ -169,7 +164,6 @@ class _Motion:
 
 
 def _course(linkage: Linkage, reduced: Reduced, samples: np.ndarray, rtol: float) -> np.ndarray:
-    """Integrate piece by piece: moving, at rest by friction or at the stop, or locked."""
     motion = _Motion(linkage, reduced)
     t, a, w, end = 0.0, linkage.start, linkage.rate, float(samples[-1])
     rows = np.array([[a, w]] * len(samples))

@@ -24,12 +24,13 @@ from campaigns.ideal.records import Branch, Network
 WIRE = 1e-9
 """Resistance (Ohm) in series with each branch; all other resistances are of order one."""
 SHORT = 1e-5
-"""Voltage across this resistance, relative to the largest source, that reveals an unopposed source if it lasts two steps in a
-row; an impulse, as in the charging of a capacitor, lasts one step."""
+"""Voltage drop across `WIRE`, relative to the largest source, that reveals an unopposed source if it lasts two steps;
+an impulse, as in the charging of a capacitor, lasts one step.
+"""
 NOTHING = 1e-6
 """Voltages and currents, relative to the largest source, that count as zero."""
 ORDER = "DSVCRL"
-"""Order in which branches join the tree: it leaves large impedances to the branches that close the loops."""
+"""Order in which branches join the tree, which leaves large impedances to the branches that close the loops."""
 
 
 def channels(network: Network) -> list[str]:
@@ -43,7 +44,6 @@ def analysed(network: Network, samples: np.ndarray, step: float = 2e-3) -> Refer
 
 
 def _drive(network: Network) -> float:
-    """Return the largest voltage of a source."""
     return max((abs(branch.wave.mean) + abs(branch.wave.size) for branch in network.branches), default=0.0)
 
 
@@ -112,7 +112,7 @@ def _loops(branches: tuple[Branch, ...], conducting: tuple[bool, ...]) -> np.nda
 
 
 def _way(tree: dict[int, list[tuple[int, int, float]]], begin: int, end: int) -> list[tuple[int, float]] | None:
-    """Return the branches of a tree from one node to another with their directions; None if there is no path."""
+    """Return the branches of a tree from one node to another with their directions, or None without a path."""
     ways: dict[int, list[tuple[int, float]]] = {begin: []}
     queue = [begin]
     for node in queue:

@@ -51,7 +51,6 @@ class Branch:
     closed: bool = False
 
     def conducts(self, t: float) -> bool:
-        """Return False for a switch that is open at a time, True otherwise."""
         return self.kind != "S" or self.closed ^ (sum(t > at for at in self.times) % 2 == 1)
 
     def __str__(self) -> str:
@@ -69,7 +68,6 @@ class Network:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Nodes at which branches meet."""
         return tuple(sorted({node for branch in self.branches for node in (branch.tail, branch.head)}))
 
     def __str__(self) -> str:
@@ -92,7 +90,7 @@ class Rub:
 
 @dataclass(frozen=True)
 class Mass:
-    """A mass with a force, a start velocity, a linear damper to the ground, and another mass behind a rigid gear."""
+    """Mass with a force, a start velocity, a linear damper to the ground, and another mass behind a rigid gear."""
 
     mass: float
     force: Wave = Wave()
@@ -103,7 +101,7 @@ class Mass:
 
     @property
     def inertia(self) -> float:
-        """Mass plus the inertia behind the gear."""
+        """Return the mass plus the inertia behind the gear."""
         return self.mass + self.gear**2 * self.geared
 
     def __str__(self) -> str:
@@ -116,8 +114,6 @@ class Mass:
 
 @dataclass(frozen=True)
 class Masses:
-    """Masses on lines or shafts, with dry friction between them."""
-
     masses: tuple[Mass, ...]
     rubs: tuple[Rub, ...]
 
@@ -127,7 +123,7 @@ class Masses:
 
 @dataclass(frozen=True)
 class Link:
-    """A bar: its length, its mass, and its moment of inertia about the centre of mass, which is at half the length."""
+    """Bar with its length, its mass, and its moment of inertia about the centre of mass, which is at half the length."""
 
     length: float
     mass: float

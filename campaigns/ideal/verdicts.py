@@ -1,4 +1,4 @@
-"""Verdicts on cases: the family and seed of a case -> the result of its run, compared with its reference solution."""
+"""Verdicts on cases: the result of the run of a family and seed, compared with its reference solution."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """True if this verdict reports a failure."""
         return self.kind in FAILED
 
 
@@ -61,14 +60,12 @@ class Run:
 
 
 def reference(case: Case, finer: int = 1) -> Reference:
-    """Compute the reference solution of a case, with steps `finer` times shorter than usual."""
     if isinstance(case, Network):
         return analysed(case, SAMPLES, 2e-3 / finer)
     return stepped(case, SAMPLES, 1e-3 / finer) if isinstance(case, Masses) else integrated(case, SAMPLES)
 
 
 def run(case: Case) -> Run:
-    """Compile and run a case."""
     begin, nothing = time.process_time(), np.zeros((0, 1))
     try:
         with warnings.catch_warnings():
@@ -121,7 +118,6 @@ def judged(case: Case, limited: bool = False) -> Verdict:
 
 
 def compared(seen: Run, known: Reference) -> Verdict:
-    """Compare a run with its reference solution."""
     text, seconds = " ".join((seen.message or seen.refusal).split())[:600], round(seen.seconds, 2)
     if not known.settled:
         return Verdict("undecided", "the reference does not converge", text, seconds)
@@ -154,7 +150,7 @@ def compared(seen: Run, known: Reference) -> Verdict:
 
 
 def cause(message: str) -> str:
-    """Return the error code and its line of the message (without a code, the first line), with names and numbers removed."""
+    """Return the error code and its line of the message, or the first line without a code, with names and numbers removed."""
     line = next((line for line in message.splitlines() if re.search(r"\b[EG]\d{3} ", line)), message.partition("\n")[0])
     line = line.partition(" s: ")[2] or line
     code = re.match(r"\s*([EG]\d{3} )?", line)

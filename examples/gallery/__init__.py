@@ -20,4 +20,3 @@ _FIELDS = (electronics, amplifiers, machines, converters, rotation, translation,
 COLLECTIONS = tuple(field.MODELS for field in _FIELDS)
 
 ENTRIES: dict[str, Entry] = {entry.name: entry for collection in COLLECTIONS for entry in collection.entries.values()}
-"""Every model by its name."""

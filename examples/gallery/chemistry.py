@@ -13,7 +13,6 @@ SETS = "Test Set for IVP Solvers, "
 
 
 def amounts(species: str) -> dict[str, str]:
-    """Return species -> signals."""
     return {name: f"amounts.{name}" for name in species.split()}
 
 

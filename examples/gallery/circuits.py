@@ -12,7 +12,6 @@ from screws.scalars import sin
 
 
 def sine(name: str, amplitude: float, frequency: float, phase: float = 0.0) -> Element:
-    """Return a sinusoidal effort source."""
     return Se(name, lambda t: amplitude * sin(2 * pi * frequency * t + phase), signals="time")
 
 
@@ -31,7 +30,6 @@ def bridge(
 
 
 def diodes(name: str, count: int, *values: float) -> list[Graph]:
-    """Return a list of ideal diodes."""
     return [parts.electrical.ideal_diode(f"{name} {k}", *values) for k in range(1, count + 1)]
 
 

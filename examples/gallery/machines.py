@@ -31,7 +31,6 @@ def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -
 
 
 def ramped(name: str) -> Element:
-    """Return a voltage source that rises to 100 V in 0.8 s."""
     return Se(name, lambda t: 125 * maximum(minimum(t - 0.2, 0.8), 0.0), signals="time")
 
 

@@ -15,7 +15,6 @@ from screws.arrays import ArrayShape
 
 _NO_NUMBER = (str, bytes, bool, np.bool_, list, tuple, set, Mapping, type(None), types.FunctionType)
 _MAX_ENTRIES = 20
-"""Number of entries of a list that are checked."""
 _LISTS = (tuple, list, abc.Sequence, abc.Collection, abc.Iterable, abc.MutableSequence)
 _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text", type(None): "None", complex: "a number"}
 
@@ -71,8 +70,7 @@ def _is_instance(value: Any, kind: type) -> bool:
 
 
 def shape_of(annotation: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`; None without a
-    shape."""
+    """Return the array shape that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`, or None."""
     return next((each.sizes for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArrayShape)), None)
 
 

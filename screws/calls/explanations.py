@@ -43,8 +43,6 @@ def check_calls(package: str) -> None:
 
 
 def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to explain Python's errors to callers outside this project."""
-
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         try:
@@ -63,8 +61,9 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> CallError | None:
-    """Return the error of a call that does not match the signature of a function (E317) or its annotations (E150); None if it
-    matches both."""
+    """Return the error of a call that does not match the signature (E317) or the annotations (E150) of a function, else
+    None.
+    """
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]
@@ -99,7 +98,6 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
-    """Return the error of a call whose `count` positional arguments and keywords do not match a signature."""
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     for word in keywords:

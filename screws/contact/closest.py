@@ -19,8 +19,9 @@ from screws.surfaces.surface import Surface
 
 @dataclass(frozen=True)
 class StationaryPair:
-    """Pair of surface points, expressed in the frame of object 1: tangential offset and tilt (0 at a solution), gap,
-    curvatures."""
+    """Pair of surface points, expressed in the frame of object 1: tangential offset and tilt (zero at a solution), gap,
+    curvatures.
+    """
 
     pair: Pair
     M1: np.ndarray
@@ -40,7 +41,7 @@ class StationaryPair:
     """Product z1 . z2, -1 at the solution."""
 
     def residual(self, length: float) -> float:
-        """Return the norm of the residual, dimensionless."""
+        """Return the norm of the residual, dimensionless by `length`."""
         return float(np.sqrt(self.offset @ self.offset / length**2 + self.tilt @ self.tilt))
 
     def curvatures(self) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +62,9 @@ def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
 
 
 def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:
-    """Solve for the stationary pair by Newton iteration with line search, to rounding error; None if it does not converge."""
+    """Solve for the stationary pair to rounding error by Newton iteration with line search; return None if it does not
+    converge.
+    """
     surface1, surface2, length = bodies.surface1, bodies.surface2, bodies.length
     current = evaluate(bodies, start)
     for _ in range(max_iterations):
@@ -222,13 +225,14 @@ def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list
 
 
 def local_minima(bodies: Bodies) -> list[StationaryPair]:
-    """Return the distinct local minima that `all_closest_points` finds."""
+    """Return the distinct local minima of the distance that `all_closest_points` finds."""
     return _local_minima(_bodies(bodies.surface1, bodies.surface2, bodies.H_1_2))[2]
 
 
 def distinct(bodies: Bodies, pairs: Iterable[StationaryPair]) -> list[StationaryPair]:
-    """Return the pairs without duplicates: first overlapping pairs by increasing depth, then separated pairs by increasing
-    gap."""
+    """Return the pairs without duplicates, first overlapping pairs by increasing depth, then separated pairs by increasing
+    gap.
+    """
     minima: list[StationaryPair] = []
     for pair in sorted(pairs, key=lambda pair: (pair.gap >= 0.0, abs(pair.gap))):
         distances = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in minima)
@@ -256,8 +260,9 @@ def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
 
 
 def _between_convex(bodies: Bodies) -> StationaryPair | None:
-    """Return the closest points of two separated convex bodies, a unique pair, from one initial guess. None if the iteration
-    fails or the bodies overlap, because then several pairs face each other."""
+    """Return the closest points of two separated convex bodies, or None if the iteration fails or the bodies overlap,
+    because then several pairs face each other.
+    """
     start = facing_pair(bodies)
     pair = None if start is None else solve_stationarity(bodies, start)
     return None if pair is None or pair.gap < 0.0 or not is_isolated_minimum(bodies, pair) else pair
@@ -331,7 +336,6 @@ def _is_below(point: np.ndarray, samples: Samples, depth: float) -> bool:
 
 
 def contact_coordinates(bodies: Bodies, pair: StationaryPair) -> ContactCoordinates:
-    """Return the contact coordinates of a stationary pair."""
     q1, chart1 = normalised(bodies.surface1, pair.pair.q1, pair.pair.chart1)
     q2, chart2 = normalised(bodies.surface2, pair.pair.q2, pair.pair.chart2)
     final = evaluate(bodies, Pair(q1, chart1, q2, chart2))
@@ -363,7 +367,8 @@ BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
     """Return the error for bodies that touch along a line, or at a focal distance, where a hollow has the other body's
-    curvature."""
+    curvature.
+    """
     hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
     title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "
     if endless:

@@ -1,5 +1,6 @@
-"""Initial guesses for the search for closest points: sample both surfaces, rate the pairs, and keep well-spaced pairs among the
-best."""
+"""Initial guesses for the search for closest points: samples of both surfaces, and well-spaced pairs among the best of
+them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,6 @@ class Bodies:
         return samples.points @ R.T + p, samples.normals @ R.T
 
     def in_second(self, points: np.ndarray) -> np.ndarray:
-        """Transform points (..., 3) of the first body into the frame of the second."""
         return (points - self.H_1_2[:3, 3]) @ self.H_1_2[:3, :3]
 
 
@@ -47,7 +47,7 @@ class Pair(NamedTuple):
 
 
 def samples_of(surface: Surface, around: np.ndarray) -> Samples:
-    """Sample a surface; if it is unbounded, only the part near the points `around` (k, 3) in its object frame."""
+    """Sample a surface; an unbounded one only near the points `around` (k, 3), in its object frame."""
     if isinstance(surface.shape, Plane):
         return sample(surface, [(point[:2], 0.0) for point in around])
     if isinstance(surface.shape, Cylinder):
@@ -59,7 +59,6 @@ def samples_of(surface: Surface, around: np.ndarray) -> Samples:
 
 
 def common_samples(bodies: Bodies) -> tuple[Samples, Samples]:
-    """Sample both surfaces, each in its own object frame."""
     surface1, surface2 = bodies.surface1, bodies.surface2
     if not isinstance(surface1.shape, (Plane, Cylinder)):
         first = bounded_samples(surface1)
@@ -89,7 +88,7 @@ def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]
 
 
 def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int = 20) -> list[Pair]:
-    """Return initial guesses for the Newton iteration: the nearest samples first, then every nearly stationary region."""
+    """Return initial guesses for the Newton iteration: the nearest samples, and then every nearly stationary region."""
     points2, normals2 = bodies.in_first(second)
     offset = points2[None, :, :] - first.points[:, None, :]
     square = np.einsum("ijk,ijk->ij", offset, offset)
@@ -121,8 +120,9 @@ def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int =
 
 
 def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
-    """Return a pair of facing points near the closest points, by alternating projections from the centre of one body; None if
-    both are unbounded or a projection fails."""
+    """Return a pair of facing points near the closest points, by alternating projections from the centre of one body; None
+    if both are unbounded or a projection fails.
+    """
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     try:
         if not isinstance(surface2.shape, (Plane, Cylinder)):
@@ -140,7 +140,7 @@ def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
 
 
 def _projected_pairs(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
-    """Return initial guesses for bodies of different size: project the centre of each onto the other, then alternate."""
+    """Return initial guesses for bodies of different size by alternating projections from the centre of each."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     points2, normals2 = bodies.in_first(second)
     pairs: list[Pair] = []

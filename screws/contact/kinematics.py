@@ -1,4 +1,6 @@
-"""Generalised contact kinematics (Visser 2002, section 3, corrected): relative twist -> contact coordinate rates; drift."""
+"""Generalised contact kinematics (Visser 2002, section 3, corrected): rates of the contact coordinates from the
+relative twist, and their drift.
+"""
 
 from __future__ import annotations
 

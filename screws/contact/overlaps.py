@@ -30,7 +30,9 @@ _REACH = 0.2
 """Largest distance of a point from the normal at the nearest sample, relative to the surface's size; farther points lie beyond
 the edge."""
 _STARTS, _APART = 6, 0.3
-"""Number of points at which the search for an overlap starts, and their minimum distance relative to the smaller body's size."""
+"""Number of points from which the search for an overlap starts, and their least distance relative to the smaller
+body's size.
+"""
 _SHALLOW = 1e-6
 """Depth relative to the smaller body's size that counts as rounding error."""
 _CLEAR, _DEEPER = 0.02, 1.5
@@ -47,8 +49,9 @@ class Overlap:
 
 @dataclass(frozen=True)
 class InsidePoint:
-    """Sample of one body inside the other body: its point (3,) in the axes of body 1, m, the number of its body, its depth below
-    the nearest sample of the other body, m, and the coordinates of both samples."""
+    """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth
+    below the other body's nearest sample, m, and the coordinates of both samples.
+    """
 
     point: np.ndarray
     body: int
@@ -83,8 +86,7 @@ def overlap_elsewhere(
 
 
 def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[InsidePoint]:
-    """Return the deepest samples of either body inside the other body, spaced apart, as starting points of a search for
-    overlaps."""
+    """Return the deepest samples of either body inside the other, spaced apart, as starts of a search for overlaps."""
     bodies = Bodies(surface1, surface2, H_1_2)
     return _spread(inside_points(surface1, surface2, H_1_2, np.zeros((0, 3))), _APART * bodies.length)
 
@@ -101,7 +103,7 @@ def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, cont
 
 
 def inside_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> list[InsidePoint]:
-    """Return the samples of either body that lie inside the other body, away from the points `contacts` (k, 3) of body 1."""
+    """Return the samples of either body inside the other, away from the points `contacts` (k, 3) of body 1."""
     bodies = Bodies(surface1, surface2, H_1_2)
     inside = []
     for body in (1, 2):
@@ -123,9 +125,9 @@ def _surface(bodies: Bodies, body: int) -> Surface:
 
 
 def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive outside,
-    and the indices (k,) of the nearest samples of the other body, -1 if its surface has a closed form or the sample lies far
-    outside."""
+    """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive
+    outside, and the indices (k,) of the other body's nearest samples, -1 for a closed form or far outside.
+    """
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points
@@ -143,7 +145,6 @@ def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, 
 
 @lru_cache(maxsize=256)
 def _sphere(surface: Surface) -> tuple[np.ndarray, float]:
-    """Return centre (3,) and radius of a sphere around the samples of a surface."""
     points = bounded_samples(surface).points
     centre = points.mean(axis=0)
     return centre, float(np.linalg.norm(points - centre, axis=1).max())
@@ -151,7 +152,6 @@ def _sphere(surface: Surface) -> tuple[np.ndarray, float]:
 
 @lru_cache(maxsize=256)
 def _squares(surface: Surface) -> np.ndarray:
-    """Return the squared distances (k,) of the samples of a surface from its origin."""
     return np.asarray(np.sum(bounded_samples(surface).points ** 2, axis=1))
 
 
@@ -179,7 +179,6 @@ def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.ndarray, float]:
-    """Return coordinates and chart of the surface near a point (3,), from the nearest sample or a closed form."""
     if sample >= 0:
         samples = bounded_samples(surface)
         return samples.q[sample], float(samples.chart[sample])
@@ -189,13 +188,11 @@ def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.n
 
 
 def _away(bodies: Bodies, points: np.ndarray, contacts: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the points (k, 3) that are away from all contacts."""
     distance = np.linalg.norm(points[:, None, :] - contacts[None, :, :], axis=2).min(axis=1, initial=np.inf)
     return np.asarray(distance > _AWAY * bodies.length)
 
 
 def _spread(inside: list[InsidePoint], apart: float) -> list[InsidePoint]:
-    """Return the deepest points that lie apart from each other."""
     chosen = list[InsidePoint]()
     for point in sorted(inside, key=lambda point: -point.depth):
         if len(chosen) < _STARTS and all(np.linalg.norm(point.point - other.point) > apart for other in chosen):
@@ -225,11 +222,11 @@ def _triple(point: np.ndarray) -> tuple[float, float, float]:
 
 
 def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
-    """Return the local minima of the distance, continued into overlap, that a search from both bodies finds: first overlapping
-    pairs by increasing depth, then separated pairs by increasing gap.
+    """Return the local minima of the distance, continued into overlap, first overlapping pairs by increasing depth, then
+    separated pairs by increasing gap.
 
-    `H_1_2` is the pose (4, 4) of body 2 in body 1. The search starts where `all_closest_points` does, from either body, and from
-    the points of each body inside the other body. Raises `GeometryError` G124 if H_1_2 is not a pose.
+    `H_1_2` is the pose (4, 4) of body 2 in body 1. The search starts where `all_closest_points` does, from either body,
+    and from the points of each body inside the other. Raises `GeometryError` G124 if H_1_2 is not a pose.
     """
     bodies = Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
     other_way = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))
@@ -240,6 +237,5 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
 
 
 def _swapped(bodies: Bodies, pair: StationaryPair) -> StationaryPair:
-    """Return a pair of the same bodies in the other order."""
     q2, chart2, q1, chart1 = pair.pair
     return evaluate(bodies, Pair(q1, chart1, q2, chart2))

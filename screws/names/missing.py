@@ -15,12 +15,12 @@ from screws.names.similar import similar_names
 MAX_ATTRIBUTES = 24
 """Maximum number of names that a message lists if none is similar."""
 PACKAGES = ("bondgraph", "screws", "screwbond.models")
-"""Packages of this project."""
 
 
 class MissingAttribute(ScrewbondError, AttributeError):
-    """Error for a name that a package or an object lacks (E684). The message is composed when it is read, because most of these
-    errors only serve `hasattr`."""
+    """Error for a name that a package or an object lacks (E684), whose message is composed only when it is read, because
+    most of these errors only serve `hasattr`.
+    """
 
     code = "E684"
 
@@ -45,7 +45,7 @@ class MissingImport(ScrewbondError, ModuleNotFoundError):
 
 
 def where_instead(name: str, names: Iterable[str]) -> str:
-    """Return a cure for a name that is missing: `near_or_elsewhere`, or the list of `names`."""
+    """Return a cure for a missing name: `near_or_elsewhere`, or the list of `names`."""
     if near := near_or_elsewhere(name, listed := sorted(names)):
         return near
     more = f" and {len(listed) - MAX_ATTRIBUTES} more" if len(listed) > MAX_ATTRIBUTES else ""
@@ -72,8 +72,9 @@ def homes_of(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def _exports() -> dict[str, set[str]]:
-    """Return the names of each package, of the packages in it and of the modules that it exports, from their source files: most
-    modules are not loaded."""
+    """Return the names of all packages and of their exported modules, read from source files because most modules are not
+    loaded.
+    """
     table = {}
     for package in PACKAGES:
         try:
@@ -93,5 +94,4 @@ def _exports() -> dict[str, set[str]]:
 
 
 def _listed(file: Path) -> set[str]:
-    """Return the names in the `__all__` of a file; none if it lacks an `__all__`."""
     return set(re.findall(r"""["'](\w+)["']""", file.read_text("utf-8").partition("__all__")[2]))

@@ -35,7 +35,7 @@ MODULES = {
     "screwbond.models.delta.pictures.scene_pictures": "screwbond.models.delta.pictures.scene",
     "screwbond.models.delta.pictures.touch_figure": "screwbond.models.delta.pictures.figures",
 }
-"""Old path of a module -> new path."""
+"""New paths of modules by their old paths."""
 NAMES = _read("""
     RunDoubtWarning UnreliableRunWarning, Fault RunIssue, Stepped StepResult, pile free_body_stepper, Pile FreeBodyStepper,
     PileResult FreeBodyResult, unhat vee, contact_places all_closest_points, Rubs CollisionFriction, Absent UnavailableKernel,
@@ -50,7 +50,7 @@ NAMES = _read("""
     Turning AxisRotations, Coil SpringDrawing, Touching ContactDrawing, Happening EventMark, skinned visual_solids,
     Skin LinkVisual
 """)
-"""Old name of a function or class in a package -> new name, in the same package."""
+"""New names of functions and classes by their old names, in the same package."""
 MEMBERS = _read_by_owner("""
     PreparedRun: start start_values, points start_values_many, plain_starts prechecked_starts, runs program
     PreparedRun PreparedProgram: go run, many run_many
@@ -87,7 +87,7 @@ MEMBERS = _read_by_owner("""
     CollisionSet: most max_contacts, apart exclude
     Parameter: most max_value
 """)
-"""Class -> old name of a method, property or field -> new name."""
+"""New names of methods, properties and fields by class and old name."""
 KEYWORDS = _read_by_owner("""
     PreparedRun.run_many PreparedProgram.run_many: watch check_rank
     uncertainty: known parameter_uncertainty
@@ -101,13 +101,13 @@ KEYWORDS = _read_by_owner("""
     Striker: skins visuals
     SymPyRoutine.expanded: most max_operations
 """)
-"""Function, by its qualified name, or class -> old name of a keyword parameter -> new name."""
+"""New names of keyword parameters by function (its qualified name) or class, and old name."""
 FILES = {"strikes": "impacts"}
-"""Old choice of `--only` -> new choice."""
+"""New choices of `--only` by their old names."""
 SETTINGS = {"simultaneous": "impacts"}
-"""Old name of a setting of a run -> new name."""
+"""New names of the settings of a run by their old names."""
 SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequential"}}
-"""Setting, by its new name -> old value -> new value."""
+"""New values of settings by the new name of the setting, and the old value."""
 
 
 def now(old: str, new: str) -> str:
@@ -116,7 +116,7 @@ def now(old: str, new: str) -> str:
 
 
 def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file, with outdated names and values updated."""
+    """Return the settings of a file with old names and values replaced."""
     named = {SETTINGS.get(name, name): value for name, value in settings.items()}
     return {
         name: SETTING_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value for name, value in named.items()
@@ -124,7 +124,7 @@ def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def new_words(names: Iterable[str]) -> dict[str, str]:
-    """Return, for each old name of a setting among `names`, the sentence that states the new name."""
+    """Return, for each old name of a setting among `names`, the sentence that states its new name."""
     return {name: now(name, SETTINGS[name]) for name in names if name in SETTINGS}
 
 
@@ -164,7 +164,7 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error for a name that a package lacks; names such as `__path__`, which Python looks up, get a plain error."""
+    """Return the error for a name that a package lacks, a plain one for names that Python looks up, such as `__path__`."""
     if name.startswith("_"):
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
     return MissingAttribute(module, name)
@@ -195,8 +195,9 @@ def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
 
 
 class _OldImports(MetaPathFinder):
-    """Finder that raises an error with the new name when an old name is imported and no other finder knows it. It also catches
-    `from bondgraph import OLD`, because Python then tries to import a module of this name."""
+    """Finder that raises an error with the new name if an old name is imported, also by `from bondgraph import OLD`, for
+    which Python tries to import a module of this name.
+    """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         package, _, name = fullname.rpartition(".")

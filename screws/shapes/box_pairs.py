@@ -18,7 +18,6 @@ FACE_NORMAL_TOLERANCE = 1e-9
 
 
 def box_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the corners of boxes within reach of the plane."""
     corners = shapes1.p[:, None, :] + np.matmul(CORNERS * shapes1.half[:, None, :], np.swapaxes(shapes1.R, 1, 2))
     return points_half_space(corners, shapes2, reach)
 
@@ -75,8 +74,9 @@ def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> Nea
 def _points(
     rows: np.ndarray, core: np.ndarray, out: np.ndarray, height: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes
 ) -> NearestPoints:
-    """Return the nearest points for points `core` of the other shape at `height` above the box; `core` and `out` (outwards) are
-    in the box's axes."""
+    """Return the nearest points for points `core` of the other shape at `height` above the box; `core` and the outward
+    directions `out` are in the box's axes.
+    """
     R, r = shapes2.R[rows], shapes1.radius[rows]
     centre, n = shapes2.p[rows] + rotate(R, core), rotate(R, out)
     return NearestPoints(rows, centre - r[:, None] * n, centre - height[:, None] * n, -n, height - r)
@@ -115,8 +115,9 @@ def _root(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _interval_above_face(c: np.ndarray, a: np.ndarray, h: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and last t in [-1, 1] for which c + t a lies above the face normal to `axis`; first > last if there is
-    none, (0, 0) for points."""
+    """Return the first and last t in [-1, 1] for which c + t a lies above the face normal to `axis`; first > last if there
+    is none, (0, 0) for points.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = (-h - c) / a, (h - c) / a
     slack = 1e-9 * np.max(h, axis=1)[:, None]
@@ -143,7 +144,7 @@ PARALLEL_SINE = 1e-5
 """Sine of the angle between two edges below which they have no common normal."""
 
 NEXT, AFTER = [1, 2, 0], [2, 0, 1]
-"""Indices of the axes that follow each axis."""
+"""Indices of the two axes that follow each axis in cyclic order."""
 
 
 def box_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
@@ -207,7 +208,7 @@ def _edge_gaps(C: np.ndarray, d: np.ndarray, h1: np.ndarray, h2: np.ndarray) -> 
 def _crossings(
     rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes, best: np.ndarray
 ) -> tuple[NearestPoints, np.ndarray]:
-    """Return the nearest points of the edges that face each other, and whether both lie on their edges."""
+    """Return the nearest points of the edges that face each other, and whether both points lie on their edges."""
     i, j = np.divmod(best[rows], 3)
     k = np.arange(len(rows))
     R1, R2 = shapes1.R[rows], shapes2.R[rows]
@@ -231,7 +232,9 @@ def _crossings(
 def _patches(
     rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes, best: np.ndarray, size: np.ndarray, reach: float
 ) -> NearestPoints:
-    """Intersect the face across direction `best` of one box with the facing face of the other box; return the corners."""
+    """Return the corners of the intersection of one box's face across direction `best` with the facing face of the other
+    box.
+    """
     swapped = best[rows] >= 3
     fields = list(zip(shapes1.take(rows), shapes2.take(rows), strict=True))
     a = PlacedShapes(*(np.where(_column_flags(swapped, y), y, x) for x, y in fields))
@@ -298,7 +301,7 @@ def _column_flags(flags: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _distinct_rows(pair: np.ndarray, points: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
-    """Return the rows of the points (k, 2), in the order of their pairs, that do not repeat an earlier point of the same pair."""
+    """Return the rows of the points (k, 2) that do not repeat an earlier point of the same pair."""
     distinct = np.ones(len(pair), dtype=bool)
     for back in range(1, len(pair)):
         same = pair[back:] == pair[:-back]
@@ -310,7 +313,6 @@ def _distinct_rows(pair: np.ndarray, points: np.ndarray, tolerance: np.ndarray) 
 
 
 def _nearest_features(rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes) -> NearestPoints:
-    """Return the nearest points of separated boxes: of a corner and a box, or of two edges."""
     parts = [
         _corner_box(rows, shapes1, shapes2),
         _corner_box(rows, shapes2, shapes1).swapped(),

@@ -1,18 +1,14 @@
-"""Collision detection: shapes and poses of bodies -> candidate contact points (broad phase, then narrow phase).
+"""Collision detection: candidate contact points from shapes and poses of bodies, by bounding boxes and then by pairs.
 
         shapes -> bounding boxes -> pairs (filter, sort and sweep) -> closed forms by kind -> `PointPairs`
 
-The arrays of candidates are built at every step, in the order of the shapes, whatever the order of the search.
+The core of a ball or capsule is a segment, of length zero for a ball. Two segments are nearest where an end of one
+faces the other, or where they cross; each case is a candidate with its own normal, so parallel capsules get two
+points.
 
-Nearest points of balls and capsules, with each other or with a half-space, in closed form.
-
-The core of a round shape is a segment, of length zero for a ball. Two segments are nearest where an end of one faces the other,
-or where they cross; each case is a candidate with its own normal, so parallel capsules get two points.
-
-Nearest points of pairs with a convex hull: corners on a half-space here, all other points by the package coal.
-
-Coal (Pan, Chitta and Manocha 2012; Montaut and others 2022) gives the direction of separation or least penetration of two hulls,
-and their common contact patch. The gap at each corner of that patch follows from the planes of their faces.
+Coal (Pan, Chitta and Manocha 2012; Montaut and others 2022) gives the direction of separation or least penetration
+of two hulls, and their common contact patch. The gap at each corner of that patch follows from the planes of their
+faces.
 """
 
 from __future__ import annotations
@@ -82,7 +78,7 @@ def coal_solid(solid: Solid) -> CoalSolid:
 
 
 def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the corners of the contact patch of pair k, if it is within reach; a patch may be a single point."""
+    """Return the corners of the contact patch of pair k, possibly a single point, if the patch is within reach."""
     import coal
 
     H1, H2 = coal.Transform3s(shapes1.R[k], shapes1.p[k]), coal.Transform3s(shapes2.R[k], shapes2.p[k])
@@ -141,7 +137,8 @@ MAX_PARALLEL_SINE = 0.05
 
 def round_round(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
     """Return the nearest points of balls and capsules, at most five for a pair (Ericson 2005, section 5.1.9, for crossing
-    axes)."""
+    axes).
+    """
     a, b = shapes1.R[:, :, 2] * shapes1.half[:, 2:], shapes2.R[:, :, 2] * shapes2.half[:, 2:]
     rows = np.arange(len(a))
     parts: list[tuple[np.ndarray, ...]] = []
@@ -173,8 +170,9 @@ def _has_length(a: np.ndarray) -> np.ndarray:
 
 
 def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
-    """Return the cosine of the angle, at an end of a core, between the directions to the other core and into the core; positive
-    if this end is not the nearest point."""
+    """Return the cosine of the angle, at an end of a core, between the directions to the other core and into the core;
+    positive if this end is not the nearest point.
+    """
     size = np.sqrt(dots(d, d) * dots(inward, inward))
     return dots(d, inward) / np.where(size == 0.0, 1.0, size)
 
@@ -227,7 +225,7 @@ CLOSED_FORMS: dict[tuple[int, int], Callable[[PlacedShapes, PlacedShapes, float]
     (BOX, BOX): box_box,
     (BOX, HALF_SPACE): box_half_space,
 }
-"""Kinds of a pair -> its closed form. Hulls are searched by `hulls`; two half-spaces have no candidates."""
+"""Closed forms by the kinds of a pair; two half-spaces have no candidates."""
 
 
 @dataclass(frozen=True)

@@ -215,7 +215,6 @@ class NearestPoints(NamedTuple):
 
 
 def concatenated(parts: list[NearestPoints]) -> NearestPoints:
-    """Return the concatenated records; an empty record for an empty list."""
     if not parts:
         return NearestPoints(np.zeros(0, dtype=np.intp), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
     return NearestPoints(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
@@ -234,12 +233,10 @@ def crosses(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def rotate(R: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return R v for each of (m, 3, 3) and (m, 3)."""
     return np.matmul(R, v[..., None])[..., 0]
 
 
 def rotate_back(R: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return R' v for each of (m, 3, 3) and (m, 3)."""
     return np.matmul(v[..., None, :], R)[..., 0, :]
 
 

@@ -162,7 +162,7 @@ def closed_surface(
 
 
 def checked_surface(shape: Any, parameters: dict[str, float]) -> Surface:
-    """Return a closed surface with its size measured and its chart and orientation checked."""
+    """Return a closed surface with its size measured and its charts and orientation checked."""
     unsized = Surface(shape, parameters, 1.0)
     points = np.array([unsized.point(*frames.in_better_chart(n)) for n in checks.sphere_points(60)], dtype=float)
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0

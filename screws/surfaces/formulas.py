@@ -22,7 +22,7 @@ from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple
 
 _FUNCTIONS = {sympy: name for name, (_, sympy) in scalars.FUNCTIONS.items() if name not in scalars.COMPARISONS}
-"""SymPy's class -> the name of this package's function."""
+"""Names of this package's functions by SymPy's class."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def _supported(part: Any) -> bool:
 
 
 def _evaluate(part: Any, cache: dict[Any, Scalar]) -> Scalar:
-    """Evaluate an expression; `cache` holds the values of its parts, so shared parts are computed once."""
+    """Return the value of an expression; `cache` holds the values of shared parts."""
     if part in cache:
         return cache[part]
     if part.is_number:
@@ -173,7 +173,6 @@ def parametric(
 
 
 def _periodicity(name: str, periodic: Any) -> tuple[bool, bool]:
-    """Return which coordinates are periodic; raise G101 unless it is a pair of booleans."""
     flags = tuple(periodic) if isinstance(periodic, Sequence) else ()
     if len(flags) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in flags):
         raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False): u periodic, v not")

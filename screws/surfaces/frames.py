@@ -1,9 +1,9 @@
 """Gauss frame H, metric M, curvature K and torsion T from the derivatives of a surface point (Visser 2002, 2.2).
 
-Charts of closed surfaces: an atlas of two polar charts of the unit sphere, each regular at the other's poles.
+A closed surface is c = F(n), n on the unit sphere, in two polar charts, each regular at the other's poles. Chart 0
+has its axis along z, chart 1 along x:
 
-A closed surface is c = F(n), n on the unit sphere. Chart 0 has its axis along z, chart 1 along x:
-n = (sin u cos v, sin u sin v, cos u) and n = (cos u, sin u cos v, sin u sin v), 0 < u < pi.
+    n = (sin u cos v, sin u sin v, cos u) and n = (cos u, sin u cos v, sin u sin v), 0 < u < pi.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ LATEX = (r"n = (\sin u \cos v, \sin u \sin v, \cos u)", r"n = (\cos u, \sin u \c
 
 
 class Direction(NamedTuple):
-    """A point of the unit sphere and its chart: n, and the orthonormal tangents e = n_u, g = n_v / sin u."""
+    """Point n of the unit sphere and its chart, with the orthonormal tangents e = n_u, g = n_v / sin u."""
 
     n: Triple
     e: Triple

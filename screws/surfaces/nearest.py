@@ -24,7 +24,6 @@ class Samples(NamedTuple):
 
 
 def sample(surface: Surface, coordinates: Sequence[tuple[np.ndarray, float]]) -> Samples:
-    """Sample a surface at given coordinates and charts."""
     frames = [surface.geometry(q, chart).H for q, chart in coordinates]
     return Samples(
         np.array([q for q, _ in coordinates], dtype=float),
@@ -36,7 +35,6 @@ def sample(surface: Surface, coordinates: Sequence[tuple[np.ndarray, float]]) ->
 
 @lru_cache(maxsize=256)
 def bounded_samples(surface: Surface, count: int = 400) -> Samples:
-    """Sample a bounded surface."""
     if surface.closed:
         return sample(surface, [frames.in_better_chart(n) for n in checks.sphere_points(count)])
     (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
@@ -89,8 +87,9 @@ def nearest_coordinates(
 
 
 def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
-    """Return coordinates of a point, with periodic coordinates reduced to their ranges and, on a closed surface, in the better
-    chart."""
+    """Return coordinates of a point, with periodic ones reduced to their ranges and, on a closed surface, in the better
+    chart.
+    """
     if surface.closed:
         n = frames.point(q, chart)
         new_chart = frames.better_chart(np.array(n))
