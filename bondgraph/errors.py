@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from screws.errors import ScrewbondError
+from screws.errors import ScrewbondError, plural
 
 MAX_TITLE = 320
 """Maximum length of a title in a message, in characters."""
@@ -126,8 +126,9 @@ class ModelError(ScrewbondError):
     def __init__(self, name: str, problems: Sequence[Problem]):
         self.name = name
         self.problems = tuple(problems)
-        count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
-        super().__init__("\n".join([f'{count} in "{_in_one_line(name)}"', *map(str, self.problems)]))
+        super().__init__(
+            "\n".join([f'{plural(len(self.problems), "problem")} in "{_in_one_line(name)}"', *map(str, self.problems)])
+        )
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.name, self.problems)

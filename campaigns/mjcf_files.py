@@ -20,6 +20,7 @@ from bondgraph import ModelError
 from campaigns.processes import Progress
 from campaigns.urdf_files import plain, reasons_of
 from screws import quaternion
+from screws.errors import plural
 
 SAMPLES = 3
 
@@ -274,7 +275,8 @@ def main() -> int:
             different = {what: value for what, value in found.items() if not value < arguments.tolerance}
             results["DIFFERENT" if different else "agrees"] += 1
             wrong += bool(different)
-            print(f"{path.name}: {robot.tree.freedoms} coordinates, {different or f'{max(found.values(), default=0.0):.1e}'}")
+            coordinates = plural(robot.tree.freedoms, "coordinate")
+            print(f"{path.name}: {coordinates}, {different or f'{max(found.values(), default=0.0):.1e}'}")
             for what, value in found.items():
                 worst[what] = max(worst.get(what, 0.0), value)
     for title, counter in (("refused, by reason", reasons), ("read", results)):

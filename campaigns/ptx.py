@@ -26,6 +26,7 @@ from screwbond.models.motion import axes, quintic
 from benchmarks.events import boost
 from bondgraph import GY, J1, Graph, I, R, Se, compile_model, measures
 from campaigns.page_tables import write_rows
+from screws.errors import plural
 from tests.export.live_models import CASES
 from tests.gpu_runs import differences, empty_batch, on_gpu, on_processor
 from tests.inner.run import gpu_kernel, kept_of
@@ -152,7 +153,7 @@ def assembler() -> str | None:
 
 def no_gpu(rows: Sequence[str]) -> str:
     how = f"the PTX was run as C, and `ptxas -arch={ARCHITECTURE}` counted registers, stack and spills"
-    return f"No GPU was used for these {len(rows)} rows: {how}."
+    return f"No GPU was used for these {plural(len(rows), 'row')}: {how}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

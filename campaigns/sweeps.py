@@ -28,6 +28,7 @@ import numpy as np
 from bondgraph import GY, J1, Graph, I, R, Se
 from bondgraph.errors import FileError
 from bondgraph.sweeps import last, load_runs, normal, peak, sweep
+from screws.errors import plural
 
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
@@ -113,7 +114,7 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         places.append(stored(store))
-        print(f"killed after {places[-1]} of {count} runs", file=sys.stderr, flush=True)
+        print(f"killed after {places[-1]} of {plural(count, 'run')}", file=sys.stderr, flush=True)
     process = begun(store, count, executor)
     if process.wait() != 0:
         raise RuntimeError(f"the sweep ended with exit code {process.returncode}")
@@ -158,7 +159,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         places, found = campaign(given.count, given.kills, given.seed, given.executor, Path(folder))
     outcome = "; ".join(found) or "each run is stored once, bit for bit"
-    print(f"killed after {', '.join(map(str, places))} of {given.count} runs: {outcome}")
+    print(f"killed after {', '.join(map(str, places))} of {plural(given.count, 'run')}: {outcome}")
     return bool(found)
 
 

@@ -41,7 +41,6 @@ from screwbond.models.studies.tasks import Command
 from bondgraph.errors import ModelError
 from bondgraph.interchange import load_model
 from bondgraph.methods import GONE, retired
-from bondgraph.output.cells import plural
 from bondgraph.output.extras import require_package
 from bondgraph.output.files import atomic_file, known_ending, printable_path
 from bondgraph.run.measures import MEASURES, STORED, Measure
@@ -49,6 +48,7 @@ from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import Runs, loguniform, normal, sweep, uniform
 from bondgraph.sweeps.interface import OWN
 from bondgraph.sweeps.tasks import Keepable
+from screws.errors import plural
 from screws.names.renamed import SETTINGS as OLD_SETTINGS
 from screws.names.renamed import current_settings
 

@@ -1,4 +1,4 @@
-"""Base class of all errors that users can fix, errors for invalid geometry and calls, and a test for this project's modules."""
+"""Base class of all errors that users can fix, errors for invalid geometry and calls, and words of messages."""
 
 from __future__ import annotations
 
@@ -38,3 +38,12 @@ class CallError(CodedError, TypeError):
 def is_own(module: str) -> bool:
     """Return True for the name of a package or module of this project."""
     return module.partition(".")[0] in ("bondgraph", "screws", "screwbond", "models")
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count and its noun, in the plural unless the count is 1.
+
+    >>> plural(1, "state"), plural(0, "input"), plural(2, "entry")
+    ('1 state', '0 inputs', '2 entries')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun[:-1]}ies" if noun.endswith("ry") else f"{count} {noun}s"

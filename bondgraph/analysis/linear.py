@@ -20,9 +20,10 @@ from bondgraph.analysis.transfer import (
 )
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
-from bondgraph.output.cells import cell, line, plural, table
+from bondgraph.output.cells import cell, line, table
 from bondgraph.output.plot_style import CYCLE, styled
 from bondgraph.output.short_repr import short_repr
+from screws.errors import plural
 from screws.names import answer_old_names
 
 Frequencies = Sequence[float] | np.ndarray | None
@@ -68,9 +69,9 @@ class Linear:
     def __str__(self) -> str:
         """Return the matrices, if small, with the names of their rows and columns."""
         sampled = "" if self.period is None else f", sampled every {self.period:g} s"
-        head = f'linear system of "{self.name}": {self.order} states{sampled}'
+        head = f'linear system of "{self.name}": {plural(self.order, "state")}{sampled}'
         if max(self.order, len(self.inputs), len(self.outputs)) > SHOWN:
-            return f"{head}, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+            return f"{head}, {plural(len(self.inputs), 'input')}, {plural(len(self.outputs), 'output')}"
         following = "'" if self.period is None else "[k+1]"
         rows = ("A", self.A, self.states, self.states, following), ("B", self.B, self.states, self.inputs, following)
         more = ("C", self.C, self.outputs, self.states, ""), ("D", self.D, self.outputs, self.inputs, "")

@@ -17,6 +17,7 @@ from bondgraph.analysis.linear import Linear
 from bondgraph.errors import refusal
 from bondgraph.model.arguments import refused
 from bondgraph.quantities import real
+from screws.errors import plural
 
 _POINTS = 300
 
@@ -66,7 +67,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
         cures = ("passivity(linearise(model, inputs=[...], outputs=[...])), with the efforts and flows of its ports",)
         raise refusal("E100", title, *cures, about="passivity")
     if len(linear.inputs) != len(linear.outputs) or not linear.inputs:
-        title = f"{len(linear.inputs)} inputs and {len(linear.outputs)} outputs are not power ports"
+        title = f"{plural(len(linear.inputs), 'input')} and {plural(len(linear.outputs), 'output')} are not power ports"
         cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)
         raise refusal("E257", title, *cures, about=linear.name, places=())
     further = real(() if frequencies is None else frequencies)

@@ -25,6 +25,7 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
+from screws.errors import plural
 
 _NUDGE = 2.0**-50
 """Relative change applied to all values to measure the size of an equation's terms."""
@@ -81,7 +82,7 @@ class OperatingPoint:
         rows = [*zip(self.states, self.x, strict=True), *((f"{name} (found)", v) for name, v in self.parameters.items())]
         notes = [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
         notes += [f"the point does not persist: {kind} is due" for kind in self.due]
-        title = line(f"operating point of {self.compiled.model.name}", f"{self.iterations} steps")
+        title = line(f"operating point of {self.compiled.model.name}", f"{plural(self.iterations, 'step')}")
         return cell(title, table(("state", "value"), rows), *([items(notes)] if notes else []))
 
     def __str__(self) -> str:
@@ -89,7 +90,7 @@ class OperatingPoint:
         lines += [f"{name} = {value:.6g} (found)" for name, value in self.parameters.items()]
         lines += [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
         lines += [f"the point does not persist: {kind} is due" for kind in self.due]
-        return "\n".join([f'operating point of "{self.compiled.model.name}", {self.iterations} steps', *lines])
+        return "\n".join([f'operating point of "{self.compiled.model.name}", {plural(self.iterations, "step")}', *lines])
 
 
 def operating_point(
@@ -226,7 +227,7 @@ def _failed(
 ) -> ModelError:
     size = np.abs(solution.residual)
     worst = [f"{equations[k]} = {solution.residual[k]:.3g}" for k in np.argsort(-size, kind="stable")[:4] if size[k] > 0]
-    details = [f"after {solution.iterations} steps: {', '.join(worst)}"]
+    details = [f"after {plural(solution.iterations, 'step')}: {', '.join(worst)}"]
     details += [f"not determined: {', '.join(_shares(part, unknowns))}" for part in solution.free.T]
     of_model = functools.partial(refusal, about=compiled.model.name, why=details, places=())
     if not (solution.history and solution.history[-1] <= tolerance):

@@ -15,6 +15,7 @@ from bondgraph.model.expected_units import converted_parameters
 from bondgraph.model.laws import IdealSwitch, Junction, Law, Resistor, Source, Storage
 from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Bond, Model
+from screws.errors import plural
 
 AT_PSEUDO_BONDS: tuple[type[Law], ...] = (Junction, Resistor, Source, IdealSwitch, HeatFlow)
 """Laws other than C that transmit, supply or absorb heat."""
@@ -102,7 +103,8 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
         return
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
-    why = f"not counting R and switches, one {bonds[0].domain.flow} enters via {inward} bonds and leaves via {len(ends) - inward}"
+    outward = plural(len(ends) - inward, "bond")
+    why = f"not counting R and switches, one {bonds[0].domain.flow} enters via {plural(inward, 'bond')}, leaves via {outward}"
     near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
         "in addition to R and switches, only two bonds, one with its arrow to the junction and one with its arrow away",

@@ -30,6 +30,7 @@ from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.failure import CURES
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import MAX_CONTRADICTION
+from screws.errors import plural
 from screws.names import similar_names
 
 if TYPE_CHECKING:
@@ -253,7 +254,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
     return [
         Problem(
             "E455",
-            f"start velocities violate {len(off)} constraint{'s' if len(off) > 1 else ''} by a flow that should be zero",
+            f"start velocities violate {plural(len(off), 'constraint')} by a flow that should be zero",
             (*named[:MAX_LISTED], *([f"and {len(named) - MAX_LISTED} more"] if len(named) > MAX_LISTED else []), reason),
             tuple(model.elements[path].place for path in off),
             (

@@ -12,6 +12,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.cells import cell, collapsible, items, line
+from screws.errors import plural
 
 
 def sections(model: Model, causality: Causality, system: System) -> dict[str, list[str]]:
@@ -36,7 +37,7 @@ def sections(model: Model, causality: Causality, system: System) -> dict[str, li
 def size(model: Model, system: System) -> str:
     """Describe the size of a model: elements, bonds, states."""
     states = sum(np.size(state.initial) for state in system.states)
-    return f"{len(model.elements)} elements, {len(model.bonds)} bonds, {states} states"
+    return f"{plural(len(model.elements), 'element')}, {plural(len(model.bonds), 'bond')}, {plural(states, 'state')}"
 
 
 def report(model: Model, causality: Causality, system: System) -> str:
@@ -84,7 +85,7 @@ def _loop(loop: Loop, system: System, model: Model) -> str:
     count = sum(math.prod(system.values[u.value].shape or ()) for u in loop.unknowns)
     how = "Newton's method along the run" if loop.guesses else "solved in place"
     names = ", ".join(f'{e.kind} "{e.name}"' for e in closing)
-    return f"{names}: {count} unknown{'s' if count > 1 else ''}, {how}"
+    return f"{names}: {plural(count, 'unknown')}, {how}"
 
 
 def _constraints(model: Model, system: System) -> Iterator[str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from bondgraph.emit.cached_build import build_once
 from bondgraph.errors import Problem, ProblemError
+from screws.errors import plural
 
 _ARRAY = np.ndarray
 _FLOAT = np.dtype(float)
@@ -133,7 +134,7 @@ class Kernel:
 
     def _arrays(self, blocks: tuple[Any, ...]) -> list[np.ndarray]:
         if len(blocks) != len(self.sizes):
-            raise self._misfit(f"{len(blocks)} blocks are given")
+            raise self._misfit(f"it is called with {plural(len(blocks), 'block')}")
         arrays: list[np.ndarray] = []
         for block, n in zip(blocks, self.sizes, strict=True):
             if not (block.__class__ is _ARRAY and block.dtype is _FLOAT and block.shape == (n,) and block.flags.c_contiguous):
@@ -145,7 +146,7 @@ class Kernel:
 
     def _samples(self, blocks: tuple[Any, ...]) -> tuple[list[np.ndarray], int]:
         if len(blocks) != len(self.sizes):
-            raise self._misfit(f"{len(blocks)} blocks are given")
+            raise self._misfit(f"it is called with {plural(len(blocks), 'block')}")
         arrays: list[np.ndarray] = []
         counts = set()
         for position, (argument, n) in enumerate(zip(blocks, self.sizes, strict=True)):
@@ -177,8 +178,8 @@ class Kernel:
 
     def _misfit(self, what: str) -> KernelError:
         lengths = ", ".join(map(str, self.sizes))
-        details = (what, f"it takes {len(self.sizes)} blocks of lengths {lengths} and gives {self.n_out} outputs")
-        return KernelError(Problem("E395", f'kernel "{self.name}" is called with unsuitable blocks', details))
+        takes = f"it takes {plural(len(self.sizes), 'block')} of lengths {lengths} and gives {plural(self.n_out, 'output')}"
+        return KernelError(Problem("E395", f'kernel "{self.name}" is called with unsuitable blocks', (what, takes)))
 
 
 def _kind(value: Any) -> str:

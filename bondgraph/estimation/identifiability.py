@@ -19,7 +19,7 @@ from bondgraph.estimation.estimate_result import Channel, Estimate, Trial, sizes
 from bondgraph.estimation.free_parameters import FreeParameters
 from bondgraph.estimation.losses import Loss
 from bondgraph.estimation.sensitivity_results import RunSensitivities
-from bondgraph.output.cells import plural
+from screws.errors import plural
 
 UNIDENTIFIABLE = 1.0
 """Relative standard deviation above which a number or combination counts as not identifiable."""

@@ -14,9 +14,9 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.estimation.estimate_result import Estimate
 from bondgraph.estimation.sensitivity_results import RunSensitivities
-from bondgraph.output.cells import plural
 from bondgraph.quantities import real
 from bondgraph.run.results.curves import curves
+from screws.errors import plural
 from screws.names import answer_old_names
 
 _ROUNDING = 1e-9

@@ -36,6 +36,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import build
 from bondgraph.run.steppers.segment import Integrator, Selection
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_of
+from screws.errors import plural
 from screws.names import answer_old_names
 
 SCALE_SAMPLES = 32
@@ -249,7 +250,9 @@ class RunSensitivities:
 
     def __repr__(self) -> str:
         end = "ok" if self.ok else "in doubt"
-        return f'RunSensitivities("{self.result.program.name}", by {", ".join(self.labels)}, {len(self.t)} samples, {end})'
+        return (
+            f'RunSensitivities("{self.result.program.name}", by {", ".join(self.labels)}, {plural(len(self.t), "sample")}, {end})'
+        )
 
     def _repr_html_(self) -> str:
         rows = [(label, f"{value:.6g}", unit) for label, value, unit in zip(self.labels, self.values, self.units, strict=True)]

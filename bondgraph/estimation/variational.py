@@ -43,6 +43,7 @@ from bondgraph.tape.specialise import appended, hoist
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.events.time_events import breaks_of
 from bondgraph.tracing.routines import outputs_of, values_on_tape
+from screws.errors import plural
 
 _Direction = dict[int, TapeScalar | float]
 """Nonzero components of one variable along the directions."""
@@ -234,7 +235,7 @@ class Variational:
         tape, moved = appended(self._tape, [scalar for group in groups.values() for scalar in group], "x", more)
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:
-            title = f"{len(hoisted.tape)} steps of the variational equations are too many: at most {MAX_STEPS}"
+            title = f"{plural(len(hoisted.tape), 'step')} of the variational equations are too many: at most {MAX_STEPS}"
             why = f"{self.n} states and {self.k} varied numbers, each of which needs its own code"
             cures = ("fewer numbers at a time", "a smaller model", "differences of runs: two runs for each number")
             raise refusal("E372", title, *cures, about=self.compiled.model.name, why=why, places=())

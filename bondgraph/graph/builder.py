@@ -26,6 +26,7 @@ from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
+from screws.errors import plural
 from screws.names import answer_old_names
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Graph(Draft):
         return part
 
     def __repr__(self) -> str:
-        return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
+        return f'{type(self).__name__}("{self.name}", {plural(len(self.parts), "part")})'
 
     def __str__(self) -> str:
         """Return a line for each part, up to `MAX_SHOWN` parts, with parameters, units and domain."""

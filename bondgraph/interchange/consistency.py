@@ -29,6 +29,7 @@ from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import CollisionSet, ContactPoint, End, Model
 from bondgraph.model.ops import Op
+from screws.errors import plural
 
 Names = tuple[str, ...]
 LawArguments = Callable[[str, Element, Any], Mapping[str, Names]]
@@ -234,7 +235,7 @@ def _elements(model: Model) -> Iterator[str]:
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
             yield f"{label} has ports that do not match its law"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
-            yield f"{label} has {len(law.inputs)} inputs but reads {len(element.signals)} signals"
+            yield f"{label} has {plural(len(law.inputs), 'input')} but reads {plural(len(element.signals), 'signal')}"
         if isinstance(law, laws.Storage) and law.output is None and (law.inverse is None or law.rate is not None):
             yield f"{label} has no law"
         if isinstance(law, laws.Resistor) and law.effort is None and law.flow is None and law.relation is None:
@@ -269,9 +270,9 @@ def _constraint(label: str, element: Element, law: laws.IdealConstraint) -> Iter
     if law.released is not None and law.automaton is None:
         yield f"{label} has an effort while it is inactive, but no automaton switches it"
     if law.coordinates and (law.position is None or not 0 < law.coordinates <= len(element.signals) or law.conditions < 1):
-        yield f"{label} has {law.coordinates} coordinates, which do not match its signals"
+        yield f"{label} has {plural(law.coordinates, 'coordinate')}, which do not match its signals"
     if law.coordinates < 0 or (law.coordinates and law.coordinates != len(element.ports)):
-        yield f"{label} has {law.coordinates} coordinates but {len(element.ports)} ports"
+        yield f"{label} has {plural(law.coordinates, 'coordinate')} but {plural(len(element.ports), 'port')}"
 
 
 def _bonds(model: Model) -> Iterator[str]:
@@ -287,7 +288,7 @@ def _bonds(model: Model) -> Iterator[str]:
             free[end.element, end.port] -= 1
     for (path, port), missing in free.items():
         if missing and path in model.elements and not _is_junction(model.elements[path]):
-            yield f'port {port[:60]!r} of "{path}" has {1 - missing} bonds'
+            yield f'port {port[:60]!r} of "{path}" has {plural(1 - missing, "bond")}'
 
 
 def _end(model: Model, label: str, name: str, dimension: int, end: End) -> Iterator[str]:
@@ -380,7 +381,7 @@ def _check_formula(owner: FormulaOwner, record: Any, name: str, index: int, valu
     elif isinstance(function, Replay):
         formula = function.formula
         if len(formula.arguments) != len(arguments) or len(formula.results) != results:
-            counts = f"{len(formula.arguments)} arguments and {len(formula.results)} results"
+            counts = f"{plural(len(formula.arguments), 'argument')} and {plural(len(formula.results), 'result')}"
             yield f"{label}: its formula {name} has {counts}, but {len(arguments)} and {results} are expected"
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bondgraph.tape import opcodes
+from screws.errors import plural
 
 SLOPES = "slopes"
 """Name of the differentiation step."""
@@ -120,7 +121,7 @@ def formula_from_json(content: Any) -> RecordedFormula:
             raise InvalidFormula("a result consists of a shape and the numbers of its scalars")
         shape, numbers = shape_from_json(entry[0]), _numbers(entry[1], readable, len(constants))
         if len(numbers) != size_of(shape):
-            raise InvalidFormula(f"a result of shape {shape} has {len(numbers)} scalars")
+            raise InvalidFormula(f"a result of shape {shape} has {plural(len(numbers), 'scalar')}")
         results.append((shape, numbers))
     if not results:
         raise InvalidFormula("it has no result")

@@ -33,7 +33,7 @@ from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.model import End, Model
 from bondgraph.model.ops import Constant, Op
 from bondgraph.output.files import printable_path, system_reason
-from screws.errors import GeometryError
+from screws.errors import GeometryError, plural
 from screws.shapes import Solid
 
 
@@ -166,7 +166,7 @@ def _numbers(_: Decoder, content: Any, path: str) -> Any:
         raise InvalidFormula('an array has a "shape" and its "entries"')
     shape, entries = shape_from_json(content["shape"]), [number_from_json(entry) for entry in content["entries"]]
     if len(entries) != size_of(shape):
-        raise InvalidFormula(f"an array of shape {shape} with {len(entries)} entries")
+        raise InvalidFormula(f"an array of shape {shape} with {plural(len(entries), 'entry')}")
     return np.array(entries, dtype=None if entries else float).reshape(shape)
 
 

@@ -19,6 +19,7 @@ from bondgraph.interchange.formulas import ARITY, MAX_STEPS, SLOPES, RecordedFor
 from bondgraph.model.mechanics import partials
 from bondgraph.tape.scalar import TraceError
 from screws import scalars
+from screws.errors import plural
 from screws.scalars import array
 
 _NUMBERS = (int, float, np.number, np.bool_)
@@ -170,7 +171,7 @@ def record_formula(function: Callable[..., Any], shapes: Sequence[Shape], result
     result = function(*arguments)
     values = (result,) if results == 1 else tuple(result)
     if len(values) != results:
-        raise TraceError(f"it returns {len(values)} results for {results} names")
+        raise TraceError(f"it returns {plural(len(values), 'result')} for {plural(results, 'name')}")
     outs = []
     for value in values:
         entries = np.array(value, dtype=object)
@@ -213,7 +214,9 @@ class Replay:
     def __call__(self, *arguments: Any) -> Any:
         formula = self.formula
         if len(arguments) != len(formula.arguments):
-            raise ValueError(f"a formula recorded for {len(formula.arguments)} arguments is called with {len(arguments)}")
+            raise ValueError(
+                f"a formula recorded for {plural(len(formula.arguments), 'argument')} is called with {len(arguments)}"
+            )
         values: Values = []
         for argument, shape in zip(arguments, formula.arguments, strict=True):
             values += _scalars(argument, shape)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from screws.errors import plural
+
 MAX_ROWS = 24
 """Maximum number of table rows and list lines; the number of omitted entries is stated."""
 MAX_LATEX_LENGTH = 12_000
@@ -38,15 +40,6 @@ class Typeset:
 def cell(*blocks: str) -> str:
     """Return blocks, one below another, as one cell."""
     return f'<div class="screwbond">{"".join(blocks)}</div>'
-
-
-def plural(count: int, word: str) -> str:
-    """Return a count and the counted noun.
-
-    >>> plural(1, "state"), plural(0, "input")
-    ('1 state', '0 inputs')
-    """
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def line(title: str, text: str = "") -> str:
@@ -88,7 +81,7 @@ def code(text: str, limit: int | None = _CODE_LINES) -> str:
 def files(name: str, texts: Mapping[str, str]) -> str:
     """Return the first lines of each file, after its name."""
     limit = max(_CODE_LINES // len(texts), 8)
-    shown = (collapsible(f"{file} ({text.count(chr(10))} lines)", code(text, limit)) for file, text in texts.items())
+    shown = (collapsible(f"{file} ({plural(text.count(chr(10)), 'line')})", code(text, limit)) for file, text in texts.items())
     return cell(line(name, "write(folder) writes the files"), *shown)
 
 

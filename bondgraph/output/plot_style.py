@@ -108,7 +108,7 @@ def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", sam
     if axes is not None:
         supplied = np.asarray(axes, dtype=object).reshape(-1)
         if len(supplied) < count:
-            title = f"{count} {what} cannot be plotted on {len(supplied)} axes"
+            title = f"{count} {what} cannot be plotted on {len(supplied)} of your axes"
             raise refusal("E560", title, f"as many axes as {what}, or none", about=about)
         yield supplied[:count]
         return

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from screws.errors import plural
+
 T = TypeVar("T")
 MAX_LENGTH = 400
 """Maximum number of characters of all fields together; an ellipsis replaces further characters."""
@@ -79,7 +81,7 @@ def value_text(value: Any, depth: int = 0) -> str:
 
 def _collection_text(value: Collection[Any], depth: int) -> str:
     left, right = "{}" if isinstance(value, (Mapping, Set)) else "[]" if isinstance(value, list) else "()"
-    size = f"{left}{len(value)} entries{right}"
+    size = f"{left}{plural(len(value), 'entry')}{right}"
     if depth or len(value) > _MAX_ENTRIES or not hasattr(value, "__iter__"):
         return size if value else left + right
     if isinstance(value, Mapping):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.output.cells import cell, line, plural, table
-from screws.errors import ScrewbondError
+from bondgraph.output.cells import cell, line, table
+from screws.errors import ScrewbondError, plural
 from screws.names import similar_names
 
 MAX_LISTED = 8

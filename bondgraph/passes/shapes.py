@@ -25,6 +25,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import Ratio, SignalBlock, SkewGyrator
 from bondgraph.model.model import Model
 from bondgraph.passes.repeatability import is_users
+from screws.errors import plural
 
 _POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 _TIME = frozenset({"t", "time"})
@@ -156,7 +157,8 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     except Exception as error:  # the user sees whatever a formula raises, with its element
         return _failure(statement, system, model, arguments, error)
     if len(results) != len(outs):
-        title = f"{_owner(statement, model)}: {statement.op.name} gives {len(results)} results for {len(outs)} names"
+        counts = f"{plural(len(results), 'result')} for {plural(len(outs), 'name')}"
+        title = f"{_owner(statement, model)}: {statement.op.name} gives {counts}"
         return _problem("E128", title, statement, model, arguments)
     if not all(map(_is_numeric, results)):
         return _no_number(statement, model, results)

@@ -17,6 +17,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.expected_units import implied_unit
 from bondgraph.model.laws import ByMode, Junction, Resistor, SignalBlock
 from bondgraph.model.model import Bond, End, Face, Model
+from screws.errors import plural
 
 MAX_NODES = 60
 """Number of nodes of a diagram above which nested graphs are folded by default."""
@@ -277,7 +278,7 @@ def _folded(path: str, count: int, icon: str) -> Mark:
     if icon:
         half = max(text_width(label, NAME_SIZE) * 1.06, ICON_SIZE) / 2 + 10
         return Mark(path, "folded", "", label, group, half, ICON_SIZE / 2 + 14.0, icon=icon)
-    note = f"{count} element" + "s" * (count != 1)
+    note = plural(count, "element")
     half = max(text_width(label, NAME_SIZE) * 1.06, text_width(note, LABEL_SIZE - 1.0)) / 2 + 14
     return Mark(path, "folded", "", label, group, half, 23.0, note=note)
 

@@ -57,6 +57,7 @@ from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selectio
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.chattering import sliding_mode
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
+from screws.errors import plural
 
 if TYPE_CHECKING:
     from bondgraph.run.steppers.integrator import OneStep
@@ -196,7 +197,7 @@ class Hybrid:
                 segment_start, self.m, levels = segment.start.time, segment.start.m, segment.start.levels
             self._record_states(segment.written)
             samples.add(segment.written, self.m, segment.held)
-            self.bar.show(self.t, f"t = {self.t:.6g} s, {len(self.log)} events")
+            self.bar.show(self.t, f"t = {self.t:.6g} s, {plural(len(self.log), 'event')}")
             restart = segment.status == Status.EVENT
             if segment.status == Status.STOP:
                 return None, levels
@@ -234,7 +235,7 @@ class Hybrid:
         """Return the message for a run that has taken too many steps, or is so slow that it certainly will; otherwise ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
-            return f"more than {max_steps} steps of integration"
+            return f"more than {plural(max_steps, 'step')} of integration"
         if not legs.too_many_steps(steps, max_steps, progress):
             return ""
         total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "endlessly many steps"

@@ -15,6 +15,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.methods import MethodEntry
 from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
+from screws.errors import plural
 from screws.names import similar_names
 from screws.names.renamed import SETTING_VALUES, new_words, now
 
@@ -183,7 +184,7 @@ def _checked_count(samples: Any, end: float) -> int:
     if not 2 <= count <= _MAX_SAMPLES:
         step = [f"samples={float(count)!r} for a step in s"] if count == 1 else []
         cures = (*step, f"[{end!r}] for the end only")
-        raise _refuse("E303", f"{count} samples: a whole number is a count, from 2 to {_MAX_SAMPLES:g}", cures=cures)
+        raise _refuse("E303", f"{plural(count, 'sample')}: a whole number is a count, from 2 to {_MAX_SAMPLES:g}", cures=cures)
     return count
 
 

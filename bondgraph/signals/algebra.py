@@ -26,6 +26,7 @@ from bondgraph.signals.arguments import (
     shape_message,
     static_block,
 )
+from screws.errors import plural
 
 
 @spelled_out
@@ -131,7 +132,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     inputs = names_of(inputs, "inputs", name)
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
-        title, cure = f'logic "{name}": "not" has {len(inputs)} inputs', '"and" or "or" first, and "not" after it'
+        title, cure = f'logic "{name}": "not" has {plural(len(inputs), "input")}', '"and" or "or" first, and "not" after it'
         raise refusal("E140", title, cure, about=name, why='"not" takes one input')
     op = formulas.NOT if relation == "not" else formulas.logic(relation, len(inputs))
     return static_block(name, op, inputs, {}, symbol=symbol)

@@ -19,6 +19,7 @@ from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import BlockBuilder, Format, coefficients, inputs_of, need_positive, same_unit, start_values
+from screws.errors import plural
 
 
 @spelled_out
@@ -59,7 +60,7 @@ def transfer_function(
     if np.shape(start) != (order,):
         title = f'transfer function "{name}": {initial!r} is not a start value of its state'
         meaning = "x and its derivatives, lowest first" if period is None else "x and the following samples"
-        raise refusal("E145", title, f"{order} numbers: {meaning}", about=name, why=f"x has shape ({order},)")
+        raise refusal("E145", title, f"{plural(order, 'number')}: {meaning}", about=name, why=f"x has shape ({order},)")
     pole = 1.0
     if period is None:
         # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
@@ -109,7 +110,9 @@ def state_space(
         return _block(builder, None, static, ("D", *local), period, offset, len(c), **shown)
     start = start_values(initial, len(a))
     if np.shape(start) != (len(a),):
-        raise _refused(name, f"{initial!r} is not a start value of its state", f"x has shape ({len(a)},)", f"{len(a)} numbers")
+        raise _refused(
+            name, f"{initial!r} is not a start value of its state", f"x has shape ({len(a)},)", f"{plural(len(a), 'number')}"
+        )
     builder.parameters |= {"A": a, "B": b, "C": c}
     builder.add("rate" if period is None else "next", formulas.state_space(len(local), False), "x", "A", "B", *local)
     if not np.any(d):
@@ -220,8 +223,10 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
     if wrong:
         raise _refused(name, "its matrices have inconsistent shapes", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
     if len(paths) not in (1, m):
-        cures = (f"{m} path{'s' * (m != 1)}", "the path of one vector")
-        raise _refused(name, f"{len(paths)} inputs do not match B", f"B has {m} column{'s' * (m != 1)}", *cures[: 1 + (m > 1)])
+        cures = (plural(m, "path"), "the path of one vector")
+        raise _refused(
+            name, f"B does not match {plural(len(paths), 'input')}", f"B has {plural(m, 'column')}", *cures[: 1 + (m > 1)]
+        )
     return [a, b, c, d]
 
 

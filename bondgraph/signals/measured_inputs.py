@@ -20,6 +20,7 @@ from bondgraph.quantities import real
 from bondgraph.signals.algebra import table
 from bondgraph.signals.arguments import Format
 from bondgraph.units import Conversion, Mismatch, Unreadable, conversion
+from screws.errors import plural
 
 TIME_NAMES = ("t", "time")
 _HEADER = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s*")
@@ -70,7 +71,7 @@ def measured(
     points, values = columns.points, columns.values
     lost = np.flatnonzero(~(np.isfinite(points) & np.isfinite(values)))
     if len(lost) and not clean:
-        title = f"{len(lost)} of {len(points)} rows lack{'s' * (len(lost) == 1)} a number"
+        title = f"{len(lost)} of {plural(len(points), 'row')} lack{'s' * (len(lost) == 1)} a number"
         cures = ("clean=True, which leaves them out", "values for them")
         raise _refused("E446", name, title, f"the first: {columns.rows(lost)}", *cures)
     back = np.flatnonzero(~(np.diff(points) > 0.0))
@@ -172,7 +173,7 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
         return near[0]
     title = f"the column for {argument}= is ambiguous" if near else f"there is no column for {argument}="
     if wanted is not None:
-        title = f'{len(near)} columns are called "{wanted}"' if near else f'no column is called "{wanted}"'
+        title = f'{plural(len(near), "column")} are called "{wanted}"' if near else f'no column is called "{wanted}"'
     choice = [each for each in near or headers if each and each != other and headers.count(each) == 1]
     cures = [f'{argument}="{each}"' for each in choice[-2:]] or ["a separate column, with its own name"]
     raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)

@@ -18,6 +18,7 @@ from bondgraph.stepping.problem import Steps
 from bondgraph.stepping.quadratic.candidates import CONE, directions
 from bondgraph.stepping.quadratic.solver import EXCLUDED, FAILED, UNSUPPORTED, ProgramSolution
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, StepWorkspace
+from screws.errors import plural
 
 _SMALL = 1e-6
 """Fraction of the largest multiplier, or of the largest motion, up to which a value counts as zero."""
@@ -244,17 +245,17 @@ def report(steps: Steps, workspace: StepWorkspace) -> str:
     lines = [f'steps of "{steps.model.name}": inertia {options.inertia}, friction {friction}, facets {options.facets}']
     rank = int(np.linalg.matrix_rank(workspace.H)) if len(stiff) else 0
     need = f"of which springs, resistors and inertia determine {rank}; contacts must hold the other unknowns:"
-    lines.append(f"{len(stiff)} unknowns, {need}")
+    lines.append(f"{plural(len(stiff), 'unknown')}, {need}")
     for owner in dict.fromkeys(layout.owners):
         indices = [k for k, name in enumerate(layout.owners) if name == owner]
         held = sum(bool(is_held[k]) for k in indices)
         by = "held" if held == len(indices) else "free" if not held else f"{held} of {len(indices)} held"
         lines.append(f"  {owner}: {len(indices)}, {by}")
-    lines.append(f"{len(layout.cones)} contacts:" if layout.cones else "no contacts of the graph")
+    lines.append(f"{plural(len(layout.cones), 'contact')}:" if layout.cones else "no contacts of the graph")
     for cone, contact, gap in zip(layout.cones, layout.contacts, workspace.gap, strict=True):
         coefficient = "no friction" if contact.friction is None else f"friction {workspace.mu[layout.cones.index(cone)]:g}"
-        ways = f", slips in {cone.slips} directions" if cone.slips else ""
-        lines.append(f"  {cone.path or contact.gap}: gap {gap:.6g} m, {coefficient}{ways}, {cone.rows} rows")
+        ways = f", slips in {plural(cone.slips, 'direction')}" if cone.slips else ""
+        lines.append(f"  {cone.path or contact.gap}: gap {gap:.6g} m, {coefficient}{ways}, {plural(cone.rows, 'row')}")
     if options.bodies:
         lines.append(f"further contacts of {', '.join(body.name for body in options.bodies)} are found at every step")
     if layout.constraints:

@@ -23,6 +23,7 @@ from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
 from bondgraph.stepping.quadratic.candidates import PairRows
 from bondgraph.stepping.quadratic.solver import SOLVED, ProgramSolution
 from bondgraph.stepping.step import SLIP_NOISE, StepWorkspace
+from screws.errors import plural
 
 SMALL = 1e-7
 """Fraction of a run's largest force or slip up to which a force or slip counts as zero when modes are assigned to contacts."""
@@ -106,7 +107,7 @@ def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p:
             if has_guards:
                 _carry_out_events(bound, workspace, end, history)
             history.add(workspace, solution)
-            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {len(history.passages)} events")
+            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {plural(len(history.passages), 'event')}")
     spent = time.perf_counter() - begin
     history.cut()
     return _result(steps, workspace, history, failure, p, (begin, spent))

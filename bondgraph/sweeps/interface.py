@@ -41,6 +41,7 @@ from bondgraph.sweeps.tasks import (
     sent_model,
     several_shapes,
 )
+from screws.errors import plural
 
 if TYPE_CHECKING:
     from bondgraph.prepared.runs import PreparedRun
@@ -295,7 +296,7 @@ def _fill(
                 with executor_or_threads(executor) as chosen:
                     run_chunks(chosen, remaining, submit, take)
     except KeyboardInterrupt as interrupt:
-        count = f"{before + done} of {len(points)} runs"
+        count = f"{before + done} of {plural(len(points), 'run')}"
         stored = f"{count} are stored in {store.path}: the same call resumes the sweep"
         interrupt.add_note(
             f'{count} are lost; with store="runs.db", the same call would resume' if store.path is None else stored

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.cells import plural
 from bondgraph.output.plot_style import CYCLE, MAX_PANELS, axis_label, legend_beside, panels, widen_flat_range
 from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.points import RUN
 from bondgraph.sweeps.store import Column, Tabled
 from bondgraph.sweeps.tasks import RunIssue
+from screws.errors import plural
 
 ORDERED = "viridis"
 """Matplotlib's colour map for ordered values."""
@@ -86,7 +86,7 @@ def _ensure_drawable(runs: Drawable, name: str) -> None:
     column = runs.columns[name]
     size = math.prod((column.shape or ())[column.over_time :])
     if column.text or size > MAX_PANELS:
-        why = "it holds strings" if column.text else f"it has {size} entries per run"
+        why = "it holds strings" if column.text else f"it has {plural(size, 'entry')} per run"
         cure = "a column of numbers" if column.text else "some of its entries, from runs.to_xarray()"
         raise refusal("E560", f'"{name}" cannot be plotted', cure, about=runs.name, why=why)
 
@@ -210,7 +210,7 @@ def _over_grid(
     groups = np.unique(by.at) if by is not None else np.zeros(1)
     if by is not None and len(groups) * len(entries) > MAX_PANELS:
         if len(entries) > 1:
-            title = f'"{column.name}" has {len(entries)} entries, too many for a plot over two axes'
+            title = f'"{column.name}" has {plural(len(entries), "entry")}, too many for a plot over two axes'
             raise refusal("E560", title, f'runs.plot("{column.name}", against=...) with the name of one axis', about=runs.name)
         _map(column, entries[column.name], x, by, axes)
         return

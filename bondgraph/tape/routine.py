@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, Nodes
 from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
+from screws.errors import plural
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Routine:
         for block, n in self.blocks:
             traced = self.tape.blocks.get(block, n)
             if traced != n:
-                raise TraceError(f'block "{block}" of routine "{self.name}" has {traced} inputs, not {n}')
+                raise TraceError(f'block "{block}" of routine "{self.name}" has {plural(traced, "input")}, not {n}')
         for output in self.outputs:
             self.tape.scalar(output)
 

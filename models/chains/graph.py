@@ -38,6 +38,7 @@ from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain, motion
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
 from bondgraph.model.units import quotient
+from screws.errors import plural
 from screws.numeric_arguments import floats, real
 from screws.scalars import array
 from screws.surfaces import Surface
@@ -115,7 +116,7 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
     about = f'{type(tree).__name__.lower()} "{name}"'
     if not tree.freedoms:
         title, cure = about + ": nothing can move", "a tree with joints; for a URDF: read_urdf(..., floating=True)"
-        return [Problem("E450", title, (f"{len(tree.links)} links, no freedom",), (place,), (cure,))]
+        return [Problem("E450", title, (f"{plural(len(tree.links), 'link')}, no freedom",), (place,), (cure,))]
     problems = mass_problems(tree, name)
     if problems:
         return problems

@@ -19,6 +19,7 @@ from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.arguments import is_name
 from bondgraph.output.short_repr import short_repr
+from screws.errors import plural
 from screws.joints import Joint
 from screws.names import answer_old_names, similar_names
 from screws.numeric_arguments import fixed_floats, floats, real
@@ -225,7 +226,8 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
             detail = "a dot separates a part from its contents, and a colon separates a bond from its variables"
             yield Finding("E450", f"{name!r} is not a name for a link", detail, "letters, digits, spaces or underscores")
     if not links or (moves and not any(link.joint.freedoms for link in links)):
-        yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
+        why = f"{plural(len(names), 'link')}, no freedom"
+        yield Finding("E450", "nothing can move", why, "links with joints, such as revolute(...)")
 
 
 def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
@@ -243,7 +245,6 @@ def coordinates_of(link: Link) -> list[str]:
 
 
 def _parents(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that every link is carried by an earlier link or the base."""
     names = [link.name for link in links]
     link_list = f"links: {', '.join(map(str, names))}"
     carriers: dict[str, str | None] = {}
@@ -454,7 +455,6 @@ class Tree:
         raise_if_any(self.name, problems)
 
     def _drives(self) -> list[Drive]:
-        """Return the drive of each freedom, in the order of the links."""
         named = {link.name: link for link in self.links}
         driving = [link for link in self.links if link.mimic is None]
         first = dict(

@@ -60,7 +60,7 @@ from screws.arrays import Vector3
 from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.closest import MERGE_DISTANCE
 from screws.contact.overlaps import contact_places
-from screws.errors import GeometryError
+from screws.errors import GeometryError, plural
 from screws.names import answer_old_names
 from screws.numeric_arguments import reals
 from screws.poses import Ad_of_inverse, inverse, pose_from_state
@@ -139,7 +139,7 @@ def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2
     overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
         return
-    title = f'contact "{name}" has one place, but its bodies touch in {len(overlaps)} places'
+    title = f'contact "{name}" has one place, but its bodies touch in {plural(len(overlaps), "place")}'
     cures = (
         f"places={len(overlaps)}",
         "a separate contact for each place where the bodies touch, with near=(x, y, z), a point of body 1 close to that place",

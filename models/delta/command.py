@@ -39,8 +39,8 @@ from screwbond.models.studies.tasks import (
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError
-from bondgraph.output.cells import plural
 from bondgraph.render.diagram import diagram
+from screws.errors import plural
 
 PARAMETER_SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
 """Named parameter sets."""
@@ -117,7 +117,9 @@ def _extent(mapped: Workspace) -> dict[str, Any]:
 
 
 def _map_overview(summary: dict[str, Any]) -> list[str]:
-    lines = [f"workspace: {summary['points']} points in {1e3 * summary['wall_time']:.0f} ms, {summary['volume']:.4g} m^3"]
+    lines = [
+        f"workspace: {plural(summary['points'], 'point')} in {1e3 * summary['wall_time']:.0f} ms, {summary['volume']:.4g} m^3"
+    ]
     if summary["volume"]:
         spans = zip(summary["low"], summary["high"], strict=True)
         box = ", ".join(f"x{k + 1} {a:.3g} to {b:.3g}" for k, (a, b) in enumerate(spans))
@@ -257,7 +259,7 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
         f" tool {format_numbers(equilibrium.w, 'm')}",
         f"  held by {format_numbers(equilibrium.torque, 'N m')}; {'stable' if summary['stable'] else 'unstable'}",
         "  poles " + ", ".join(f"{complex(*pole):.5g}" for pole in summary["poles"]) + " 1/s",
-        f"  {len(summary['cancelled'])} poles cancel with zeros; minimal order {summary['minimal_order']}",
+        f"  {plural(len(summary['cancelled']), 'cancelled pair')} of pole and zero; minimal order {summary['minimal_order']}",
     ]
     if summary["crossing_degrees"] is not None:
         overview.append(f"  with equal motor angles a root crosses zero at {summary['crossing_degrees']:.4f} degrees")

@@ -17,6 +17,7 @@ from screwbond.models.studies.reading import make_from_input
 from screwbond.models.studies.tasks import Outcome, Picture, Table, Task, add_fields, plot, record_of, study_command
 
 from bondgraph.errors import refusal
+from screws.errors import plural
 
 FLAGS = {"--v0": "v0", "--impulse": "impulse", "--duration": "duration", "--e": "e", "--poses": "poses", "--seed": "seed"}
 ARM = "arm.png"
@@ -67,7 +68,7 @@ def _overview(study: ImpactStudy) -> list[str]:
         graph = f"graph {study.graphs[kind].mass:.6f} kg" if kind in study.graphs else "no graph: not symmetric"
         lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {graph}")
     for relation, share in study.order.shares().items():
-        lines.append(f"  {relation} in {100.0 * share:.1f} % of {len(study.order.q)} configurations")
+        lines.append(f"  {relation} in {100.0 * share:.1f} % of {plural(len(study.order.q), 'configuration')}")
     for name, strike in study.impacts.items():
         figures = f"e = {strike.restitution:.4f}, {1e3 * strike.duration:.4g} ms, {strike.impulse:.4g} N s"
         lines.append(f"  impact on a wall, {name} law: {figures}")

@@ -30,7 +30,7 @@ from screwbond.models.studies.reading import read_file, read_text
 from bondgraph import J1, Automaton, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, Transition, by_mode, signals
 from bondgraph.errors import Problem
 from bondgraph.model.ops import IDENTITY
-from bondgraph.output.cells import plural
+from screws.errors import plural
 from screws.scalars import absolute, atan2, floor, minimum
 
 QUARTER = 0.5 * math.pi

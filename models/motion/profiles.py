@@ -23,6 +23,7 @@ from screwbond.models.motion.polynomials import (
 )
 
 from bondgraph.signals.formulas import SMOOTH
+from screws.errors import plural
 
 
 def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:
@@ -198,7 +199,7 @@ def cubic_spline(
         knot_times = numbers("the list of times", times)
         if knot_times.shape != (len(points),):
             title = "times and waypoints do not match"
-            refuse("E470", title, f"{len(points)} points, times {knot_times.shape}", "one time for each waypoint")
+            refuse("E470", title, f"{plural(len(points), 'point')}, times {knot_times.shape}", "one time for each waypoint")
         check_times(knot_times)
         motion = _spline(points, knot_times, ends)
         factor = 1.0 if np.any(ends) else time_factor(motion.peak, limits)

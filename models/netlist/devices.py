@@ -17,6 +17,7 @@ from bondgraph import J0, Block, C, Element, Graph, I, R, Se, Sf, multiport
 from bondgraph.errors import reading_line
 from bondgraph.graph.builder import Node
 from bondgraph.signals import hysteresis
+from screws.errors import plural
 
 BOLTZMANN = 1.380649e-23 / 1.602176634e-19
 """Boltzmann's constant divided by the elementary charge, V/K."""
@@ -81,7 +82,7 @@ class Circuit:
         names = device.card.plain[1 : 1 + count]
         if len(names) < count:
             raise device.card.error(
-                "E640", f'"{device.name}" has {len(names)} nodes but needs {count}', "its nodes, then its value"
+                "E640", f'"{device.name}" has {plural(len(names), "node")} but needs {count}', "its nodes, then its value"
             )
         if device.node(names[0]) == device.node(names[1]):
             raise device.card.error(
@@ -105,7 +106,7 @@ def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
     """Return the single value of a two-node device, given after the nodes or by its key; raise E640 for no value or several."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
-        raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
+        raise device.card.error("E640", f'"{device.name}" has {plural(len(words), "value")}', "one number after its nodes")
     return device.value(words[0])
 
 

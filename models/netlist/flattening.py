@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from screwbond.models.netlist.cards import Card, Scope
 
+from screws.errors import plural
 from screws.names import similar_names
 
 MOST_DEVICES = 10_000
@@ -186,7 +187,8 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
         title = f'"{device.name}" is more than {DEEPEST} subcircuits deep'
         raise device.card.error("E642", title, "fewer nested subcircuits")
     if len(words) - 1 != len(section.ports):
-        title = f'"{device.name}" has {len(words) - 1} nodes, and the subcircuit "{name}" has {len(section.ports)} ports'
+        ports = plural(len(section.ports), "port")
+        title = f'"{device.name}" has {plural(len(words) - 1, "node")}, and the subcircuit "{name}" has {ports}'
         raise device.card.error("E640", title, f"nodes for {', '.join(section.ports)}")
     if unknown := [key for key in device.card.pairs if key not in section.defaults]:
         title = f'"{device.name}" sets {unknown[0][:60]}=, which the subcircuit "{name}" does not declare'

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import ModelError, refusal
+from screws.errors import plural
 from screws.scalars import array
 
 BALANCED = 1e-6
@@ -325,7 +326,7 @@ def _reaction(
         values = [values[0] * prod(constants[s] ** n for s, n in each.items()) for each in (reactants, products)]
     if len(values) != needed:
         cure = "two rates, or one with constants of all its species" if needed == 2 else _FORM
-        raise wrong(colon, f"{len(values)} rates, where {arrow[0]} needs {needed}", cure)
+        raise wrong(colon, f"{plural(len(values), 'rate')}, where {arrow[0]} needs {needed}", cure)
     column = begin + 1 + len(text) - len(text.lstrip())
     return Reaction(reactants, products, values[0], values[1] if needed == 2 else None, line, column, text[:colon].strip())
 

@@ -32,7 +32,7 @@ from screwbond.models.robots.skeleton import (
 )
 
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
-from screws.errors import GeometryError
+from screws.errors import GeometryError, plural
 from screws.joints import fixed, free
 from screws.poses import inverse
 
@@ -256,7 +256,8 @@ def _omitted_links(selected: SelectedTree) -> list[Ignored]:
         return []
     named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
     lines = tuple(selected.skeleton.links[link].place.line for link in selected.omitted)
-    return [Ignored(f"{len(selected.omitted)} links: {named}", "not between base and tip; their mass is omitted too", lines)]
+    what = f"{plural(len(selected.omitted), 'link')}: {named}"
+    return [Ignored(what, "not between base and tip; their mass is omitted too", lines)]
 
 
 def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:

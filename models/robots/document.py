@@ -12,6 +12,7 @@ from typing import Any
 from screwbond.models.robots.records import Ignored
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
+from screws.errors import plural
 
 MAX_BYTES = 16 * 2**20
 """Largest size of a file; the largest public robots have half a megabyte."""
@@ -208,7 +209,7 @@ def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
     macros = [element for element in root.iter() if isinstance(element.tag, str) and XACRO.match(element.tag)]
     if macros:
         lines = tuple(place(file, element.sourceline) for element in macros[:3])
-        title = f'"{file.name}" is not expanded: it has {len(macros)} xacro element{"s" if len(macros) > 1 else ""}'
+        title = f'"{file.name}" is not expanded: it has {plural(len(macros), "xacro element")}'
         cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without these lines, if you do not need them"
         return [Problem("E520", title, (), lines, cures)]
     return []

@@ -16,6 +16,7 @@ from screwbond.models.robots.document import place
 from screwbond.models.robots.records import Ignored
 
 from bondgraph.errors import Place, Problem
+from screws.errors import plural
 from screws.names import similar_names
 
 Reader = Callable[[str], bool]
@@ -349,7 +350,7 @@ class _Checker:
                 self._problem(element, f"{label} has no <{tag}>", f"<{tag} .../> in this element")
         if rule.choice and len(element) != 1:
             listed = ", ".join(f"<{tag}>" for tag in rule.elements)
-            self._problem(element, f"{label} has {len(element)} elements", f"one of {listed}")
+            self._problem(element, f"{label} has {plural(len(element), 'element')}", f"one of {listed}")
         return len(self.problems) == before
 
     def _ignore(self, what: str, element: Any, why: str = "") -> None:

@@ -20,6 +20,7 @@ from screwbond.models.robots.records import InertiaTerms, ShapeEntry
 from screwbond.models.robots.robot import shape_mesh
 
 from bondgraph.errors import ModelError, Problem
+from screws.errors import plural
 from screws.poses import pose
 
 DENSITY = "1000"
@@ -117,7 +118,7 @@ class Geoms:
         count = 1 if "fromto" in attributes else SIZE_COUNTS[kind]
         if len(size) < count or not np.all(size[:count] > SMALL):
             title = f'the size of a {kind} is "{attributes.get("size", "")}"'
-            raise self._refused("E522", element, title, f'size="...", {count} positive number{"s" if count > 1 else ""}')
+            raise self._refused("E522", element, title, f'size="...", {plural(count, "positive number")}')
         if "fromto" in attributes:
             ends = values(attributes, "fromto").reshape(2, 3)
             half = 0.5 * float(np.linalg.norm(ends[0] - ends[1]))

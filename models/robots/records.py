@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bondgraph.errors import Place, Problem
+from screws.errors import plural
 from screws.joints import Joint
 
 FIXED = "fixed"
@@ -27,7 +28,7 @@ class Ignored:
     lines: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        times = f"{len(self.lines)} times, first in line" if len(self.lines) > 1 else "line"
+        times = f"{plural(len(self.lines), 'time')}, first in line" if len(self.lines) > 1 else "line"
         where = f" ({times} {self.lines[0]})" if self.lines else ""
         return f"{self.what}{where}: {self.why}"
 

@@ -27,6 +27,7 @@ from screwbond.models.visuals import Visual
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import short_repr
 from screws import quaternion
+from screws.errors import plural
 from screws.names import answer_old_names
 from screws.numeric_arguments import floats
 
@@ -207,7 +208,8 @@ class Robot:
         indices = self.coordinates
         problems = []
         if not isinstance(values, Mapping):
-            cure = f'robot.position({{"{next(iter(indices), "joint")}": 0.1}}), or an array of {self.tree.freedoms} coordinates'
+            array = f"an array of {plural(self.tree.freedoms, 'coordinate')}"
+            cure = f'robot.position({{"{next(iter(indices), "joint")}": 0.1}}), or {array}'
             raise refusal("E529", f"the positions of joints are {values!r}, without names", cure, about=self.name)
         for name, value in values.items():
             if name not in indices:
@@ -261,7 +263,7 @@ class Robot:
     def __str__(self) -> str:
         bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]
         counts = ((len(self.joints), "moving joint"), (self.tree.freedoms, "coordinate"), (len(self.tree.links), "link"))
-        head = f"{self.name}: " + "".join(f"{count} {what}{'s' if count != 1 else ''}, " for count, what in counts)
+        head = f"{self.name}: " + "".join(f"{plural(*each)}, " for each in counts)
         rows = [("joint", "kind", "moves", "limits", "damping", "effort", "velocity", "follows"), *map(self._row, self.joints)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         table = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -338,8 +340,8 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
     n, names = robot.tree.freedoms, [link.name for link in robot.tree.links]
     where = (caller_place(),)
     if rows.shape != (len(times), n) or times.ndim != 1:
-        title = f"coordinates of shape {rows.shape} at {len(times)} times do not match {robot.name}"
-        cure = f"{n} coordinates, as robot.position({{...}}) returns them, or one row for each time"
+        title = f"coordinates of shape {rows.shape} at {plural(len(times), 'time')} do not match {robot.name}"
+        cure = f"{plural(n, 'coordinate')}, as robot.position({{...}}) returns them, or one row for each time"
         raise refusal("E529", title, cure, about=robot.name, places=where)
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
         raise refusal("E529", "coordinates or times are not finite", "finite numbers", about=robot.name, places=where)

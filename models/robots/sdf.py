@@ -41,6 +41,7 @@ from screwbond.models.robots.robot import Packages, Robot
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any
 from bondgraph.output.extras import require_package
+from screws.errors import plural
 from screws.joints import Joint, fixed, prismatic, revolute, spherical
 from screws.poses import inverse, pose
 from screws.rotations import rotation
@@ -228,7 +229,7 @@ def read_sdf(
     models = [*checked.root.findall("model"), *checked.root.findall("world/model")]
     if len(models) != 1:
         where = tuple(place_of(file, model) for model in models[:8]) or (Place(str(file), 1),)
-        problem = Problem("E523", f"the file has {len(models)} models", (), where, ("a file with one <model>",))
+        problem = Problem("E523", f"the file has {plural(len(models), 'model')}", (), where, ("a file with one <model>",))
         raise ModelError(file.name, [problem])
     read = _Model(file, models[0], checked.root.get("version", "1.7"))
     links, joints = read.links(), read.joints()

@@ -13,6 +13,7 @@ from screwbond.models.chains.trees import cycles
 from screwbond.models.robots.records import Ignored, JointEntry, LinkEntry, RobotFile
 
 from bondgraph.errors import Place, Problem
+from screws.errors import plural
 from screws.names import similar_names
 
 
@@ -147,7 +148,7 @@ def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
         names = " -> ".join([loop[0].parent, *(joint.child for joint in loop)])
         problem(f"joints form a cycle: {names}", "another parent for one of these joints", *(joint.place for joint in loop))
     if not problems and len(skeleton.roots) > 1:
-        title = f"{len(skeleton.roots)} links have no parent joint: {', '.join(skeleton.roots[:8])}"
+        title = f"{plural(len(skeleton.roots), 'link')} have no parent joint: {', '.join(skeleton.roots[:8])}"
         cure = 'joints between them, <joint type="fixed"> for rigid connections'
         problem(title, cure, *(skeleton.links[link].place for link in skeleton.roots[:8]))
     return problems

@@ -17,6 +17,7 @@ from screwbond.models.sbml.formulas import ARITIES, MOST_NODES, OPERATIONS, Tree
 
 from bondgraph.errors import ModelError, Place, refusal
 from bondgraph.output.extras import require_package
+from screws.errors import plural
 
 DEEPEST = 100
 """Maximum depth of tags, and of a formula with its functions expanded."""
@@ -246,7 +247,7 @@ class _Reader:
                 "E650",
                 self.file,
                 line,
-                f"the operation {word} has {len(below)} operands",
+                f"the operation {word} has {plural(len(below), 'operand')}",
                 "as many operands as the operation takes",
             )
         return (word, *below)

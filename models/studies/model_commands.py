@@ -26,11 +26,11 @@ from bondgraph.graph.builder import Graph
 from bondgraph.interchange.formulas import InvalidFormula, number_from_json
 from bondgraph.interchange.strict_json import MAX_DEPTH, nesting_depth
 from bondgraph.model.model import Model
-from bondgraph.output.cells import plural
 from bondgraph.output.files import printable_path, write_all
 from bondgraph.render.diagram import Analysed, Drawable, diagram
 from bondgraph.render.palette import PALETTES
 from bondgraph.run.results.result import Result
+from screws.errors import plural
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _copy(options: argparse.Namespace) -> int:
     written = copy_scripts(options.out)
     first = next(path for path in written if path.suffix == ".py")
-    print(f"{len(written)} files in {options.out}; for instance: python {first}")
+    print(f"{plural(len(written), 'file')} in {options.out}; for instance: python {first}")
     return 0
 
 

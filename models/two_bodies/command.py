@@ -37,9 +37,9 @@ from screwbond.models.two_bodies.scenario import MOTIONS, SURFACES, BodySpec, Co
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
-from bondgraph.output.cells import plural
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
+from screws.errors import plural
 from screws.names import answer_old_names
 from screws.numeric_arguments import shown
 from screws.surfaces import Surface

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from screws.calls.annotations import accepts, described, resolved, shape_of
-from screws.errors import CallError, ScrewbondError, is_own
+from screws.errors import CallError, ScrewbondError, is_own, plural
 from screws.names import similar_names
 from screws.numeric_arguments import shown
 
@@ -105,7 +105,7 @@ def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords
             return unknown_argument(name, word, [each.name for each in named])
     form = f"{name}({', '.join(each.name if each.name in positional else f'{each.name}=...' for each in named)})"
     if count > len(positional):
-        return CallError("E317", f"{name}() takes {len(positional)} arguments without a keyword, not {count}", form)
+        return CallError("E317", f"{name}() takes {plural(len(positional), 'argument')} without a keyword, not {count}", form)
     twice = [word for word in positional[:count] if word in keywords]
     if twice:
         return CallError("E317", f"{name}() got `{twice[0]}` twice, by position and by keyword", f"`{twice[0]}` once")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from docs.error_pages import TABLE
-from tests.syntax import ROOT, files
+from tests.syntax import ROOT, files, nodes
 
 NOT_AN_INVERSION = "longer|more|less|fewer|better|larger|smaller|wider|way|few|such|matter|doubt|need"
 PHRASES = (
@@ -113,3 +115,20 @@ def test_no_page_or_source_has_a_phrase_of_the_list(paths: list[Path]) -> None:
 def test_a_phrase_is_noticed(text: str) -> None:
     assert inversions(text)
     assert not inversions("there is no state, it is no longer one, so many that none fits")
+
+
+def uncounted(path: Path) -> list[str]:
+    """Return the places where an f-string prints a length before a noun in the plural, without `plural`."""
+    return [
+        f"{path.name}:{joined.lineno} {following.value[:30]!r}"
+        for joined in nodes(path, ast.JoinedStr)
+        for value, following in pairwise(joined.values)
+        if isinstance(value, ast.FormattedValue) and ast.unparse(value.value).startswith("len(")
+        if isinstance(following, ast.Constant) and re.match(r" (?!is\b|has\b|bytes\b)[a-z]+s\b", following.value)
+    ]
+
+
+def test_no_message_counts_one_noun_in_the_plural(tmp_path: Path) -> None:
+    assert not [place for path in SOURCES for place in uncounted(path)]
+    (planted := tmp_path / "planted.py").write_text('f"{len(states)} states, {len(model.modes) - 1} modes of {name} runs"')
+    assert len(uncounted(planted)) == 2

@@ -201,7 +201,7 @@ def test_call_forms(compiled):
     "call, message",
     [
         (lambda k: k(np.zeros(2)), r"block 0 is an array \(2,\)"),
-        (lambda k: k(), "0 blocks are given"),
+        (lambda k: k(), "called with 0 blocks"),
         (lambda k: k(np.zeros(3), out=np.zeros(3)), "`out` is an array"),
         (lambda k: k.many(np.zeros((4, 2))), r"block 0 is an array \(4, 2\)"),
         (lambda k: k.bind([1.0, 2.0, 3.0], out=np.zeros(2)), "not a contiguous array"),

@@ -102,7 +102,7 @@ def test_a_number_stands_for_an_array_and_another_shape_does_not() -> None:
     assert replay(1.5).tolist() == [3.0, 3.0, 3.0]
     with pytest.raises(ValueError, match=r"shape \(3,\) is called with shape \(2,\)"):
         replay(np.zeros(2))
-    with pytest.raises(ValueError, match="1 arguments is called with 2"):
+    with pytest.raises(ValueError, match="1 argument is called with 2"):
         replay(np.zeros(3), 1.0)
 
 
@@ -160,7 +160,7 @@ for _ in range(MAX_NESTING):
         ("constants", ["Infinity"], "not a number"),
         ("constants", [10**30], "not a number"),
         ("results", [], "no result"),
-        ("results", [[[2], [0]]], "has 1 scalars"),
+        ("results", [[[2], [0]]], "has 1 scalar"),
         ("results", [[[], [3]]], "does not exist"),
         ("more", 1, "nothing else"),
     ],

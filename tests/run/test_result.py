@@ -197,7 +197,7 @@ def test_a_whole_number_counts_samples_and_any_other_is_a_step(start, span):
     count, end = refused.value.problem.cures
     assert len(times(int(count.removeprefix("samples=").partition(",")[0]))) == round(50.0 + span)
     assert len(times(literal_eval(end.partition(" for")[0]))) == len(times(float(span))) == 2
-    with pytest.raises(RunError, match=r"E303 1 samples: .*\n.*samples=1\.0 for a step"):
+    with pytest.raises(RunError, match=r"E303 1 sample: .*\n.*samples=1\.0 for a step"):
         times(1)
 
 

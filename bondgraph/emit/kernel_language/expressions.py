@@ -30,6 +30,7 @@ from bondgraph.emit.kernel_language.language import (
 )
 from bondgraph.emit.kernel_language.source import Function, source_of
 from bondgraph.emit.kernel_language.values import Computed, Emitter, Known, LocalName, is_wide
+from screws.errors import plural
 
 BINARY: Mapping[type[ast.AST], str] = MappingProxyType({ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"})
 _COMPARED: Mapping[type[ast.AST], str] = MappingProxyType(
@@ -292,7 +293,7 @@ class Expressions(Emitter):
             return self._call_word(target, values, node)
         names = source_of(target).arguments
         if len(names) != len(values):
-            self.fail(node, f"{target.__name__} takes {len(names)} arguments, not {len(values)}")
+            self.fail(node, f"{target.__name__} takes {plural(len(names), 'argument')}, not {len(values)}")
         return self.call_function(target, dict(zip(names, values, strict=True)), node)
 
     @staticmethod

@@ -14,6 +14,7 @@ from bondgraph.export.code.printer import Dialect, constant, pieces
 from bondgraph.output.cells import files
 from bondgraph.output.files import write_texts
 from bondgraph.tape.routine import Listing
+from screws.errors import plural
 
 
 def _range(first: str, count: int) -> str:
@@ -103,7 +104,7 @@ def _functions(content: Content) -> dict[str, str]:
         files["transitions"] = _matrix("transitions", "Rows (index in m, mode before, mode after).", edges)
     if content.pushes:
         meaning = (
-            f"Changes of {lengths['guards']} guards by the impulse of transition k, then x without it; [] without an impulse."
+            f"Changes of {plural(lengths['guards'], 'guard')} by the impulse of transition k, then x without it; [] if none."
         )
         files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
     if content.ticks:
@@ -201,7 +202,8 @@ def _routine(name: str, steps: Listing, meaning: str, blocks: Sequence[str] = BL
 
 def _prepare(content: Content) -> str:
     p_count = count(content.p)
-    meaning = f"Your {p_count} parameters and the values derived from them, {p_count + content.added_count} numbers."
+    size = plural(p_count + content.added_count, "number")
+    meaning = f"Your {plural(p_count, 'parameter')} and the values derived from them, {size}."
     after = [f"out = [reshape(p(1:{p_count}), {p_count}, 1); out];"]
     return _routine("prepare", content.routines["prepare"], meaning, ("p",), after)
 

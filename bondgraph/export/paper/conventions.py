@@ -12,6 +12,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece, Section, Words, listed, worded
 from bondgraph.export.paper.notation.parts import Branch
 from bondgraph.model.laws import Junction
+from screws.errors import plural
 
 LITERATURE = {
     "VI02": "M. Visser, S. Stramigioli and C. Heemskerk (2002), Screw bondgraph contact dynamics",
@@ -39,7 +40,7 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
         "parameter": len(system.parameters),
         "numbered equation": equations,
     }
-    counts = ", ".join(f"{count} {noun}{'s' if count != 1 else ''}" for noun, count in counted.items()) + "."
+    counts = ", ".join(plural(count, noun) for noun, count in counted.items()) + "."
     kinds: list[Piece] = ["The states follow "]
     kinds += [
         Math(r"\dot x = f(t, x, p, \sigma)" if system.modes else r"\dot x = f(t, x, p)"),

@@ -45,6 +45,7 @@ from bondgraph.model.ops import sources_of
 from bondgraph.output.tex import EXACT
 from bondgraph.render.diagram import diagram
 from bondgraph.render.sketch import text_width
+from screws.errors import plural
 
 FOLD_ABOVE = 16
 """Number of elements above which the figure folds nested graphs."""
@@ -59,7 +60,7 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
     folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
     if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
         words = (
-            f"The bond graph, with {len(model.elements)} elements, is too large for a page; ",
+            f"The bond graph, with {plural(len(model.elements), 'element')}, is too large for a page; ",
             InlineCode("diagram(model)"),
             " draws it.",
         )

@@ -13,6 +13,7 @@ from bondgraph.export.paper.markup.content import Block, InlineCode, Math, Table
 from bondgraph.export.paper.notation.definitions import number
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
+from screws.errors import plural
 
 UNKNOWN = "not given"
 """Text for a unit that no domain implies and the user did not give."""
@@ -139,9 +140,9 @@ def _several(values: Sequence[Any], digits: int) -> Words:
     """Return the value of one part, or the values in several parts, written once if they do not differ."""
     texts = [_number(value, digits) for value in values]
     if len(set(texts)) == 1:
-        return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)
+        return (Math(texts[0]),) if texts[0] else (f"{plural(np.size(values[0]), 'number')}",)
     if not all(texts):
-        return (f"{np.size(values[0])} numbers each",)
+        return (f"{plural(np.size(values[0]), 'number')} each",)
     return listed("; ", ((Math(text),) for text in texts))
 
 

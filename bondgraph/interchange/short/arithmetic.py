@@ -19,6 +19,7 @@ from typing import Any
 
 from bondgraph.interchange.formulas import InvalidFormula
 from screws import scalars
+from screws.errors import plural
 from screws.names import similar_names
 
 LONGEST = 2_000
@@ -120,7 +121,7 @@ def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
 def _tree(text: str) -> ast.expr:
     """Return the syntax tree of an expression; refuse characters that arithmetic does not use."""
     if len(text) > LONGEST:
-        raise InvalidFormula(f"it has {len(text)} characters; the limit is {LONGEST}")
+        raise InvalidFormula(f"it has {plural(len(text), 'character')}; the limit is {LONGEST}")
     end = _LETTERS.match(text).end()  # type: ignore[union-attr]
     if end < len(text):
         cure = "; write a power as **" if text[end] == "^" else ""

@@ -17,6 +17,7 @@ from bondgraph.interchange.short.documents import Document, document_of, text_of
 from bondgraph.interchange.short.makers import KINDS, ElementReader, Maker
 from bondgraph.model.dissipation import HEAT_PORT
 from bondgraph.model.element import Element, PortRef
+from screws.errors import plural
 from screws.names import similar_names
 
 KEYS = ("graph", "elements", "automata", "bonds")
@@ -122,7 +123,7 @@ def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[st
         if not isinstance(value, kind):
             problems.append(document.problem("E632", path, f'"{key}" is not {words}', f"{key}: {words}"))
         elif isinstance(value, (dict, list)) and len(value) > MOST_ELEMENTS:
-            title = f'"{key}" has {len(value)} entries; the limit is {MOST_ELEMENTS}'
+            title = f'"{key}" has {plural(len(value), "entry")}; the limit is {MOST_ELEMENTS}'
             problems.append(document.problem("E632", path, title, "a script with a loop"))
     return problems
 

@@ -40,6 +40,7 @@ from bondgraph.run.status import STATUSES, Status
 from bondgraph.run.steppers.choose import event_handler, in_machine_code, tolerances
 from bondgraph.run.steppers.segment import Effort, Selection, too_many_steps
 from bondgraph.run.table import FieldTable
+from screws.errors import plural
 
 
 class RunCost(NamedTuple):
@@ -244,7 +245,7 @@ class Workspace:
                 break
             table["tried"] = 0
             if bar is not None:
-                happened = "" if settler is None else f", {sum(map(len, pieces)) + int(settler.table['logged'])} events"
+                happened = "" if settler is None else f", {plural(sum(map(len, pieces)) + int(settler.table['logged']), 'event')}"
                 bar.show(table["t"], f"t = {table['t']:.6g} s{happened}")
             status = self._advanced()
         seconds = time.perf_counter() - start

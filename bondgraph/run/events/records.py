@@ -15,6 +15,7 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel
 from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout
 from bondgraph.run.program import Program
 from bondgraph.run.program.balances import BalanceColumns
+from screws.errors import plural
 from screws.names import answer_old_names
 
 
@@ -269,7 +270,7 @@ class Events(Sequence[Event]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(tuple(self)) if len(self) <= 6 else f"({self[0]!r}, ... {len(self)} events)"
+        return repr(tuple(self)) if len(self) <= 6 else f"({self[0]!r}, ... {plural(len(self), 'event')})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling, with evaluated energies, and names instead of code."""

@@ -22,6 +22,7 @@ from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, RunD
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.cache import StructureCache
+from screws.errors import plural
 
 if TYPE_CHECKING:
     from bondgraph.assembly.indeterminate import Indeterminate, IndeterminateCircuits
@@ -139,7 +140,7 @@ class Program:
         )
         for what, count, needed in counts:
             if count != needed:
-                raise ValueError(f'program "{self.name}" has {count} {what}, but its kernel has {needed} values')
+                raise ValueError(f'program "{self.name}" has {count} {what}, but its kernel has {plural(needed, "value")}')
         if unknown := set(self.power_roles) - set(ROLES):
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 

@@ -12,6 +12,7 @@ from bondgraph.errors import refusal
 from bondgraph.output.plot_style import INK, MAX_PANELS, TINTS, legend_beside, panels, widen_flat_range
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
+from screws.errors import plural
 
 
 class Plottable(Protocol):
@@ -50,7 +51,7 @@ def _states(result: Plottable) -> Sequence[str]:
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
     if not 0 < len(states) <= MAX_PANELS:
-        title = f"name the quantities to plot: there are {len(states)} states"
+        title = f"name the quantities to plot: the model has {plural(len(states), 'state')}"
         cure = 'some quantities by name: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
     return states

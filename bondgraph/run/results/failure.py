@@ -11,6 +11,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.events.handler import EventHandler
 from bondgraph.run.events.state import CHATTERING, PATTERNS, ZENO, EventOutcome
 from bondgraph.run.program import Program
+from screws.errors import plural
 
 CURES: dict[str, tuple[str, ...]] = {
     "not finite": (
@@ -152,7 +153,7 @@ def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
     if outcome == EventOutcome.TERMINAL:
         return "ended", str(program.transitions[transition].error), program.transitions[transition].name
     if outcome == EventOutcome.TOO_MANY:
-        return "too many events", f"more than {handler.max_events} events", program.transitions[transition].name
+        return "too many events", f"more than {plural(handler.max_events, 'event')}", program.transitions[transition].name
     if outcome == EventOutcome.ACCUMULATION:
         pattern = PATTERNS[int(table["pattern"])]
         return pattern, f'the events "{label.kind}" of "{label.name}" accumulate ({pattern})', label.name

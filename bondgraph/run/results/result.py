@@ -24,6 +24,7 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
 from bondgraph.run.results.values_at import Sampled, texts_on_bonds
 from bondgraph.run_arguments import StartValues
+from screws.errors import plural
 from screws.names import answer_old_names
 
 if TYPE_CHECKING:
@@ -120,7 +121,9 @@ class Result:
         end = "in doubt" if self.warnings else "ok"
         end = end if self.failure is None else f"ended early: {self.failure.reason}"
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "no samples"
-        return f'Result("{self.program.name}", {span}, {len(self.t)} samples, {len(self.events)} events, {end})'
+        return (
+            f'Result("{self.program.name}", {span}, {plural(len(self.t), "sample")}, {plural(len(self.events), "event")}, {end})'
+        )
 
     def _repr_html_(self) -> str:
         return result_cell(self)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bondgraph.output.cells import MAX_ROWS, cell, code, collapsible, items, line, plural, table
+from bondgraph.output.cells import MAX_ROWS, cell, code, collapsible, items, line, table
 from bondgraph.run.results.curves import Plottable
 from bondgraph.run.results.energy_account import Ledger
+from screws.errors import plural
 
 if TYPE_CHECKING:
     pass

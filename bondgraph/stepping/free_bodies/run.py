@@ -36,6 +36,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
     SWEEPS,
 )
 from bondgraph.stepping.free_bodies.run_table import BLOCKS, Accuracy, FreeBodyRun, collision_groups
+from screws.errors import plural
 from screws.names import answer_old_names
 from screws.shapes import PointPairs
 
@@ -272,7 +273,8 @@ def _result(
 
 def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
     change = f"the last sweep changed a velocity by {record[CHANGE]:.2g} m/s"
-    reason = f"{DOUBT_CODE} impulses did not converge within {int(record[SWEEPS])} sweeps in {count} steps: {change}"
+    sweeps, steps = plural(int(record[SWEEPS]), "sweep"), plural(count, "step")
+    reason = f"{DOUBT_CODE} impulses did not converge within {sweeps} in {steps}: {change}"
     return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
 
 

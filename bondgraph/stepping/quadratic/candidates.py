@@ -26,6 +26,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.model.model import CollisionSet
+from screws.errors import plural
 from screws.shapes import candidates
 
 CONE = "cone"
@@ -191,7 +192,7 @@ class Shapes:
             numbers = np.array([self._number[body.path] for body in each.bodies], dtype=np.intp)
             pairs = candidates(arranged, poses[numbers, :3, :3], poses[numbers, :3, 3], self.reach)
             if len(pairs) > each.max_contacts:
-                title = f"there are {len(pairs)} candidates for contact, more than max_contacts={each.max_contacts}"
+                title = f"{plural(len(pairs), 'candidate')} for contact are more than max_contacts={each.max_contacts}"
                 cures = ("a larger max_contacts=", f"a reach below {self.reach:g} m")
                 raise refusal("E514", title, *cures, about="collisions", places=())
             mu, e = np.full(len(pairs), each.friction), np.full(len(pairs), each.restitution)

@@ -29,6 +29,7 @@ from bondgraph.tracing.linear.self_stresses import SelfStresses
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
+from screws.errors import plural
 from screws.scalars import equal, where
 
 
@@ -125,7 +126,7 @@ class SingularMode(Exception):
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases, self.too_many = tuple(cases), too_many
-        super().__init__(f"{len(self.cases)} modes")
+        super().__init__(f"{plural(len(self.cases), 'mode')}")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from screwbond.models.delta.kinematics.closure import ROTATIONS, closure, closur
 from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 from bondgraph.errors import refusal
+from screws.errors import plural
 from screws.numeric_arguments import floats
 
 error = functools.partial(refusal, about="delta robot", places=())
@@ -90,7 +91,9 @@ def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
     """Return the values (size,); raise E466 unless all are finite."""
     out = floats(values, (size,))
     if out is None:
-        raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} must be {size} finite numbers")
+        raise error(
+            "E466", f"{name} = {values!r}", f"a list of {plural(size, 'number')}", why=f"{name} must be {size} finite numbers"
+        )
     return out
 
 

@@ -20,6 +20,7 @@ from bondgraph.methods import METHODS, START
 from bondgraph.run.program import Layout, RunContact, Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import RunSettings
+from screws.errors import plural
 
 Live = Mapping[str, tuple[float, float]]
 """Parameters with sliders, by name, each with its minimum and maximum."""
@@ -45,7 +46,7 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
     settings = {**settings, "t_start": float(result.t[0]), "samples": scene.t}
     run, steps = run_content(compiled, float(result.t[-1]), "page", None, parameters, initial, settings)
     if steps != result.statistics.steps:
-        title = f"the run took {result.statistics.steps} steps, and {steps} when the page repeated it"
+        title = f"the run took {plural(result.statistics.steps, 'step')}, and {steps} when the page repeated it"
         raise refusal("E626", title, _how_to_repeat(result.statistics.method, run.method.name), about=scene.title)
     columns = _Columns(compiled.program.layout)
     facts = {

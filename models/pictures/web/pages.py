@@ -31,7 +31,6 @@ from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.arguments import names_of
 from bondgraph.model.laws import Junction, Storing
 from bondgraph.model.model import Model
-from bondgraph.output.cells import plural
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.output.plot_style import INK
 from bondgraph.render.diagram import diagram
@@ -39,6 +38,7 @@ from bondgraph.run.program import Slot
 from bondgraph.run.program.bonds import BondValues
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import RunSettings
+from screws.errors import plural
 
 MAX_NODES = 400
 """Largest number of nodes, with nested graphs folded, that is drawn."""

@@ -146,7 +146,7 @@ def test_a_tip_ends_the_chain_and_what_it_leaves_out_is_listed() -> None:
     assert [link.name for link in robot.tree.links] == ["arm", "palm", "camera", "left"]
     palm = robot.tree.links[1].inertia
     assert palm is not None and palm.mass == pytest.approx(0.9, rel=1e-15)  # with the camera
-    assert any(one.what == "1 links: right" for one in robot.ignored)
+    assert any(one.what == "1 link: right" for one in robot.ignored)
     # A fixed frame is a tip too; its body is then the last.
     camera = read_urdf(DATA / "gripper.urdf", tip="camera")
     assert [link.name for link in camera.tree.links] == ["arm", "palm", "camera"]

@@ -24,6 +24,7 @@ from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.measures import Measure
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
+from screws.errors import plural
 
 _at_work = dict[str, threading.Lock]()
 """Locks by GPU name: a batch takes all of the memory, so other batches wait."""
@@ -95,7 +96,7 @@ class GPULauncher:
         if not self.is_optional or error.problem.code not in _OF_GPUS:
             raise error
         problem = error.problem
-        warning = replace(problem, title=f"{problem.title}: the CPU continues with {runs} runs", cures=())
+        warning = replace(problem, title=f"{problem.title}: the CPU continues with {plural(runs, 'run')}", cures=())
         warnings.warn(DeviceWarning(warning), stacklevel=caller_depth())
 
 
@@ -161,7 +162,7 @@ def _check_count(runs: int, each: int) -> None:
     if memory and runs * each > _SHARE * memory:
         why = f"each takes {each} bytes and all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"
         cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
-        raise RunError(Problem("E294", f"{runs} runs do not fit in the memory of this machine", (why,), cures=cures))
+        raise RunError(Problem("E294", f"the memory of this machine is too small for {plural(runs, 'run')}", (why,), cures=cures))
 
 
 def memory_here() -> int:

@@ -16,6 +16,7 @@ from bondgraph.devices.device import Device, LoadedKernel, is_out_of_memory, out
 from bondgraph.errors import DeviceWarning, Problem, RunError, caller_depth
 from bondgraph.run.batch.collect import RunBatch
 from bondgraph.run.batch.gpu.order import CostGuess
+from screws.errors import plural
 
 LAUNCH_SECONDS = 0.2
 """Target duration of a launch, s: interrupts, the progress bar and desktop watchdogs wait for its end."""
@@ -129,7 +130,7 @@ class GPUWork:
         slots = blocks * loaded.threads
         held = min(runs, (left - once - slots * thread) // max(run, 1))
         if blocks < most:
-            why = f"a chunk has {held} runs on {slots} of {most * loaded.threads} threads"
+            why = f"a chunk has {plural(held, 'run')} on {slots} of {plural(most * loaded.threads, 'thread')}"
             self._say_smaller(f"{_megabytes(left)} of memory is free: {why}")
         return Room(held, slots)
 
