@@ -8,7 +8,6 @@ from bondgraph.emit.kernel_language.language import Ints, Kernels, Length, Reals
 from bondgraph.run.kernel_functions import all_finite, formula_time
 
 MAX_NEWTON_ITERATIONS = 200
-"""Maximum number of damped Newton steps for an algebraic loop."""
 
 MIN_STEP_FRACTION = 1e-16
 """Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
@@ -21,16 +20,15 @@ NATURAL = (False, True)
 residual of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""Relative size of a Newton step that counts as rounding error, and smallest size of the unknowns for that test; largest last
-step of a solved loop, relative to the unknowns, and smallest size of the unknowns for this second test."""
+"""ROUNDED is the size of a Newton step, relative to the unknowns, that counts as rounding error, and CLOSE the largest
+last step of a solved loop. SMALL is the smallest size of the unknowns in both tests.
+"""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
 
 
 class LoopTable(Table):
-    """Algebraic loops of a run."""
-
     # Parameters, the window of the formulas as in `bound.Bound`, and the modes in which loops are solved.
     p: Reals
     window: Reals

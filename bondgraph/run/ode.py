@@ -73,8 +73,9 @@ class OdeFunctions:
         return tuple(_guard(self, k) for k in range(len(self.event_names)))
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
-        """Return the functions after the event with this number at the time t, s, and the state x (n,), in the new modes and with
-        the state after the reset as `start`. Other events due at that instant are not handled."""
+        """Return the functions after event number `event` at the time t, s, and the state x (n,), in the new modes and with
+        the state after the reset as `start`. Other events due at that instant are not handled.
+        """
         bound, edge = self._bound, self._bound.program.transitions[event]
         x, modes = np.asarray(x, dtype=float), self.modes.copy()
         modes[edge.slot] = float(edge.target)

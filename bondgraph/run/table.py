@@ -13,7 +13,6 @@ from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
 
 _HALF = 1 << 63
-"""Smallest address that is negative as a signed integer."""
 _BY_ADDRESS: WeakValueDictionary[int, FieldTable] = WeakValueDictionary()
 
 
@@ -30,7 +29,6 @@ class FieldTable:
 
     @property
     def address(self) -> int:
-        """Address of the table."""
         return address_of(self._integers)
 
     @property
@@ -88,7 +86,6 @@ class FieldTable:
 
 
 def table_at(address: int) -> FieldTable:
-    """Return the table at an address."""
     return _BY_ADDRESS[address]
 
 
@@ -123,8 +120,6 @@ class _View:
 
 
 class _Pointers:
-    """View of an array of addresses as tables or callable code."""
-
     def __init__(self, addresses: np.ndarray, entries: Any):
         self._addresses, self._entries = addresses.view(np.int64), entries
 
@@ -136,7 +131,6 @@ class _Pointers:
 
 
 def _behind(address: int, kind: Any) -> Any:
-    """Return the code or table at an address; None for 0."""
     if address == 0:
         return None
     return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view()

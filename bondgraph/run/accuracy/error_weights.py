@@ -37,27 +37,30 @@ RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are updated."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Number of rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which
-repeated noise tests raise this number."""
+"""Number of rounding errors of a rate that a step accumulates, per square root of the number of states, and largest factor
+by which repeated noise tests raise this number.
+"""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
-the tolerance in this measurement, because the noise must explain the rejections."""
+"""Number of rejections of a step before its noise is first measured, and factor on the tolerance in this measurement,
+because the noise must explain the rejections. The number doubles after each measurement.
+"""
 PERSISTENT = 2.0
 """Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
 """Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Fraction of the tolerance above which noise matters; fraction of the largest power below which the noise of a power is rounding
-error."""
+"""Fraction of the tolerance above which noise matters, and fraction of the largest power below which the noise of a power
+is rounding error.
+"""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Fraction of the energy scale that counts as zero; fraction that is visible beside other energies; number of trial
-displacements; typical step as a fraction of the longest step."""
+"""Fraction of the energy scale that counts as zero, fraction that is visible beside other energies, number of trial
+displacements, and typical step as a fraction of the longest step.
+"""
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures of the error control."""
     functions = (
         *(weights_begin, weights_refresh, weights_see, weights_test_noise, weights_decay, weights_reset),
         *(weights_follow_decay, follow_decay, runs_away, rates_of_decayed),
@@ -69,12 +72,11 @@ def procedures() -> list[Procedure]:
 
 @build_once
 def machine_code() -> Library:
-    """Return the error control as machine code."""
     return compile_written(procedures, passes=1)
 
 
 def weights_see(w: Control, x: Reals) -> None:
-    """Update the running sizes of the states with states x."""
+    """Raise the running sizes of the states to the sizes of x."""
     size = w.size
     for i in range(w.n):
         if finite(x[i]):
@@ -82,7 +84,7 @@ def weights_see(w: Control, x: Reals) -> None:
 
 
 def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
-    """Begin a segment; compute new scales if its modes are new or a state has no scale yet."""
+    """Begin a segment, with new natural scales if its modes are new or a state has no scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     weights_see(w, x)
     is_known = remember(w, m)
@@ -152,14 +154,12 @@ def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_powers(w: Control) -> None:
-    """Set the floors of the integrated powers."""
     floor = w.floor[w.n :]
     for i in range(w.quadratures):
         floor[i] = larger(larger(w.energy, w.spread), w.idle)
 
 
 def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
-    """Evaluate the energies at (t, x), if there are any."""
     if w.storages > 0:
         w.energies(formula_time(w, t), x, w.p, m, out)
 
@@ -205,8 +205,6 @@ def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> f
 
 
 def has_zero_energy(w: Control, state: int) -> bool:
-    """Return True if the energy of a state, from its energy per square of the state, is within rounding error of the energy
-    scale."""
     size = w.size[state]
     return w.squares[state] * (size * size) < w.energy * ZERO_ENERGY
 
@@ -362,7 +360,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Lower the noise gain after many noisy steps, and measure the noise again."""
+    """Halve the noise gain after many noisy steps, and measure the noise again."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 
@@ -375,7 +373,6 @@ def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals
 
 
 def weights_reset(w: Control) -> None:
-    """Reset the error control to its initial state."""
     squares, scale = w.squares, w.scale
     for name in ("size", "floor", "noise", "exceeded", "speed"):
         values = getattr(w, name)
@@ -395,21 +392,18 @@ def weights_reset(w: Control) -> None:
 
 
 def callback_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Call `refresh` in Python."""
     c = w.callbacks
     c.t, c.x, c.m = t, x, m
     c.refresh()
 
 
 def callback_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Call `test_noise` in Python."""
     c = w.callbacks
     c.t, c.x, c.m, c.h, c.relative = t, x, m, h, relative
     c.test_noise()
 
 
 def callback_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Call `decay` in Python."""
     c = w.callbacks
     c.t, c.x, c.m, c.h, c.relative = t, x, m, h, relative
     c.decay()

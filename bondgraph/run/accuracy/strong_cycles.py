@@ -18,11 +18,11 @@ from bondgraph.emit.kernel_language.language import Ints, Length, Reals, Table, 
 from bondgraph.run.sparsity.structure import Structure
 
 STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
-"""Ratio of successive levels; smallest growth by which a relaxation raises a scale."""
+"""Ratio of successive levels, and smallest growth by which a relaxation raises a scale."""
 WEAKEST = 2.0**-100
 """Level, relative to the strongest cycle, below which cycles are left unbalanced."""
 HIGHEST, LOWEST = 1e250, 1e-250
-"""Range of the levels; if couplings are faster because scales overflow, all scales restart at one."""
+"""Range of the levels. If a coupling is faster, because scales have overflowed, all scales restart at one."""
 NO_DRIVER = -1
 """`driver` of a cluster whose scales no coupling has raised."""
 
@@ -77,7 +77,6 @@ def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
 
 @inline
 def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
-    """Return the strength of coupling k at the given scales, 1/s."""
     return values[k] * scales[s.columns[k]] / scales[s.rows[k]]
 
 
@@ -105,7 +104,7 @@ def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, leve
 
 
 def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
-    """Return True if the chain of drivers of a state's cluster returns to it; mark the clusters along the chain."""
+    """Return True if the chain of drivers of a state's cluster returns to this cluster; mark the clusters along the chain."""
     g.marks = g.marks + 1
     if g.cluster[start] != start:
         return False

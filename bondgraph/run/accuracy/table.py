@@ -159,7 +159,7 @@ class ErrorWeights:
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Update the running sizes of the states with states x."""
+        """Raise the running sizes of the states to the sizes of x."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
@@ -203,13 +203,12 @@ class ErrorWeights:
         return self.table.arrays["sigma"].copy()
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment (`weights_begin`)."""
         x, q, m = _contiguous(x), _contiguous(q), _contiguous(m)
         self._begin(self.table.address, t, address_of(x), address_of(q), address_of(m))
         self._lookup.check()
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Refresh the natural scales."""
+        """Update the natural scales and the floors."""
         x, m = _contiguous(x), _contiguous(m)
         self._refresh(self.table.address, t, address_of(x), address_of(m))
         self._lookup.check()
@@ -222,13 +221,11 @@ class ErrorWeights:
         self._lookup.check()
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain (`weights_decay`)."""
         x, m = _contiguous(x), _contiguous(m)
         self._decay(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
 
     def check(self) -> None:
-        """Raise the exceptions of Python callbacks."""
         self._lookup.check()
 
 
@@ -255,12 +252,10 @@ def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> 
 
 
 def _procedure(name: str, count: int) -> Callable[..., None]:
-    """Return a procedure of the error control that takes this number of addresses."""
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(error_weights.machine_code().address(name))
 
 
 def strong_cycles(n: int) -> FieldTable:
-    """Return the workspace of `strong_cycles.balance_strong_cycles` for n states."""
     table = FieldTable(StrongCycles)
     table.allocate(states=n)
     return table
@@ -271,9 +266,9 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
-    """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
-    has advanced `oldest`. Most runs meet few patterns, and each is looked up once. A run that meets more patterns than it keeps
-    builds all further patterns in machine code (`pattern_rooms`), without the callback."""
+    """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` in Python until
+    a run has met more patterns than it keeps, after which machine code builds them (`pattern_rooms`).
+    """
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 

@@ -41,15 +41,12 @@ class RunBatch:
         return RunBatch(status, ends, modes_end, times, steps, rejected, rates, events, numbers, courses)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays by name, (runs, ...) each."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def like(self, runs: int) -> RunBatch:
-        """Return a batch of this many runs with rows of the same lengths."""
         return RunBatch(**{name: np.zeros((runs, *array.shape[1:]), array.dtype) for name, array in self.arrays().items()})
 
     def put(self, runs: np.ndarray, part: RunBatch) -> None:
-        """Replace these runs by the rows of another batch, by index."""
         for name, array in self.arrays().items():
             array[runs] = getattr(part, name)
 
@@ -71,7 +68,6 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
 
 
 def _rows(argument: Any) -> np.ndarray | None:
-    """Return values as contiguous rows of floats; None for anything else."""
     array = argument if isinstance(argument, np.ndarray) and argument.dtype.kind == "f" else real(argument)
     return None if array is None else np.atleast_2d(np.ascontiguousarray(array, dtype=float))
 
@@ -179,7 +175,6 @@ class BatchCollector:
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> BatchResult:
-        """Return the ends of all runs."""
         x, m, integrals = self._rows.values()
         steps, rejected, rates, events = self._counts.values()
         issues = self._failures, self._doubts, self._refused

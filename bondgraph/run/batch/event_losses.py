@@ -1,5 +1,6 @@
-"""Energy losses of a batch run at its events, from the rows of the log: the loss before each sample, the number of events, and
-the modes at the samples."""
+"""Energy losses of a batch run at its events: from the rows of the log, find the loss before each sample, the number of
+events, and the modes at the samples.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from bondgraph.run.events.log import SCALARS
 
 
 def forget_events(r: BatchTable) -> None:
-    """Reset the losses at the start of a run."""
     for b in range(r.balances):
         r.lost[b] = 0.0
         r.lost_totals[b] = 0.0

@@ -31,14 +31,14 @@ from bondgraph.run.table import FieldTable, table_at
 
 _WORD = 8
 CALLED_BY_BATCHES, CHOSEN = ("begin", "advance"), "chosen"
-"""Fields of a batch that hold the code of runs; name of the kernel of the measured outputs."""
+"""Fields of a batch that hold the code of runs, and name of the kernel of the measured outputs."""
 _BEGINNINGS = {
     "w_": ("weights_",),
     "i_": ("step_", "interpret"),
     "r_": (pattern_in_room.__name__,),
     "q_": (stop_unanswered.__name__,),
 }
-"""Prefix of a library, and the prefixes of the names by which an image calls its procedures."""
+"""Prefix of each library, and the prefixes of the names by which an image calls its procedures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,6 @@ class Image:
     arrays: Mapping[str, int]
 
     def word(self, table: str, field: str) -> int:
-        """Return the index of the word of a table's field."""
         first, fields = self.tables[table]
         return first + fields.kind.layout()[field][0]
 
@@ -165,8 +164,6 @@ def _pieces(table: FieldTable) -> Iterator[np.ndarray]:
 
 
 class _Memory:
-    """Memory ranges in the order in which the walk meets them, merged where they overlap."""
-
     def __init__(self, pieces: Iterable[np.ndarray]):
         extents: list[list[int]] = []
         met = [(address_of(piece), address_of(piece) + piece.nbytes, k) for k, piece in enumerate(pieces) if piece.nbytes]
@@ -190,12 +187,10 @@ class _Memory:
         return self._starts[k] + (address - int(self._begins[k])) // _WORD
 
     def extents(self) -> tuple[tuple[int, int], ...]:
-        """Return the first word and the length of each range."""
         sizes = [-(-(end - int(begin)) // _WORD) for begin, end in zip(self._begins, self._ends, strict=True)]
         return tuple(sorted(zip(self._starts, sizes, strict=True)))
 
     def words(self) -> np.ndarray:
-        """Return a copy of the memory (words,)."""
         sizes = [end - int(begin) for begin, end in zip(self._begins, self._ends, strict=True)]
         words = np.zeros(
             max((at + -(-size // _WORD) for at, size in zip(self._starts, sizes, strict=True)), default=0), np.uint64
@@ -238,6 +233,5 @@ def run_libraries(method: Method) -> dict[str, list[Procedure]]:
 
 
 def with_letter(name: str, other: str = "k_") -> str:
-    """Return the name of a function that an image calls, with the prefix of its library; `other` is the prefix of all other names
-    (kernels)."""
+    """Return the name of a function that an image calls, with the prefix of its library, or with `other` for a kernel."""
     return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

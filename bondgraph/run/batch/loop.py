@@ -22,13 +22,11 @@ from bondgraph.run.steppers.step_control import has_too_many_steps
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the loop over single runs."""
     return translate([run_many, check_run], ["run_many", "check_run"])
 
 
 @build_once
 def machine_code() -> Library:
-    """Return the loop as machine code."""
     return compile_written(written)
 
 
@@ -78,7 +76,6 @@ def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
 
 @inline
 def add_to(sums: Reals, i: int, value: float) -> None:
-    """Add a value to one of the sums."""
     sums[i] = sums[i] + value
 
 
@@ -150,7 +147,6 @@ def hopeless(r: BatchTable) -> bool:
 
 
 def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
-    """Store the results of a run that has ended with this status."""
     c, last = r.table, status
     if status == Status.STOP:
         finish_events(r, run)

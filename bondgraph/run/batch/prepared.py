@@ -117,17 +117,14 @@ class PreparedProgram:
 
     @cached_property
     def _is_checked_in_machine_code(self) -> bool:
-        """True if machine code alone can check the validity of a run, constraints and contacts included."""
         return (not has_constraints(self.program) or screens(self.program)) and not watched_contacts(self.program)
 
     @property
     def _passes(self) -> bool:
-        """True if runs may pass through singular positions."""
         return self.settings.singular == "keep"
 
     @cached_property
     def _wanted_indices(self) -> np.ndarray | None:
-        """Return indices of the requested samples, (k,); None for all."""
         times, wanted = self.settings.times, self.wanted[0]
         return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
 
@@ -192,7 +189,6 @@ class PreparedProgram:
         return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, keep only the selected quantities, and check the result."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, self.progress) as bar:
             return kept.result(settings, bar, begin)

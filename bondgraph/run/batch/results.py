@@ -18,7 +18,6 @@ from bondgraph.run.results.result import Result
 from screws.names import answer_old_names
 
 CPU = "cpu"
-"""Device name of runs computed by the CPU."""
 _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 
@@ -118,7 +117,6 @@ class BatchResult:
         return len(self.t)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return the values kept under a name."""
         return self.kept[name]
 
     @property

@@ -77,7 +77,6 @@ class WorkQueue:
             count, enough = (2 * count if enough == MIN_CALL_SECONDS else 1), MIN_CALL_SECONDS
 
     def pieces(self) -> Iterator[slice]:
-        """Yield the slices that one thread takes."""
         while piece := self._taken():
             begin = perf_counter()
             yield piece
@@ -136,8 +135,7 @@ class BatchLauncher(Protocol):
     """Launcher of batches on a device other than the CPU."""
 
     @property
-    def name(self) -> str:
-        """Name of the device."""
+    def name(self) -> str: ...
 
     def fill(
         self,
@@ -154,12 +152,6 @@ class BatchLauncher(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BatchRunner:
-    """Execution of a batch of runs.
-
-    `wanted` as in `PreparedProgram`; `ended` computes a single run and returns the result and the end of the run; `workspace`
-    yields a workspace that no other thread uses.
-    """
-
     program: Program
     settings: Settings
     choice: Selection

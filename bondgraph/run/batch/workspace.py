@@ -43,8 +43,6 @@ from bondgraph.run.table import FieldTable
 
 
 class RunCost(NamedTuple):
-    """Statistics of a run other than its counters: method, tolerance per step, rounding limit and total time (s)."""
-
     choice: Selection
     local_rtol: float
     rounding: Rounding
@@ -86,11 +84,9 @@ class MachineRun:
 
     @property
     def events(self) -> int:
-        """Return the number of events."""
         return sum(map(len, self.logged))
 
     def at(self, samples: np.ndarray) -> MachineRun:
-        """Return the run with only the samples of these indices (k,)."""
         return replace(self, rows=self.rows[samples], modes=self.modes[samples])
 
     def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: RunCost) -> Result:
@@ -136,7 +132,6 @@ class Schedules:
         slots = {slot for clock in clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
         self._places, self._front = sorted(slots), 0 if breaks is None else breaks.sizes[0]
         self.fixed = not self._places and breaks is None
-        """True if all runs have the same clocks."""
         self._key: bytes | None = None
         self.ticks: ClockSchedule
 
@@ -163,7 +158,7 @@ class Schedules:
         return values
 
     def keys(self, p: np.ndarray) -> list[bytes]:
-        """Return a key of the clocks of each run, for parameters p (runs, parameters)."""
+        """Return a key of the clocks of each run."""
         return [row.tobytes() for row in self.values(p)]
 
     def follow_parameters(self, p: np.ndarray) -> None:
@@ -260,13 +255,11 @@ class Workspace:
         return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, *of_events, ticks, self.integrator.effort())
 
     def _advanced(self) -> Status:
-        """Advance the run by one piece and return its status."""
         status = STATUSES[self._advance(self._place)]
         self._check()
         return status
 
     def _check(self) -> None:
-        """Raise the exception, if any, of a function that machine code has called."""
         self.weights.check()
         if self.settler is not None and self.settler.has_failed:
             self.settler.check()
@@ -305,7 +298,6 @@ class Workspace:
 
     @cached_property
     def _judging(self) -> FieldTable:
-        """Return a table of the loop over many runs, for a single run."""
         samples = self.settings.times, self.settings.dates
         table = self._table_of_many(samples, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
@@ -400,7 +392,6 @@ class Workspace:
         outputs: Kernel | None,
         lanes: LaneKernels | None,
     ) -> FieldTable:
-        """Return the table of many runs with rows at these samples, except for the values of the runs."""
         table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
         if lanes is not None:
             table.point("begin", self._open)

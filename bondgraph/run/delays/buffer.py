@@ -1,4 +1,4 @@
-"""Buffer of a run's delays: memory for the history of their signals, and the history before the start."""
+"""Memory for the signal history of a run's delays, and the history before the start."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from bondgraph.run.table import FieldTable
 
 _ROOM = 1024
 _EXACT, _FINEST = 1e-13, 2.0**-20
-"""Largest error of the polynomials through a history given as a function, relative to its values, and shortest piece, relative to
-its length."""
+"""Largest error of the polynomials through a history given as a function, relative to its values, and shortest piece,
+relative to the length of the history.
+"""
 _ROUNDING = 16.0 * 2.220446049250313e-16
 _TESTS = (0.02, 0.27, 0.45, 0.7, 0.98)
 _SAME = 1e-9
@@ -89,7 +90,6 @@ class DelayBuffer:
             self._enlarge(2 * room)
 
     def _enlarge(self, room: int) -> None:
-        """Move the history to arrays with space for this many rows."""
         sizes = {"starts": room + 1, "levels": room, "values": room * len(self._delays) * len(NODES)}
         for name, size in sizes.items():
             fresh = np.zeros(size, dtype=np.int64 if name == "levels" else float)
@@ -124,7 +124,6 @@ class DelayBuffer:
 
 
 def _differences(values: list[float]) -> np.ndarray:
-    """Return the divided differences of values at the nodes, as `history.fit` does."""
     c = np.array(values)
     for order in range(1, len(NODES)):
         for j in range(len(NODES) - 1, order - 1, -1):

@@ -89,7 +89,7 @@ def look_back(d: DelayTable, t: float, y: Reals) -> None:
 
 
 def look_back_at(d: DelayTable, t: Reals, y: Reals) -> None:
-    """Call `look_back` at time t[0]; this function is called by address."""
+    """Call `look_back` at time t[0] for callers that know only the address."""
     look_back(d, t[0], y)
 
 

@@ -1,5 +1,6 @@
-"""Accumulation (Zeno behaviour) of events: times of the events of each transition, chattering, series of shrinking intervals, and
-log rows of transitions into states of rest."""
+"""Accumulation (Zeno behaviour) of events: detect chattering and shrinking intervals of a transition, and log its
+transition into a state of rest.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +14,13 @@ from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, go_on, ro
 from bondgraph.run.kernel_functions import formula_time
 
 WINDOW, RATIOS = 50, 8
-"""Number of most recent events that are tested for chattering; number of ratios of their intervals."""
+"""Number of most recent events that are tested for chattering, and number of ratios of their intervals."""
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
 """Fractions of the time of the last event and of the run's duration: `WINDOW` events within either count as chattering."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events lead to a state of rest, if there is one; minimum ratio of later to earlier
-intervals for this rule."""
+"""Fraction of the run within which `HISTORY` events lead to a state of rest, if there is one, and minimum ratio of later
+to earlier intervals for this rule.
+"""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 
@@ -42,8 +44,7 @@ def window_length(ring: Reals, first: int) -> float:
 
 
 def geometric(s: EventTable, ring: Reals, count: int) -> bool:
-    """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose remainder is
-    negligible."""
+    """Return True if the last `RATIOS` + 1 of `count` intervals shrink as a geometric series whose remainder is negligible."""
     first = count - (RATIOS + 2)
     before = ring[ring_index(first + 1)]
     step = before - ring[ring_index(first)]
@@ -84,7 +85,7 @@ def add_event(s: EventTable, t: float, i: int) -> int:
 
 
 def add_resting(s: EventTable, i: int) -> None:
-    """Add transition i to the transitions whose events accumulate, if it is not among them."""
+    """Add transition i to the transitions whose events accumulate."""
     if s.marked[i] != 1:
         s.marked[i] = 1
         s.resting[s.resting_count] = i
@@ -92,9 +93,10 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `watched`; write to `resting` the transitions whose events accumulate, `stuck`
-    transitions first. For the first other transition whose events form a pattern, set `pattern` to it and `suspect` to the
-    transition's row."""
+    """Add the events at t, whose transitions are `watched`. List the transitions whose events accumulate in `resting`, `stuck`
+    transitions first; for the first other transition whose events form a pattern, set `pattern` to this pattern and
+    `suspect` to the row of the transition.
+    """
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0

@@ -95,8 +95,7 @@ def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
 
 
 def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
-    """Write the states that are reset by the edge from the source of transition `index` to the mode beyond zero, if there is such
-    an edge."""
+    """Write the states that are reset by the edge, if any, from the source of transition `index` to the mode beyond zero."""
     edge = s.pass_edges[index]
     if edge >= 0:
         make_ready(s, edge)
@@ -106,8 +105,9 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Let the flow of transition `index` pass zero, and log this in `row`: a state can jump only if the edge to the mode beyond
-    zero resets it."""
+    """Let the flow of transition `index` pass zero, and log this in `row`; only a reset by the edge to the mode beyond zero
+    changes states.
+    """
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)

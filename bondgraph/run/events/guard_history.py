@@ -1,5 +1,6 @@
-"""Points at which guards are evaluated: next to the current states, parameters and times, to measure rounding errors
-(`rounding_error`), and further around them, to test for bounces."""
+"""Points at which guards are evaluated: neighbouring points, to measure rounding errors (`rounding_error`), and points
+further away, to test for bounces.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +40,9 @@ def perturbations(count: int) -> np.ndarray:
 
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Return a bound on the rounding error of `value` (...), given the values `near` (2 PAIRS, ...) at the points of
-    `perturbations`. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
+    """Return a bound on the rounding error of `value` (...) from the values `near` (2 PAIRS, ...) at the points of
+    `perturbations`. Of two opposite points, only the point with the nearer value is used, because a law may jump here.
+    """
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 

@@ -1,5 +1,4 @@
-"""Event handler of one run in machine code: it builds its table from guards, times of events, log and samples, and exchanges
-rows."""
+"""Event handler of one run in machine code, with a table of its guards, event times, log and samples."""
 
 from __future__ import annotations
 
@@ -30,7 +29,9 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
 BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
-"""Approximate size, bytes, and minimum number of rows of the buffer that machine code fills before it hands over log rows."""
+"""Approximate size, in bytes, and minimum number of rows of the buffer that machine code fills before it hands over log
+rows.
+"""
 FREE_BYTES = 1 << 26
 """Approximate size of free rows when an instant begins, bytes, unless less suffices: unwritten memory costs only address space.
 The buffer doubles if an instant needs more."""
@@ -138,7 +139,6 @@ class EventHandler:
         self.ready()
 
     def ready(self) -> None:
-        """Update the compiled kernels and clear the labels before a run."""
         self.labels = self._known_labels
         if self._waiting:
             self._refresh_kernels()
@@ -153,7 +153,6 @@ class EventHandler:
         self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
-        """Update the addresses of compiled kernels; a kernel that was never needed is not compiled yet."""
         arrays, program, waiting = self.table.arrays, self.program, list[int]()
         for i in self._waiting:
             named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
@@ -201,7 +200,6 @@ class EventHandler:
 
     @property
     def callbacks(self) -> list[int]:
-        """Addresses of the callback functions."""
         return [callback.address for callback in self._answers.values()]
 
     def _stop(self) -> int:
@@ -216,12 +214,10 @@ class EventHandler:
     # Exchange with a run.
 
     def bind_log(self, log: Log, samples: SampleRows) -> None:
-        """Connect this log, and the modes of these samples, to the table."""
         self._log, self._samples = log, samples
         log.labels = self.labels
 
     def use_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Connect the arrays of an integrator to the table."""
         for name in ("y", "m", "levels", "fired"):
             self.table.point(name, arrays[name])
         self.table.point("reached", arrays["size"])
@@ -301,12 +297,11 @@ class EventHandler:
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:
-        """Start time of the current segment, and its levels at the start."""
+        """Start time of the current segment, and the levels at this time."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 
 def _rows_of(size: int, width: int) -> int:
-    """Return the number of rows of this width in `size` bytes, at least the minimum number."""
     return max(_MIN_ROWS, size // (8 * width))
 
 
@@ -318,8 +313,9 @@ def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
 
 
 def _mode_code_step(edge: RunTransition) -> int:
-    """Return the change of the code of modes by a transition; the code is the sum, modulo 2^64, of each mode times its own large
-    number."""
+    """Return the change of the code of modes by a transition, where the code is the sum, modulo 2^64, of each mode times its
+    own large number.
+    """
     step = int(edge.target - edge.source) * (2 * edge.slot + 1) * _GOLDEN % (1 << 64)
     return step - (1 << 64) if step >> 63 else step
 

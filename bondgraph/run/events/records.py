@@ -89,20 +89,17 @@ class Events(Sequence[Event]):
 
     @OnceProperty
     def _built(self) -> WeakValueDictionary[int, Event]:
-        """Events that have been accessed, by their positions."""
         return WeakValueDictionary()
 
     @classmethod
     def of(cls, program: Program, p: np.ndarray, start: float, log: Log) -> Events:
-        """Return all events of a log."""
         return cls(program, p, start, log.rows, tuple(log.labels))
 
     @classmethod
     def from_machine_code(
         cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray], labels: Sequence[EventLabel]
     ) -> Events:
-        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels to which the rows
-        refer."""
+        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels of the rows."""
         if len(pieces) == 1:
             rows = pieces[0]
         else:
@@ -156,7 +153,6 @@ class Events(Sequence[Event]):
 
     @property
     def kinds(self) -> list[str]:
-        """Kinds of the events, as text."""
         plain, transitions = [edge.kind for edge in self._program.transitions], self.transitions.tolist()
         labels = self._column("label").astype(int).tolist()
         return [plain[i] if label == NO_LABEL else self._labels[label].kind for i, label in zip(transitions, labels, strict=True)]
@@ -228,7 +224,6 @@ class Events(Sequence[Event]):
         return selection
 
     def index_of(self, event: Event) -> int | None:
-        """Return the position of an event in this sequence, or None."""
         near = np.flatnonzero(self.since == event.since).tolist()
         return next((k for k in near if self._built.get(k) is event), None)
 

@@ -25,8 +25,7 @@ PATTERNS = ("", "chattering", "Zeno")
 
 
 class EventOutcome(IntEnum):
-    """Outcome of the events at an instant: consistent modes and states, with which the run continues, or the reason why the run
-    ends."""
+    """Outcome of the events at an instant: modes and states are consistent and the run continues, or the reason why it ends."""
 
     CONSISTENT = 0
     CYCLING = 1
@@ -34,15 +33,12 @@ class EventOutcome(IntEnum):
     STUCK = 2
     """Bounces do not bring their guards back below zero."""
     TERMINAL = 3
-    """A transition ends the run."""
     TOO_MANY = 4
     """The run has more than `max_events` events."""
     ACCUMULATION = 5
     """Events accumulate, and no state of rest follows."""
     UNSOLVED = 6
-    """An algebraic loop has no solution."""
     NOT_FINITE = 7
-    """A state is not finite."""
     STOPPED = 8
     """Python has raised an exception, or is not available for callbacks (`questions`)."""
 
@@ -67,8 +63,6 @@ Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
 class EventTable(LoopTable):
-    """Run, state machines, current state and workspace of event handling."""
-
     # The run: kernels.
     rates: Kernel
     guards: Kernel

@@ -61,8 +61,7 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
 
 
 def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Factorise a tridiagonal matrix, with results bit-identical to `band_factor`; the only row that pivoting needs is kept in
-    registers."""
+    """Factorise a tridiagonal matrix, with results bit-identical to `band_factor`."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
         is_inside, is_far = k + 1 < n, k + 2 < n

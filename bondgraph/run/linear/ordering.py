@@ -1,4 +1,6 @@
-"""Order the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, minimum degree to reduce fill-in."""
+"""Orders of the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, and minimum degree to reduce
+fill-in.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,6 @@ def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 
 def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """Return the symmetrised pattern: ones at every entry (i, j) and at (j, i)."""
     from scipy.sparse import csr_array
 
     both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
@@ -90,8 +91,7 @@ def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
-    """Return the rows below the diagonal in each column of the factor, for a symmetric matrix with entries column n + row: rows
-    of the column itself, and of its children in the elimination tree."""
+    """Return the rows below the diagonal in each column of the factor of a symmetric matrix with entries column n + row."""
     columns, rows = np.divmod(keys, n)
     lower_rows: list[list[int]] = [[] for _ in range(n)]
     for column, row in zip(columns.tolist(), rows.tolist(), strict=True):

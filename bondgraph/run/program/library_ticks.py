@@ -27,8 +27,9 @@ class LibraryInstance(Protocol):
     start: float
     period: float
     words: Sequence[int]
-    """Addresses of the functions that do a step and end the initialisation; then the addresses of the function, references and
-    values of each group of inputs and outputs."""
+    """Addresses of the functions that do a step and end the initialisation, followed by the addresses of the function,
+    references and values of each group of inputs and outputs.
+    """
 
     @property
     def address(self) -> int:
@@ -37,13 +38,10 @@ class LibraryInstance(Protocol):
     def failed(self, what: str, time: float) -> RunError:
         """Return the error of a call that failed at `time` (s), with the messages of the library."""
 
-    def free(self) -> None:
-        """Free the instance."""
+    def free(self) -> None: ...
 
 
 class LibraryUnit(LibraryVariables, Protocol):
-    """Open library."""
-
     def begin(self, element: str, t: float, parameters: Sequence[float]) -> LibraryInstance:
         """Return a new instance that is being initialised and may still take inputs; t is the time of the first tick, s."""
 

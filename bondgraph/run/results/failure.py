@@ -48,20 +48,18 @@ LOOP_CURES = (
     "a relation that is finite for all values: for a diode, only flow=, as effort= can be the logarithm of a negative number",
     "a small storage (C or I) in the loop",
 )
-"""Remedies if an unknown of an algebraic loop is no longer finite."""
+"""Remedies for an unknown of an algebraic loop that is no longer finite."""
 
 SERIES_CURES = (
     'method="auto": a rate may be finite where its derivatives are infinite, as for a square root at zero',
     *CURES["not finite"],
 )
-"""Remedies if a Taylor coefficient is not finite."""
 
 SLIDING_CURES = (
     "`Friction` for a force that opposes motion and also holds at rest",
     "two thresholds instead of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
     "a steep but continuous law instead of a jump",
 )
-"""Remedies for chattering of a discontinuous law."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Sample clocks around an integrator without clocks: stop the integrator at every tick, and restart it afterwards."""
+"""Sample clocks around an integrator without clocks, which stops at every tick and restarts afterwards."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from bondgraph.run.steppers.integrator import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment
 
 _TICKS = 50
-"""Number of ticks after which a segment pauses to update a progress bar; a count, not a time, because the end of a run may depend
-on the pauses."""
+"""Number of ticks after which a segment pauses to update a progress bar. It is a count, not a time, because the end of a
+run may depend on the pauses.
+"""
 
 
 class SampleTimeWrapper(Integrator):
-    """Integrator that stops at every tick and restarts afterwards."""
-
     def __init__(self, bound: Bound, integrator: Integrator, ticks: ClockSchedule):
         self._bound, self._integrator, self._ticks = bound, integrator, ticks
 
@@ -57,8 +56,9 @@ class SampleTimeWrapper(Integrator):
                 return replace(segment, written=page.written)
 
     def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
-        """In a sample at a time break, replace the loop unknowns by their values after the break (states do not change there):
-        formulas of the sample are evaluated after the break, where the unknowns can be far from the values `before`."""
+        """In a sample at a time break, replace the loop unknowns by their values after the break, where formulas of the sample
+        are evaluated and the unknowns can be far from the values `before`; states do not change there.
+        """
         true_states = self._bound.true_states
         sampled = page.written > 0 and times[page.total - 1] >= self._t
         if sampled and np.array_equal(before[true_states], self._x[true_states]):

@@ -1,11 +1,11 @@
-"""Find singular positions of a run, where its constraints lose rank or contradict each other.
+"""Singular positions of a run, where its constraints lose rank or contradict each other.
 
-Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from there,
-and the equations on both sides do not determine which: a step across it may continue on either branch. The smallest eigenvalue of
-the matrix of the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run, then vanishes like
-the square of the time to that instant; its square root consists of two straight lines that meet there. The search covers the
-intervals between samples, with states interpolated by their rates, and, because a run may leave on a branch other than the one on
-which it arrived, extrapolations from both sides. The search does not affect the integration.
+Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from
+there, and the equations on both sides do not determine which: a step across it may continue on either branch. The smallest
+eigenvalue of the matrix of the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run,
+then vanishes like the square of the time to that instant; its square root consists of two straight lines that meet there. The
+search covers the intervals between samples, with states interpolated by their rates, and, because a run may leave on a branch
+other than the one on which it arrived, extrapolations from both sides. The search does not affect the integration.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ MAX_CONTRADICTION = 1e-4
 contradiction."""
 
 EXTRAPOLATION = 0.5
-"""Distance beyond the ends of an interval, as a fraction of its length: the interval is suspect if an extrapolated line reaches
-zero within this distance."""
+"""Distance beyond the ends of an interval, as a fraction of its length, within which an extrapolated line that reaches
+zero makes the interval suspect.
+"""
 
 
 @dataclass(frozen=True)
 class RankLoss:
-    """Loss of rank, at which constraints no longer determine the motion: time (s), elements, and True if they contradict each
-    other there."""
+    """Loss of rank, at which constraints no longer determine the motion: time (s), elements, and whether the constraints
+    contradict each other there.
+    """
 
     time: float
     elements: tuple[str, ...]
@@ -47,9 +49,10 @@ class RankLoss:
 def find_rank_loss(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool = False
 ) -> RankLoss | None:
-    """Find the first position of a run, with times t (k,), states x (k, n) and modes m (k, modes), at which constraints
-    contradict each other or, failing that, lose rank; `jumps` (s) are the times of events. With `arrival`, the motion after such
-    a position is ignored."""
+    """Find the first position, along times t (k,), states x (k, n) and modes m (k, modes), at which constraints contradict
+    each other or, failing that, lose rank. The times of events are `jumps` (s); with `arrival`, the motion after such a
+    position is ignored.
+    """
     return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
 
 
@@ -113,7 +116,6 @@ class _ScaledRoots:
         self.at_samples = self._roots(values)
 
     def roots(self, entries: np.ndarray) -> np.ndarray:
-        """Return the square root of the smallest eigenvalue that is not zero throughout, (k,)."""
         return self._roots(self._constraints.eigenvalues(entries, self.scaling))
 
     def _roots(self, values: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Find the first sample of a run at which a value is not finite or no longer solves its equations."""
+"""First sample of a run at which a value is not finite or no longer solves its equations."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, within the rounding error of the formulas."""
 
 ROUNDING = 1e-12
-"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes: a current
-that symmetry holds at zero is a sum of other currents."""
+"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes,
+because a current that symmetry holds at zero is a sum of other currents.
+"""
 
 
 @dataclass(frozen=True)
 class LostSolution:
-    """First sample at which a value is not finite or no longer solves its equations: kind of failure, reason, suspect, and states
-    there (n,)."""
+    """First sample at which a value is not finite or no longer solves its equations, with kind of failure, reason, suspect,
+    and states there (n,).
+    """
 
     sample: int
     kind: str
@@ -49,7 +51,6 @@ def find_lost_solution(
 
 
 def energies_at(program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return the energy per storage (k, storages), J, finite or not."""
     with np.errstate(all="ignore"):
         return _computed(program.energies, t, p, x, m)
 
@@ -59,7 +60,6 @@ def _computed(kernel: Kernel | None, t: np.ndarray, p: np.ndarray, x: np.ndarray
 
 
 def _is_finite(values: np.ndarray) -> bool:
-    """Return True if all values are finite; the sum is a quick test."""
     return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
 
 
@@ -83,7 +83,6 @@ class SolutionCheck:
         return self._broken
 
     def result(self) -> LostSolution | None:
-        """Return the first lost solution; None if there is none."""
         lost = [self._broken, *(loop.result() for loop in self._loops)]
         return min((one for one in lost if one is not None), key=lambda one: one.sample, default=None)
 

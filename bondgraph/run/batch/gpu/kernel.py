@@ -27,9 +27,7 @@ from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.steppers.method import Method
 
 ENTRY = "advance_runs"
-"""Name of the kernel."""
 MOST_LOCAL = 512 * 1024
-"""Maximum local memory of a GPU thread, bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +199,6 @@ def _rules_text() -> str:
 
 
 def _entry_texts(memory: GPUMemory) -> list[str]:
-    """Return the LLVM IR of the kernel and of the counters in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
     kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
     counters = {"taken_run": "next_run", "count_done": "done_runs"}
@@ -217,7 +214,7 @@ def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
 
 
 def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
-    """Return the reason why runs cannot use a GPU (E283), or None; compile nothing."""
+    """Return the reason why runs cannot use a GPU (E283), or None, without compiling anything."""
     program, settings = prepared.program, prepared.settings
     reasons = list[str]()
     if not program.is_machine_code:

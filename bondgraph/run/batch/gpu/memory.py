@@ -20,7 +20,7 @@ LARGE_ARRAY = 1_000
 """Minimum number of words for which an array of the event handling, or of a loop over runs, lies in scratch memory."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
-"""Tables whose large arrays lie in scratch memory, and rarely used tables, all of whose arrays lie there."""
+"""Rarely used tables, whose arrays lie in scratch memory whatever their size if they are zero at first."""
 READERS = ("i_searchsorted", "i_take")
 """Functions that only read their last array."""
 
@@ -47,7 +47,6 @@ class GPUMemory:
     offsets: Mapping[str, int]
 
     def shared_at(self, address: int) -> np.ndarray:
-        """Return the shared words for this start address."""
         words = self.shared.copy()
         if self.shared_places:
             at, to = np.array(self.shared_places).T
@@ -81,7 +80,7 @@ def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str
 
 
 class Extents:
-    """Memory blocks of an image by number."""
+    """Numbered memory blocks of an image."""
 
     def __init__(self, image: Image):
         self.image, self.places = image, dict(image.places)
@@ -109,7 +108,6 @@ class Extents:
         )
 
     def fields(self) -> Iterator[tuple[str, int]]:
-        """Yield the names and words of all table fields that are addresses of memory."""
         for first, kind in self.image.every:
             for name, type_ in types_of(kind).items():
                 if isinstance(type_, Array) or is_table(type_):

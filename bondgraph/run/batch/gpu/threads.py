@@ -180,5 +180,4 @@ def finish(r: BatchTable, call: Launch, status: int) -> None:
 
 
 def procedures() -> list[Procedure]:
-    """Return `run_thread` and all that it calls by name."""
     return translate([run_thread], ["run_thread"])

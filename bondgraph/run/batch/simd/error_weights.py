@@ -30,7 +30,6 @@ def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
 
 @inline
 def is_due(status: int) -> bool:
-    """Return True if the error weights of a run with this status need an update."""
     return status == Status.DOUBT or status == Status.RENEW or status == Status.LANE_STARTS
 
 

@@ -22,15 +22,14 @@ FLOW_ROWS = 12
 ROUNDING = 2.0**-48
 """Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""After a step that would have damped a growing mode: number of steps in which modes are tested with a margin, and this margin, a
-factor on the tested step size."""
+"""Number of steps, after a step that would have damped a growing mode, in which modes are tested with a margin, and this
+margin, a factor on the tested step size.
+"""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 
 
 class ImplicitTable(IntegratorTable):
-    """Table of an implicit method."""
-
     # Kernel of the Jacobian, and its output.
     jacobian: Kernel
     nonzeros: Annotated[Reals, Length(lambda c: c.nonzero_count)]
@@ -91,7 +90,6 @@ def factors(c: ImplicitTable, h: float, state: Reals, gamma: Fixed) -> bool:
 
 @inline
 def is_finite(nonzeros: Reals, count: int) -> bool:
-    """Return True if all nonzeros of the Jacobian are finite."""
     total = 0.0
     for i in range(count):
         total = total + nonzeros[i] * 0.0
@@ -115,8 +113,9 @@ def differentiate(c: ImplicitTable, h: float) -> None:
 
 
 def damps_growth(c: ImplicitTable, k: Reals) -> bool:
-    """Return True if the factorised matrix 1 - s J has a negative determinant: an odd number of modes grow faster than exp(t /
-    s). A state whose rates `k` are zero does not move, however unstable."""
+    """Return True if the factorised matrix 1 - s J has a negative determinant, so that an odd number of modes grow faster than
+    exp(t / s). A state whose rates `k` are zero does not move, however unstable.
+    """
     if not has_negative_determinant(c.system):
         return False
     moves = False

@@ -20,7 +20,6 @@ SIGNIFICANT = 0.1
 
 @inline
 def error_of(flows: Reals, many: int, i: int, rule: Fixed) -> float:
-    """Return the error of an integrated power over the step just attempted, J."""
     error = 0.0
     for node, weight in enumerate(rule.error):
         error = error + flows[many * node + i] * weight
@@ -63,7 +62,6 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
 
 
 def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
-    """Return True if the correction of an integrated power is significant; `moved` is the largest integrated power."""
     many, changes, significant = c.quadratures, c.flows[c.quadratures * len(rule.nodes) :], False
     for i in range(many):
         change = 0.0
@@ -75,7 +73,6 @@ def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
 
 
 def corrected_integrals(c: ImplicitTable, h: float, rule: Fixed) -> float:
-    """Compute the integrated powers as `power_integrals` does, with their corrections."""
     n, many, flows, moved, total = c.n, c.quadratures, c.flows, 0.0, 0.0
     changes, y, y_new = c.flows[c.quadratures * len(rule.nodes) :], c.y[c.n :], c.y_new[c.n :]
     for i in range(many):

@@ -1,4 +1,4 @@
-"""Parts of a step of Radau IIA: its table, linear systems, simplified Newton iteration, error estimate and dense output."""
+"""Parts of a step of Radau IIA: linear systems, simplified Newton iteration, error estimate and dense output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ LAST = 1
 POINTS = len(table.NODES)
 TERMS = len(table.BEND)
 MAX_ITERATIONS = 8
-"""Maximum number of iterations of a step."""
 _GENTLE = 0.03
 """Largest error of the iteration, as a fraction of the tolerance of a step."""
 _SLOW = 0.99
@@ -48,8 +47,6 @@ PairNonzeros = Annotated[Reals, Length(lambda c: 2 * c.nonzero_count + 2 * c.n)]
 
 
 class RadauTable(ImplicitTable):
-    """Table of fields for Radau IIA."""
-
     # Differences of the stages from the start of the step, the same in the coordinates of the Newton iteration, and their rates.
     z: PerStage
     w: PerStage
@@ -80,7 +77,6 @@ class RadauTable(ImplicitTable):
 
 @inline
 def fourth_root(x: float) -> float:
-    """Return x ** (1/4)."""
     return sqrt(sqrt(x))
 
 
@@ -251,7 +247,6 @@ def prepare_dense(c: RadauTable, h: float, method: Fixed) -> None:
 
 
 def states_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the states at the fraction theta of the step."""
     n, y, f = c.n, c.y, c.f
     for i in range(n):
         change = f[n * (TERMS - 1) + i]
@@ -261,7 +256,7 @@ def states_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
 
 
 def slopes_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the derivative of the states with respect to the fraction of the step, at the fraction theta."""
+    """Evaluate the derivative of the states with respect to the fraction of the step at this fraction."""
     n, f = c.n, c.f
     for i in range(n):
         slope = f[n * (TERMS - 1) + i] * float(TERMS)
