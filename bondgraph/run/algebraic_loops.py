@@ -16,8 +16,9 @@ SUFFICIENT_DECREASE = 0.25
 """Minimum relative decrease of the residual by a full Newton step; a shortened step needs proportionally less."""
 
 NATURAL = (False, True)
-"""True for the attempts that measure residuals and unknowns in their natural sizes: in SI units, a residual in volts can hide a
-residual of microamperes."""
+"""True for the attempts that measure residuals and unknowns in their natural sizes, because in SI units a residual in
+volts can hide a residual of microamperes.
+"""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
 """ROUNDED is the size of a Newton step, relative to the unknowns, that counts as rounding error, and CLOSE the largest
@@ -112,7 +113,7 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
 
 
 def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
-    """Solve loop k; return True if x is a solution. Every attempt at Newton's iteration starts from the same values."""
+    """Solve loop k; return True if x is a solution. Every attempt starts from the same values."""
     indices, count, begun = s.loop_places[first:], s.loop_counts[k], s.newton_begun
     for i in range(count):
         begun[i] = x[indices[i]]
@@ -126,8 +127,9 @@ def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
 
 
 def consistent(s: LoopTable, t: float, x: Reals) -> bool:
-    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, else record the first `unsolved`
-    loop."""
+    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, and otherwise record the first
+    `unsolved` loop.
+    """
     first = 0
     for k in range(s.loops):
         if not solved(s, t, x, k, first):

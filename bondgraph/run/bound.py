@@ -121,7 +121,6 @@ class Bound:
         return np.zeros(self.quadratures) if kernel is None else self._values(kernel, t, x, m)
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return x after a tick of clock `index`."""
         kernel = self.tick_kernels[index]
         if kernel is None:
             return x.copy()
@@ -174,7 +173,7 @@ class Bound:
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        """Indices of the states, without the unknowns of algebraic loops."""
+        """Indices of the states without the unknowns of algebraic loops."""
         guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 

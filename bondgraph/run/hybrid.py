@@ -135,7 +135,6 @@ class Hybrid:
         self._go(choice, np.zeros(0) if segment.start is None else segment.start.levels, checkpoint.integrator, segment)
 
     def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, segment: Segment | None = None) -> None:
-        """Run to the end; if an integrator has `begun`, continue after its last segment."""
         selection: Selection | None = choice
         while selection is not None and self.failure is None:
             self.methods.append(selection.entry)

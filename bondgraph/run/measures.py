@@ -27,8 +27,7 @@ class Measurable(Sampled, Protocol):
     """Finished run to which measures apply: a `Result`."""
 
     @property
-    def program(self) -> Program:
-        """Names and transitions."""
+    def program(self) -> Program: ...
 
     @property
     def since(self) -> np.ndarray:

@@ -56,7 +56,6 @@ class SampleRows:
         self.written += count
 
     def turn(self) -> None:
-        """Hand over the filled rows, and empty all rows."""
         if self._taken is not None and self.here:
             self._taken(self.x, self.q, self.m)
             self._gone = self.written

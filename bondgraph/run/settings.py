@@ -235,7 +235,6 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
 
 
 def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Convert sample times to the user's clock; the last time is exactly the user's end, despite rounding errors."""
     dates = start + since
     return np.where(since == end - start, end, dates)
 
@@ -271,5 +270,4 @@ def positive(what: str, argument: object) -> float:
 
 
 def count(what: str, argument: object) -> int:
-    """Return a positive count, the largest integer if infinite; raise E306 otherwise."""
     return int(min(positive(what, argument), 2.0**53))

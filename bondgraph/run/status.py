@@ -45,9 +45,7 @@ class Status(IntEnum):
 
     @property
     def failed(self) -> bool:
-        """Return True if integration cannot continue."""
         return self < 0
 
 
 STATUSES = {int(member): member for member in Status}
-"""Statuses by number, for a fast look-up."""

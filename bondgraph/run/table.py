@@ -33,11 +33,9 @@ class FieldTable:
 
     @property
     def memory(self) -> np.ndarray:
-        """Fields as integers (fields,)."""
         return self._integers
 
     def point(self, name: str, target: np.ndarray | FieldTable | int) -> None:
-        """Point a field to an array's first element, to another table, or to an address."""
         if isinstance(target, FieldTable):
             self.tables[name] = target
             target = target.address
@@ -64,7 +62,6 @@ class FieldTable:
         return self._real.item(index) if kind == "double" else self._integers.item(index)
 
     def copied(self, name: str, length: int) -> np.ndarray:
-        """Return a copy of the values (length,) at the address in a field."""
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 
@@ -94,8 +91,6 @@ def _whole_lines(length: int) -> int:
 
 
 class _View:
-    """View of a table with its fields as attributes: numbers, arrays, other tables, and callable code."""
-
     def __init__(self, fields: FieldTable, types: Mapping[str, Any]):
         self.__dict__.update(_fields=fields, _types=types)
 
@@ -137,8 +132,6 @@ def _behind(address: int, kind: Any) -> Any:
 
 
 def _called(address: int, code: Code) -> Callable[..., Any]:
-    """Return code as a function for CPython, which passes arrays and tables by address."""
-
     def call(*values: Any) -> Any:
         kept = [_passed(value, code.by_value) for value in values]
         returned = None if code.result is None else ctypes.c_int64

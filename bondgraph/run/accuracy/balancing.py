@@ -34,7 +34,6 @@ def procedures(lanes: int) -> list[Procedure]:
 
 
 def along_ears(s: Structure, values: Reals, scales: Reals) -> None:
-    """Set initial scales of strong components, with equally fast couplings along each ear."""
     for ear in range(s.ears):
         begin, end, start = s.ear_at[ear], s.ear_at[ear + 1], scales[s.ear_from[ear]]
         total = start / scales[s.ear_states[end - 1]]
@@ -96,9 +95,10 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
-    """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of
-    its own takes the rate of the states that drive it. `work` holds three values per state and one flag, which becomes 1 in runs
-    whose couplings are far from balanced: use `fastest_by_cycles` for these runs."""
+    """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s; a state without a rate
+    of its own takes the rate of the states that drive it. The last of 3 n + 1 values in `work` becomes 1 in runs whose
+    couplings are far from balanced, for which `fastest_by_cycles` exists.
+    """
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):

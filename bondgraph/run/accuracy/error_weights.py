@@ -168,9 +168,8 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state.
-
-    Try larger and larger changes, because small changes are lost in the rounding errors of other energies.
+    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state. Try
+    ever larger changes, because small changes are lost in the rounding errors of other energies.
     """
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
@@ -210,9 +209,8 @@ def has_zero_energy(w: Control, state: int) -> bool:
 
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
-    """Return True if a state has never had energy beyond rounding error of the energy scale: a symmetry forbids motion.
-
-    A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest.
+    """Return True if a symmetry forbids motion of a state: its energy has never exceeded rounding error of the energy scale. A
+    state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest.
     """
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
@@ -284,7 +282,6 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, h: float) -> None:
-    """Add the changes of the powers due to the noise of the states to the noise of the powers."""
     n, moved, sharp, blurred = w.n, w.moved, w.sharp, w.beyond
     for i in range(n):
         moved[i] = x[i] + h * noise[i]

@@ -57,7 +57,7 @@ def machine_code() -> Library:
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:
-    """Build the pattern of the `nonzero_flags`, with its structure, in the oldest buffer, at the index before `oldest`."""
+    """Build the pattern of the `nonzero_flags`, with its structure, in the oldest buffer."""
     pattern = w.rooms[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)

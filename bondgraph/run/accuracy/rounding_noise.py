@@ -22,7 +22,7 @@ _GOLDEN = 0.6180339887498949
 
 
 def directions(n: int) -> np.ndarray:
-    """Return the relative displacement of each of n states (n,): different for each state, equal in every run."""
+    """Return the relative displacement of each of n states (n,), different for each state and equal in every run."""
     return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
@@ -59,7 +59,6 @@ def time_apart(w: Control, t: float, span: float) -> float:
 
 
 def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate rates and powers at all points of all spans into `points`."""
     n, apart, moved, width = w.n, w.apart, w.moved, w.n + w.quadratures
     for number, span in enumerate(SPANS):
         set_apart(w, span)
@@ -105,7 +104,6 @@ def broadcast(values: Reals, wide: Reals, count: int, lanes: int) -> None:
 
 
 def evaluate_lanes(w: Control, done: int, count: int) -> None:
-    """Evaluate rates and powers in the lanes into `count` rows of `points`, starting at row `done`."""
     width = w.n + w.quadratures
     evaluate_kernel(w, w.wide_rates, w.points[done * width :], w.n, count)
     if w.quadratures > 0:
@@ -127,7 +125,7 @@ def second_difference(values: Reals, width: int) -> float:
 
 
 def noise_estimates(w: Control, points: Reals) -> None:
-    """Estimate the noise, and store it in `third` and `fourth`, from third and fourth differences of the points of one span."""
+    """Estimate the noise from third and fourth differences of the points of one span, and store it in `third` and `fourth`."""
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0

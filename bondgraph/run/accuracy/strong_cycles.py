@@ -30,10 +30,10 @@ PerState = Annotated[Ints, Length(lambda g: g.states)]
 
 
 class StrongCycles(Table):
-    """Workspace of `balance_strong_cycles`. A cluster has the number of one of its states.
+    """Workspace of `balance_strong_cycles`, in which a cluster has the number of one of its states.
 
-    cluster: cluster of each state; scale: factor on the scales of a cluster's states; driver: coupling that last raised a
-    cluster, or `NO_DRIVER`; mark: number of the last walk through a cluster; marks: number of walks.
+    Each state has its `cluster`; each cluster has a factor `scale` on the scales of its states, the coupling `driver` that last
+    raised it, or `NO_DRIVER`, and the number `mark` of the last of `marks` walks through it.
     """
 
     cluster: PerState
@@ -67,7 +67,7 @@ def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: 
 
 
 def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
-    """Return the fastest coupling, 1/s; infinity if any coupling is NaN."""
+    """Return the fastest coupling, 1/s, or infinity if any coupling is NaN."""
     level = 0.0
     for j in range(s.inners):
         flow = flow_of(s, values, scales, s.inner[j])

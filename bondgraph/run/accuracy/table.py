@@ -141,7 +141,6 @@ class ErrorWeights:
         table["step_count"], table["group_count"], table["stride"] = len(alone.fields), steps.groups, alone.stride
 
     def use_lanes(self, kernels: LaneKernels) -> None:
-        """Use SIMD kernels, which evaluate several points simultaneously."""
         table, program, lanes = self.table, self._bound.program, kernels.lanes
         if self._lane_kernels is kernels:
             return
@@ -178,7 +177,6 @@ class ErrorWeights:
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if the largest energy of a state so far is within rounding error (`error_weights.at_rest`)."""
         x, m, self.table["resting"] = _contiguous(x), _contiguous(m), 0
         result = bool(self._rests(self.table.address, t, address_of(x), address_of(m), state))
         self._lookup.check()
@@ -208,7 +206,6 @@ class ErrorWeights:
         self._lookup.check()
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Update the natural scales and the floors."""
         x, m = _contiguous(x), _contiguous(m)
         self._refresh(self.table.address, t, address_of(x), address_of(m))
         self._lookup.check()

@@ -120,11 +120,12 @@ class BatchCollector:
         self._by_gpu: tuple[str, np.ndarray] | None = None
 
     def note_gpu(self, name: str, runs: np.ndarray) -> None:
-        """Record the name of the GPU and a mask (runs,) of the runs that it finished."""
         self._by_gpu = name, runs
 
     def lost(self) -> list[int]:
-        """Return the indices of the runs that machine code has not finished."""
+        """Return the indices of the runs that machine code has not finished, with their results reset; convert the end times
+        of all runs to the user's clock.
+        """
         self.batch.times_end[:] = self._date(self.batch.times_end)
         lost = np.flatnonzero(self.batch.status)
         if self._by_gpu is not None:

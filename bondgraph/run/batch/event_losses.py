@@ -32,7 +32,7 @@ def know_losses(r: BatchTable, time: float) -> None:
 
 @inline
 def add_energies(r: BatchTable, sign: float, clock: float, x: Reals, m: Reals) -> None:
-    """Add the energies of the storages, with a sign, to `closing`."""
+    """Add the energies of the storages, multiplied by `sign`, to `closing`."""
     storages = r.table.weights.storages
     r.table.weights.energies(clock, x, r.table.p, m, r.energies)
     for i in range(storages):
@@ -71,7 +71,6 @@ def note_events(r: BatchTable) -> None:
 
 
 def finish_events(r: BatchTable, run: int) -> None:
-    """Set the losses of the remaining samples at the end of the run."""
     events = r.table.instants
     if events is not None:
         note_events(r)

@@ -217,7 +217,6 @@ def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, in
 
 @functools.cache
 def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return the procedures of a solver by the prefixes of their names."""
     return {
         "s_": solver(method),
         "w_": error_weights.procedures(),
@@ -228,7 +227,6 @@ def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
 
 @functools.cache
 def run_libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return all procedures that runs by a method may call, including the interpreter of derivatives."""
     return {**solver_libraries(method), "i_": interpreter.procedures(1)}
 
 

@@ -80,7 +80,6 @@ def add_to(sums: Reals, i: int, value: float) -> None:
 
 
 def are_finite(r: BatchTable, row: Reals, date: float, m: Reals) -> bool:
-    """Return True if a row and the rates, powers and energies that follow from it are finite."""
     c = r.table
     quadratures, storages = c.weights.quadratures, c.weights.storages
     if not all_finite(row, c.width):
@@ -123,7 +122,6 @@ def balance_energies(r: BatchTable, row: Reals, k: int) -> None:
 
 
 def check_run(r: BatchTable, m: Reals) -> bool:
-    """Examine a single run that started in the modes m and has reached its end."""
     forget_events(r)
     finish_events(r, 0)
     return examine(r, m, 1)
@@ -142,7 +140,6 @@ def begun(r: BatchTable, run: int) -> int:
 
 
 def hopeless(r: BatchTable) -> bool:
-    """Return True if a run has taken too many steps, or would at its current pace."""
     return has_too_many_steps(r.table) or r.table.pace > 0.0
 
 

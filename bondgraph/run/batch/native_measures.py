@@ -29,7 +29,6 @@ def forget_measures(r: BatchTable) -> None:
 
 
 def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> float:
-    """Return entry `place` of the `row`, the outputs or the modes m of a sample, whichever `source` names."""
     if source == ROW:
         return row[place]
     if source == OUTPUT:
@@ -72,7 +71,6 @@ def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, s
 
 @inline
 def sign_of(rule: int) -> float:
-    """Return -1 for measures of the smallest value, else 1."""
     return -1.0 if rule == MachineRule.LOWEST else 1.0
 
 

@@ -170,7 +170,6 @@ class PreparedProgram:
         return self.ended(x0, p, m0, progress)[0]
 
     def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
-        """Run once, and return the result and the end of the run."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             end = self._made(settings, begin, bar)
@@ -250,7 +249,7 @@ class PreparedProgram:
 
     @cached_property
     def _compiled(self) -> bool:
-        """True after all code that events may need is compiled; `simulate` waits only for the code that its events need."""
+        """True after all code that events may need is compiled; `simulate` waits only for the code that its own events need."""
         program = self.program
         for kernel in (*program.resets, *program.supplies, *program.pushes):
             assert kernel is None or kernel.address is not None

@@ -23,8 +23,9 @@ _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """Measure recorded for every run: its name, shape, and the indices of its values in the source; for a measure of events, the
-    transitions that it counts."""
+    """Measure recorded for every run: its name, shape, and the indices of its values in the source. A measure of events has
+    the transitions that it counts.
+    """
 
     name: str
     measure: Measure
@@ -39,7 +40,6 @@ class KeptOfRun:
 
     @property
     def size(self) -> int:
-        """Return the number of values, per sample for a series."""
         return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:

@@ -89,7 +89,6 @@ def table_of(
 def _numbers_of(
     program: Program, kept: Sequence[KeptOfRun]
 ) -> tuple[tuple[list[int], list[int], list[int], list[float]], list[int]]:
-    """Return rules, sources, indices and initial values of the kept values, and flags of the transitions to count."""
     rules, sources, indices, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
     for item in kept:
         rule = item.measure.kind.machine

@@ -42,8 +42,6 @@ MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 
 
 class RunDuration:
-    """Duration of a run, s, measured on earlier runs (0 if unknown); threads may share it."""
-
     def __init__(self) -> None:
         self.each = 0.0
 
@@ -57,8 +55,9 @@ class WorkQueue:
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
-        """Let at most this many threads share the remaining runs, fewer if further threads would not pay off; return their
-        number."""
+        """Let at most this many threads share the remaining runs, and fewer if further threads would not pay off; return their
+        number.
+        """
         worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
         return self._threads
@@ -132,8 +131,6 @@ def ending(called_off: Event) -> Iterator[None]:
 
 
 class BatchLauncher(Protocol):
-    """Launcher of batches on a device other than the CPU."""
-
     @property
     def name(self) -> str: ...
 
@@ -169,8 +166,9 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by machine code if `machine`, on a
-        `gpu` if one is given, else one by one; runs that machine code cannot finish are repeated one by one."""
+        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by a `gpu` if one is given, by
+        machine code if `machine`, and otherwise one by one. Runs that machine code cannot finish are repeated one by one.
+        """
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)

@@ -79,7 +79,6 @@ class MachineRun:
 
     @property
     def done(self) -> bool:
-        """True if the run reached its end; otherwise Python has to continue it."""
         return self.status == Status.STOP
 
     @property
@@ -328,7 +327,6 @@ class Workspace:
 
     @cached_property
     def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the kernel call for the start energies of the last run, and its arrays of parameters, modes and outputs."""
         program = self.bound.program
         if program.energies is None:
             return None
@@ -347,11 +345,13 @@ class Workspace:
         lanes: LaneKernels | None,
         called_off: Event,
     ) -> None:
-        """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in `batch`.
+        """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in
+        `batch`; abandon runs that are unfinished when the work is `called_off`.
+
         Calls release the interpreter's lock; each group of consecutive runs with equal clocks takes one or more calls, so that
-        interrupts are handled. Values are kept at the wanted samples; constraints are checked along a run if `watch`. With
-        kernels in `lanes`, several runs advance simultaneously. Runs that are unfinished when the work is `called_off` are
-        abandoned."""
+        interrupts are handled. Constraints are checked along a run if `watch`; with kernels in `lanes`, several runs advance
+        simultaneously.
+        """
         samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
@@ -379,7 +379,6 @@ class Workspace:
         return table
 
     def _one_by_one(self, many: int) -> int:
-        """Continue the runs of the table at the address `many` one by one; return 1 while some remain."""
         more = int(self._many(many))
         self._check()
         return more

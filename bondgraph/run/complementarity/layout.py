@@ -44,7 +44,6 @@ class BoxArrays:
 
     @cached_property
     def reals(self) -> Mapping[str, list[float]]:
-        """Arrays of modes."""
         names = {"box_sticks": "sticks", "box_lows": "lows", "box_highs": "highs"}
         return {
             field: [float(mode) for layout in self.layouts for mode in getattr(layout, name)] for field, name in names.items()

@@ -41,7 +41,7 @@ sizes."""
 
 
 def scale_rows(s: BoxTable) -> None:
-    """Scale the problem symmetrically so that the largest entry of each row is near one, and set the weights of the unknowns."""
+    """Scale the problem symmetrically so that the largest entry of each row is near one; set the weights of the unknowns."""
     n, m, c = s.n, s.matrix, s.scale
     for i in range(n):
         diagonal = m[i * n + i]

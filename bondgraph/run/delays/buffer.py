@@ -105,7 +105,6 @@ class DelayBuffer:
         return lambda t: float(history(self._origin + t))
 
     def _write(self, signals: list[Callable[[float], float]], start: float, end: float, finest: float) -> None:
-        """Write rows from start to end, for steps so short that the polynomials are accurate between the nodes."""
         nodes = start + np.array(NODES) * (end - start)
         nodes[1] = end
         rows = [_differences([signal(time) for time in nodes.tolist()]) for signal in signals]
@@ -132,8 +131,9 @@ def _differences(values: list[float]) -> np.ndarray:
 
 
 def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
-    """Return True if, between the nodes, a signal differs from its polynomial by more than `_EXACT` permits plus the change
-    of the signal during `later`, the rounding error of time (s)."""
+    """Return True if a signal differs from its polynomial between the nodes by more than `_EXACT` permits plus the change of
+    the signal during `later`, the rounding error of time (s).
+    """
     size = abs(c[0]) + abs(c[1])
     for theta in _TESTS:
         value = c[-1]
@@ -151,8 +151,9 @@ def _constant(value: float) -> Callable[[float], float]:
 
 
 def _check(program: Program, lengths: np.ndarray) -> None:
-    """Raise `RunError` E332 for a delay that is not positive and finite, E334 for delays in a model with algebraic loops that
-    need iteration."""
+    """Raise `RunError` E332 for a delay that is not positive and finite, and E334 for delays in a model with algebraic loops
+    that need iteration.
+    """
     for delay, length in zip(program.delays, lengths.tolist(), strict=True):
         if not 0.0 < length < np.inf:
             why = f"its time is {length:g} s"

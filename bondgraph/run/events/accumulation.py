@@ -29,7 +29,6 @@ _INFINITE = float("inf")
 
 @inline
 def ring_index(number: int) -> int:
-    """Return the index, in its ring buffer, of the item with this number."""
     return number if number < HISTORY else number - HISTORY
 
 
@@ -44,7 +43,9 @@ def window_length(ring: Reals, first: int) -> float:
 
 
 def geometric(s: EventTable, ring: Reals, count: int) -> bool:
-    """Return True if the last `RATIOS` + 1 of `count` intervals shrink as a geometric series whose remainder is negligible."""
+    """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose remainder is
+    negligible.
+    """
     first = count - (RATIOS + 2)
     before = ring[ring_index(first + 1)]
     step = before - ring[ring_index(first)]
@@ -65,7 +66,7 @@ def geometric(s: EventTable, ring: Reals, count: int) -> bool:
 
 
 def add_event(s: EventTable, t: float, i: int) -> int:
-    """Add an event of transition i at t; return the pattern of its times, 0 for no pattern.
+    """Add an event of transition i at t; return the pattern of its times, or 0.
 
     If a state of rest can follow, `CHATTERING` includes events whose times have no limit but are too many for the run to finish,
     such as the bounces of a ball on a floor that rises as slowly as the bounces decay.
@@ -85,7 +86,6 @@ def add_event(s: EventTable, t: float, i: int) -> int:
 
 
 def add_resting(s: EventTable, i: int) -> None:
-    """Add transition i to the transitions whose events accumulate."""
     if s.marked[i] != 1:
         s.marked[i] = 1
         s.resting[s.resting_count] = i

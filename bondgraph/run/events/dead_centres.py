@@ -38,7 +38,8 @@ def has_jumped(s: EventTable) -> bool:
 
 def is_unclear(s: EventTable, index: int) -> bool:
     """Return True if the effort of friction that sticks after transition `index` is within rounding error: the values `now` of
-    all guards that end the sticking, one for each sense, are within their rounding errors `zero` of firing."""
+    all guards that end the sticking, one for each sense, are within their rounding errors `zero`.
+    """
     count = 0
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:
@@ -56,10 +57,10 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
     """Return what a flow at zero does, `STOPS`, `PASSES` or `TOUCHES`; transition `index` would stop it and lead to x_after.
 
-    If its impulse makes a state jump, or if the effort that holds the flow equals the limits of friction in both senses within
-    rounding error, friction of each sense decides: the flow stops if friction of each sense drives it back, passes zero if
-    friction beyond zero does not drive it back, and touches zero if it does not visibly continue (a double zero). A flow with a
-    triple zero is detected a little later.
+    The flow stops if the impulse makes no state jump and the effort that would hold the flow is clear of rounding error.
+    Otherwise the friction of each sense decides: the flow stops if both drive it back, passes zero if friction beyond zero does
+    not drive it back, and touches zero if it does not visibly continue (a double zero). A flow with a triple zero is detected a
+    little later.
     """
     if s.pass_modes[index] == NO_MODE:
         return STOPS
@@ -137,12 +138,13 @@ def slip_edge(s: EventTable, index: int, count: int) -> int:
 
 
 def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
-    """Return a transition, other than the `count` taken transitions, by which friction that sticks at x_here, m_here begins to
-    slip because nothing can hold its flow; `NO_TRANSITION` if there is none. Call after `firing_guards`, if no guard fires.
+    """Return the transition, other than the `count` taken transitions, by which friction that sticks at x_here, m_here begins
+    to slip because nothing can hold its flow; `NO_TRANSITION` if there is none. Call after `firing_guards`, if no guard
+    fires.
 
-    If the run starts at a dead centre, the effort of friction `is_unclear`, or the motion `runs_away`. Friction slips in the
-    sense in which its flow leaves zero, or in any sense if rates are not finite while it sticks; `at_zero` then corrects the
-    sense.
+    Nothing can hold the flow if the effort of friction `is_unclear`, or if the motion `runs_away`, as at the start of a run at a
+    dead centre. Friction slips in the sense in which its flow leaves zero, or in any sense if rates are not finite while it
+    sticks; `at_zero` then corrects the sense.
     """
     sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):

@@ -21,8 +21,9 @@ MARGIN = 4.0
 """Ratio of the bound on a rounding error to the measured error."""
 
 RESTING, MOVED = 64.0, 2.0**26
-"""Sizes of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first, the state is zero
-within rounding error because it has not moved; above the second, it has certainly moved."""
+"""Limits of the size of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first,
+the state is zero within rounding error because it has not moved; above the second, it has certainly moved.
+"""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
 """Fractions of the remaining run at which rounding errors of rates are measured, because a source may be zero now."""
@@ -84,7 +85,6 @@ class GuardHistory:
         rounding error means that bodies touch."""
 
     def record_states(self, rows: np.ndarray) -> None:
-        """Record states (k, n) that the run has reached."""
         if rows.size:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
@@ -99,6 +99,7 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 if it cannot be one, for example without `resets`, and -1 if it
-    must be tried."""
+    """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be a bounce, and -1 for one that must be
+    tried.
+    """
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -48,7 +48,6 @@ def is_active(s: EventTable, i: int) -> bool:
 
 
 def rates_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
-    """Evaluate the rates, if any, at (t, x) with parameters p, in the modes m_here."""
     if s.n > 0:
         s.rates(formula_time(s, t), x, p, s.m_here, out)
 
@@ -123,8 +122,9 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
-    """Update the rounding errors `drift` of the states that have not moved yet: the largest rounding error of each rate over the
-    remaining run, times the state's response time or, if shorter, the duration of the run."""
+    """Update `drift`, the rounding errors of the states that have not moved yet: the largest rounding error of each rate over
+    the remaining run, times the state's response time or, if shorter, the duration of the run.
+    """
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -277,7 +277,6 @@ def near_point(s: EventTable, x: Reals, k: int) -> Reals:
 
 
 def starts_near(s: EventTable, t: float, x: Reals) -> None:
-    """Evaluate guards `near_now` and rates `speed_near` at the neighbouring points of x, from which `noise_ahead` starts."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + AHEAD_PAIRS):
             y, p = near_point(s, x, k), s.p_near[s.parameters * k :]
@@ -425,8 +424,8 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
-    """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero within rounding error and grow along
-    the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
+    """Mark in `rising` the guards that are positive and stay so for `probe` s, and those that are zero within rounding error
+    and grow along the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and a body that
     only reverses does not leave.

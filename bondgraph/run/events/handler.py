@@ -33,8 +33,9 @@ BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
 rows.
 """
 FREE_BYTES = 1 << 26
-"""Approximate size of free rows when an instant begins, bytes, unless less suffices: unwritten memory costs only address space.
-The buffer doubles if an instant needs more."""
+"""Approximate size of free rows when an instant begins, bytes, unless less suffices; unwritten memory costs only address
+space, and the buffer doubles if an instant needs more.
+"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class RunPoint:
 
 
 _GOLDEN = 0x9E3779B97F4A7C15
-"""Odd number near 2^64 divided by the golden ratio: its multiples lie far apart."""
+"""Odd number near 2^64 divided by the golden ratio, whose multiples lie far apart."""
 
 
 class EventHandler:
@@ -149,7 +150,6 @@ class EventHandler:
         self.table["log_room"] = len(rows)
 
     def trim_log(self) -> None:
-        """Shrink the empty log to the minimum number of rows plus the rows that one instant may need."""
         self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
@@ -259,7 +259,6 @@ class EventHandler:
         return int(self.table["held_rows"])
 
     def take_rows(self) -> np.ndarray:
-        """Return the rows of the log (k, width) and free them for machine code."""
         table, rows = self.table, self._rows[: int(self.table["logged"])].copy()
         table["logged"], table["events_left"] = 0, table["events_left"] - len(rows)
         return rows
@@ -290,7 +289,6 @@ class EventHandler:
         return transition, EventLabel(edge.kind, edge.name) if label == NO_LABEL else self.labels[label]
 
     def last_times(self, transition: int) -> np.ndarray:
-        """Return the times of at most the last `WINDOW` events of a transition, in order."""
         count = int(self.table.arrays["counts"][transition])
         times = self.table.arrays["times"].reshape(-1, HISTORY)[transition]
         return times[np.arange(max(count - WINDOW, 0), count) % HISTORY]
@@ -329,7 +327,6 @@ def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
 
 
 def _edge_between(edges: Sequence[RunTransition], slot: int, source: float | None, target: float | None) -> int:
-    """Return the first edge of an automaton from a mode to another mode, or `NO_TRANSITION` if there is no such edge."""
     return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == (slot, source, target)), NO_TRANSITION)
 
 

@@ -106,8 +106,8 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 
 def leave_rest(s: EventTable, index: int) -> None:
-    """If transition `index` ends a state of rest after bounces, prevent these bounces from firing again at this instant: their
-    guards and the rates of these guards are zero up to integration errors of either sign.
+    """Prevent bounces whose state of rest transition `index` ends from firing again at this instant: their guards and the
+    rates of these guards are zero up to integration errors of either sign.
     """
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
@@ -394,7 +394,6 @@ def handle_event(s: EventTable) -> bool:
 
 
 def take_parameters(s: EventTable) -> None:
-    """Compute the parameters of the neighbouring points, where rounding errors of guards are measured."""
     count = s.parameters
     s.time_seen = NO_TIME
     for k in range(2 * PAIRS):

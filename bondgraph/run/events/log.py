@@ -94,11 +94,9 @@ class Log:
 
     @property
     def rows(self) -> np.ndarray:
-        """All rows so far (k, width)."""
         return self._rows[: self._count]
 
     def take(self, rows: np.ndarray) -> None:
-        """Add rows (k, width)."""
         count = self._count + len(rows)
         if count > len(self._rows):
             more = np.empty((max(count, 2 * len(self._rows)), self.layout.width))

@@ -147,9 +147,10 @@ def path_to(s: EventTable, row: int, node: int, target: int) -> int:
 
 
 def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int:
-    """Return the smallest number of `allowed` transitions after which no guard fires, write them to rows starting at `target`,
-    and set x_here and m_here to their result; return `NO_TRANSITION` if there are none. Try combinations in rows starting at
-    `row`."""
+    """Find the smallest number of `allowed` transitions after which no guard fires, write them to rows starting at `target`,
+    and set x_here and m_here to their result; return their number, or `NO_TRANSITION`. Try combinations in rows starting at
+    `row`.
+    """
     node, count = NO_TRANSITION, 0
     while True:
         go_to(s, row, node)

@@ -205,7 +205,6 @@ class Events(Sequence[Event]):
 
     @staticmethod
     def joined(parts: Sequence[Events]) -> Events:
-        """Return the events of several parts of one run, in this order."""
         rows, labels = [], list[EventLabel]()
         for part in parts:
             rows.append(part._rows.copy())

@@ -51,17 +51,15 @@ _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 successive distances, and number of further distances.
 """
 _FLAT = 2.0**-20
-"""Fraction of a bracket: a guard that is also zero this far before an exact zero has jumped to zero."""
+"""Fraction of a bracket; a guard that is also zero this far before an exact zero has jumped to zero."""
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
-"""Array with a value for each guard at each fraction of a step."""
 AtProbes = Annotated[Reals, Length(lambda c: len(_PROBES) * c.guard_count)]
 Coefficients = Annotated[Reals, Length(lambda c: DEGREE + 1)]
 PerGuard = Annotated[Reals, Length(lambda c: c.guard_count)]
 GuardFlags = Annotated[Ints, Length(lambda c: c.guard_count)]
 PerNumber = Annotated[Reals, Length(lambda c: c.width)]
-"""Array with a value for each state and each integrated power."""
 
 
 class StepTable(Table):
@@ -329,7 +327,6 @@ def search(c: StepTable, h: float, i: int, low: float, high: float, at_low: floa
 
 
 def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
-    """Find zeros of guard i at crests before the zero in `theta`."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]

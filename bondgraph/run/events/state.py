@@ -15,9 +15,7 @@ from bondgraph.run.complementarity.table import BoxTable
 from bondgraph.run.events.guard_history import PAIRS
 
 MAX_COMBINATIONS = 2000
-"""Maximum number of combinations of modes to try."""
 HISTORY = 1000
-"""Number of events of each transition whose times are remembered."""
 
 CHATTERING, ZENO = 1, 2
 PATTERNS = ("", "chattering", "Zeno")
@@ -44,7 +42,6 @@ class EventOutcome(IntEnum):
 
 
 Question = Annotated[Callable[[Any], int], Code(int)]
-"""Address of code that takes the table."""
 PerState = Annotated[Reals, Length(lambda s: s.n)]
 PerMode = Annotated[Reals, Length(lambda s: s.modes)]
 PerTransition = Annotated[Reals, Length(lambda s: s.transitions)]

@@ -88,7 +88,6 @@ def fire(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def fire_into_row(s: EventTable, t: float, index: int, number: int) -> bool:
-    """Fire transition `index` into row `number` of the log; return False if the log is full."""
     make_ready(s, index)
     if not has_room(s, number):
         return False
@@ -115,7 +114,6 @@ def go_on(s: EventTable, row: Reals) -> None:
 
 @inline
 def least_jump(s: EventTable, i: int, plain: Reals, after: Reals) -> float:
-    """Return the smallest change of a state, from `plain` to `after`, that counts as a jump."""
     size = larger(s.sizes[i], larger(abs(plain[i]), abs(after[i])))
     return larger(MIN_JUMP * size, jump_error(s, i))
 

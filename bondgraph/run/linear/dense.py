@@ -69,7 +69,6 @@ def dense_eliminate(a: Reals, pivots: Ints, worth: Reals, n: int, k: int, begun:
 
 @inline
 def swap_rows(column: Reals, pivots: Ints, first: int) -> None:
-    """Swap rows of a column as in the block that starts at `first`."""
     for row in unrolled(_ASCENDING):
         swap(column, row, pivots[first + row] - first)
 

@@ -71,7 +71,7 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
 
 
 def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Count, for each column, the columns of a supernode that starts there: they share the rows below it."""
+    """Count, for each column, the columns of a supernode that starts there, which share the rows below it."""
     n, lengths = len(below_at) - 1, np.diff(below_at)
     nested = np.ones(n, dtype=np.int64)
     for column in range(n - 2, -1, -1):

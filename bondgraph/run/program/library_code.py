@@ -67,12 +67,10 @@ class LibraryVariables(Protocol):
     def version(self) -> int: ...
 
     @property
-    def inputs(self) -> Sequence[VariableGroup]:
-        """Inputs by type."""
+    def inputs(self) -> Sequence[VariableGroup]: ...
 
     @property
-    def outputs(self) -> Sequence[VariableGroup]:
-        """Outputs by type."""
+    def outputs(self) -> Sequence[VariableGroup]: ...
 
     @property
     def names(self) -> Sequence[str]:
@@ -202,8 +200,9 @@ lost:
   ret void
 }}
 """
-"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its outputs;
-after a failure the outputs are NaN, and the library is not called again."""
+"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
+outputs. After a failure the outputs are NaN, and the library is not called again.
+"""
 
 
 def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:

@@ -17,7 +17,6 @@ from bondgraph.run.program.library_code import FIELDS, LibraryVariables, tick_te
 from bondgraph.run.python_callbacks import PythonCallback
 
 _MADE = 1
-"""Result of creating the instance at the first tick."""
 _PLACES = {name: index for index, name in enumerate(FIELDS)}
 
 

@@ -52,7 +52,6 @@ def _states(result: Plottable) -> Sequence[str]:
 
 
 def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool) -> None:
-    """Plot quantities with their events, labels and units, and with modes in the legend if `with_modes`."""
     units, count = [], 0
     for name in names:
         slot = result.program.layout[name]

@@ -15,7 +15,6 @@ from bondgraph.run.program import Program
 from bondgraph.run.program.balances import JOULE, BalanceColumns
 
 _AT_ONCE = 2**17
-"""Maximum number of values that one pass sums."""
 
 
 @short_repr
@@ -221,7 +220,6 @@ def element_names(program: Program, storages: int, powers: int) -> list[str]:
 
 
 def members(names: list[str], program: Program, columns: BalanceColumns) -> tuple[str, ...]:
-    """Return the names of the storages and powers of a balance, from the `names` of all elements."""
     powers = len(program.power_roles)
     split = len(names) - powers
     held, driven = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]
@@ -255,8 +253,9 @@ def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.nda
 
 
 def _in_order(terms: np.ndarray) -> np.ndarray:
-    """Return the sum (rows,) of each row of terms (rows, k), added from left to right, because NumPy's order depends on its
-    version and the processor."""
+    """Return the sum (rows,) of each row of terms (rows, k), added from left to right, because the order in NumPy depends on
+    its version and the processor.
+    """
     total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):
         part = slice(first, first + step)

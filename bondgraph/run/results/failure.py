@@ -48,7 +48,6 @@ LOOP_CURES = (
     "a relation that is finite for all values: for a diode, only flow=, as effort= can be the logarithm of a negative number",
     "a small storage (C or I) in the loop",
 )
-"""Remedies for an unknown of an algebraic loop that is no longer finite."""
 
 SERIES_CURES = (
     'method="auto": a rate may be finite where its derivatives are infinite, as for a square root at zero',
@@ -165,7 +164,6 @@ def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
 
 
 def not_finite(program: Program, kind: str, x: np.ndarray) -> tuple[str, str, str]:
-    """Return the failure at an event of this `kind` that leads to non-finite states x."""
     place = int(np.flatnonzero(~np.isfinite(x))[0])
     return "not finite", f'the reset at "{kind}" gives a state that is not finite', program.layout.label("x", place)
 

@@ -14,8 +14,6 @@ from bondgraph.run.settings import number
 
 
 class Sampled(Protocol):
-    """Samples of a run, and values on both sides of its events, such as a `Result`."""
-
     @property
     def t(self) -> np.ndarray: ...
 

@@ -66,7 +66,6 @@ class CouplingGraph(Table):
 
 
 def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
-    """Return the structure of n states with these couplings (k,), sorted by columns."""
     table = graph_table(n, rows, columns)
     _search()(table.address)
     return structure_from(table)
@@ -82,7 +81,6 @@ def graph_table(n: int, rows: np.ndarray, columns: np.ndarray) -> FieldTable:
 
 
 def structure_from(table: FieldTable) -> CouplingStructure:
-    """Return the structure from the table of a searched graph."""
     ears, steps, arrays = int(table["ears"]), int(table["ear_steps"]), table.arrays
     return CouplingStructure(
         rows=arrays["rows"],
@@ -163,7 +161,6 @@ def depth_first(g: CouplingGraph, at: Ints, edges: Ints, out: Ints, root: int, m
 
 @inline
 def visit(seen: Ints, following: Ints, path: Ints, at: Ints, state: int, mark: int, depth: int) -> int:
-    """Append a state to the path of length `depth` unless it has been seen; return the new length."""
     length = depth
     if seen[state] != mark:
         seen[state] = mark

@@ -49,7 +49,6 @@ _RATIO = 4.0
 
 
 def ready(c: IntegratorTable, method: Fixed) -> None:
-    """Start a segment: compute rates, guards and the initial step size."""
     if not c.fresh:
         return
     c.fresh = False
@@ -88,7 +87,6 @@ def samples(c: IntegratorTable, h: float, t_new: float, prepared: bool, method: 
 
 
 def dense_samples(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
-    """Write rows as `samples` does, using a dense output that has been prepared."""
     samples(c, h, t_new, True, method)
 
 
@@ -137,7 +135,7 @@ def accept(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
 
 @inline
 def move_to_end(c: Any, method: Fixed) -> None:
-    """Advance the state and its rates to the end of the step just attempted."""
+    """Advance the state, its rates and its running size to the end of the step just attempted."""
     y, y_new, k, size, width = c.y, c.y_new, c.k, c.size, c.width
     for i in range(c.n):
         size[i] = larger(size[i], abs(y_new[i]))

@@ -110,7 +110,7 @@ def weighted(k: Reals, width: int, i: int, row: Fixed) -> float:
 
 
 def combine(out: Disjoint, y: Reals, k: Reals, count: int, width: int, h: float, row: Fixed) -> None:
-    """Compute out = y + h sum_j row[j] k[j], the argument of a stage or the solution, for the first `count` components."""
+    """Compute out = y + h sum_j row[j] k[j] for the first `count` components."""
     for i in range(count):
         out[i] = y[i] + weighted(k, width, i, row) * h
 

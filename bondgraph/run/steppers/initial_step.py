@@ -87,7 +87,6 @@ def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, 
 
 @inline
 def norm(c: IntegratorTable, values: Reals, n: int) -> float:
-    """Return the Euclidean norm of n values, one per state, relative to the error weights at y."""
     total = 0.0
     for i in range(n):
         part = values[i] / error_weight(c, i, abs(c.y[i]))

@@ -79,7 +79,6 @@ class LentPage:
         return PythonCallback(self._full, self._no_more)
 
     def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
-        """Provide rows for samples at times (k,), s."""
         self._times, self._following = times, following
         table, fit = self._table, min(len(times), len(rows))
         table.point("times", times)

@@ -112,7 +112,6 @@ def tick(c: IntegratorTable, first: float) -> bool:
 
 
 def start_clocks(c: IntegratorTable) -> None:
-    """Reset all clocks, and carry out the ticks at time 0."""
     earliest = math.inf
     for i in range(c.clock_count):
         c.tick_index[i] = 0

@@ -95,8 +95,6 @@ def too_many_steps(steps: int, max_steps: int, progress: float) -> bool:
 
 
 class Integrator(Protocol):
-    """Integration method bound to one program and one run."""
-
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
         """Begin a segment. Until a guard has fallen below zero by more than its depth, it fires only above its level; `levels`
         (2 guards,) contains the levels, then the depths.

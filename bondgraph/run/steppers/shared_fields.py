@@ -30,7 +30,7 @@ PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
 class IntegratorTable(StepTable):
-    """Table of an integrator; tables of methods append more fields."""
+    """Table of an integrator, to which methods append further fields."""
 
     # Kernels, and arrays of the run: parameters, modes, levels of guards and their depths as in `segment.Integrator`.
     rates: Kernel
@@ -195,7 +195,6 @@ def error_weight(c: Any, i: int, magnitude: float) -> float:
 
 
 def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
-    """Evaluate guards minus their levels at (t, y) into g."""
     if c.delays is not None:
         c.look_back(c.delays, t, y)
     c.guards(formula_time(c, t), y, c.p, c.m, g)

@@ -83,7 +83,6 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
 
 
 def _slot(program: Program, name: object) -> Slot | str:
-    """Return the slot of a quantity, or the reason why it has no slot."""
     if not isinstance(name, str):
         return f"{name!r} is not a name"
     try:

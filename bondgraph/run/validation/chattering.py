@@ -56,7 +56,6 @@ class SlidingMode:
     after: np.ndarray
 
     def explained(self, bound: Bound, t: float, m: np.ndarray) -> Endless:
-        """Explain the jump; the suspect is the element whose law jumps or, failing that, the state whose rate jumps."""
         label = bound.program.layout.label("x", self.state)
         if _is_rounding(bound, t, m, self):
             reason = (

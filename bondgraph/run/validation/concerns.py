@@ -80,7 +80,6 @@ def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> boo
 
 
 def _owner(balance: IslandBalance) -> str:
-    """Return the phrase that names an account's owner in a message; "its" for the whole model."""
     if not balance.elements:
         return "its"
     shown = [f'"{name}"' for name in balance.elements[:_LISTED]]

@@ -29,7 +29,6 @@ class MatrixBlock:
     column_indices: np.ndarray
 
     def dense_of(self, entries: np.ndarray) -> np.ndarray:
-        """Return the matrices of the block (k, n, n) from the entries of the whole matrices (k, all)."""
         n = len(self.indices)
         matrices = np.zeros((len(entries), n, n))
         matrices[:, self.row_indices, self.column_indices] = entries[:, self.entries]
@@ -62,7 +61,6 @@ SHARE = 0.3
 """Fraction of the largest component of a null vector above which a constraint counts as involved."""
 
 MAX_NUMBERS = 4_000_000
-"""Maximum number of matrix entries in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +102,6 @@ class ConstraintMatrix:
         return kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)
 
     def diagonals(self, entries: np.ndarray) -> np.ndarray:
-        """Return the diagonals of the matrices with these entries, (k, n)."""
         diagonals = np.zeros((len(entries), len(self.closing.owners)))
         on_diagonal = np.flatnonzero(self.rows == self.columns)
         diagonals[:, self.rows[on_diagonal]] = entries[:, on_diagonal]

@@ -154,15 +154,12 @@ class _StateCurve:
 
 
 class _ClosestPoint(NamedTuple):
-    """Time (s) and states (n,) on a curve at which the square root is smallest, and this square root."""
-
     time: float
     state: np.ndarray
     root: float
 
 
 def _closest(constraints: ConstraintMatrix, measure: _ScaledRoots, curve: _StateCurve, low: float, high: float) -> _ClosestPoint:
-    """Find the point of a curve between the times `low` and `high` that is nearest to a singular position."""
     for _ in range(8):
         times = np.linspace(low, high, 17)
         states = np.array([curve.state_at(float(t)) for t in times])

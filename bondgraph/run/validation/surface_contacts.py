@@ -56,7 +56,6 @@ class SurfaceContacts:
         return any(not surface.shape.latex for surface in self.surfaces)
 
     def actual_surfaces(self, result: Result) -> tuple[Surface, Surface]:
-        """Return the surfaces with the parameters of a run."""
         first, second = (
             replace(surface, parameters={key: float(result[path]) for key, path in zip(surface.parameters, paths, strict=True)})
             for surface, paths in zip(self.surfaces, self.parameters, strict=True)

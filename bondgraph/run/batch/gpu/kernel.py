@@ -60,7 +60,6 @@ class GPUKernel:
     first: np.ndarray
 
     def shared_at(self, address: int) -> np.ndarray:
-        """Return the words that all threads read, for this start address."""
         return self.memory.shared_at(address)
 
     def same_clocks(self, p: np.ndarray) -> np.ndarray:
@@ -126,14 +125,12 @@ def gpu_kernel(
 
 
 def _symbol(name: str, has_events: bool) -> str:
-    """Return the name that a function of the image has in the LLVM IR."""
     if name in CALLED_BY_BATCHES:
         return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
     return with_letter(name, "")
 
 
 def _procedures(method: Method, functions: Iterable[str]) -> list[Procedure]:
-    """Return the loop of a thread, and all procedures that it calls by name or through the image."""
     procedures = list[Procedure]()
     for letter, library in {**run_libraries(method), "b_": threads.procedures()}.items():
         names = {procedure.name for procedure in library}

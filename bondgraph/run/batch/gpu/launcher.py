@@ -31,7 +31,6 @@ _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
 _NUMBER = 32
 """Memory per run, bytes, for choosing the runs of a chunk."""
 _SHARE = 0.8
-"""Fraction of the memory of this machine that runs may take."""
 
 
 @dataclass(frozen=True)

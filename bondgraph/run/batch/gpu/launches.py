@@ -29,7 +29,6 @@ _SHARE = 0.9
 _WAVES = 8
 """Minimum number of runs per GPU thread for which a first chunk measures the cost of runs."""
 _LINE = 256
-"""Alignment of arrays, bytes."""
 
 Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Parameters, states and modes of runs, (runs or 1, values) each."""
@@ -39,8 +38,7 @@ class Launchable(Protocol):
     """GPU code of runs; `kernel.GPUKernel` describes its words."""
 
     @property
-    def call_words(self) -> Mapping[str, int]:
-        """Index, by name, of each word of the call block."""
+    def call_words(self) -> Mapping[str, int]: ...
 
     @property
     def call_size(self) -> int: ...
@@ -53,8 +51,7 @@ class Launchable(Protocol):
     def scratch_words(self) -> int:
         """Number of scratch words of a thread, which are too many to move at each launch."""
 
-    def shared_at(self, address: int) -> np.ndarray:
-        """Return the words that all threads read, for this start address."""
+    def shared_at(self, address: int) -> np.ndarray: ...
 
 
 @dataclass
@@ -65,7 +62,6 @@ class Pace:
     said: bool = False
 
     def follow(self, seconds: float) -> None:
-        """Adapt the budget to the duration of the last launch, s."""
         factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-9), _LEAST_GROWTH), _MOST_GROWTH)
         self.budget = min(max(int(self.budget * factor), 1), _MOST_BUDGET)
 

@@ -55,7 +55,6 @@ class GPUMemory:
 
 
 def called_fields(image: Image) -> dict[str, set[str]]:
-    """Return the names of the functions that each code field holds, by field name."""
     names, fields = dict(image.calls), defaultdict[str, set[str]](set)
     for first, kind in image.every:
         for name, type_ in types_of(kind).items():
@@ -89,7 +88,6 @@ class Extents:
         self.of_tables = frozenset(self.number(first) for first, _ in image.every)
 
     def number(self, word: int) -> int:
-        """Return the number of the block that contains this word."""
         return int(np.searchsorted(self.starts, word, side="right")) - 1
 
     def pointers(self) -> Pointers:
@@ -189,7 +187,6 @@ def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[st
 
 
 def _with_addresses(extents: Extents, stored: Objects) -> Objects:
-    """Return the memory ranges that are written to, and the ranges that hold addresses of written ranges."""
     pairs = {(extents.number(word), extents.number(place)) for word, place in extents.image.places}
     while more := frozenset(one for one, other in pairs if other in stored and one not in stored):
         stored |= more

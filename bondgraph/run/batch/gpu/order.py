@@ -42,7 +42,6 @@ class CostGuess:
         return runs[np.argsort(-np.nan_to_num(guess), kind="stable")]
 
     def _numbers(self, runs: np.ndarray) -> np.ndarray:
-        """Return the varying values of runs, (runs, columns)."""
         return np.array([column[runs] for column in self._columns]).T.reshape(len(runs), -1)
 
     def _terms(self, numbers: np.ndarray) -> np.ndarray:

@@ -34,7 +34,6 @@ def is_due(status: int) -> bool:
 
 
 def update_weights_of(v: LaneTable, slot: int) -> None:
-    """Compute or update the weights of a run, then prepare its next step."""
     c, status = v.tables[slot], v.statuses[slot]
     if status == Status.LANE_STARTS:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)

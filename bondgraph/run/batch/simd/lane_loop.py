@@ -115,7 +115,6 @@ def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
 
 
 def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None:
-    """Begin a run in this slot, unless Python has to begin it."""
     select_run(r, v, slot)
     if begun(r, run) == 0:
         ended(r, run, Status.NOT_STARTED, lanes)
@@ -189,7 +188,6 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
 
 
 def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
-    """Finish an accepted step of a lane: write samples, test for stiffness, and count noisy steps."""
     c, h = v.tables[v.seats[lane]], v.h[lane]
     if c.written < c.samples and c.times[c.written] <= c.target:
         gather(c.y, v.y, v.width, lane, lanes)

@@ -47,7 +47,6 @@ DRIVER = (
 
 PerState = Annotated[Reals, Length(lambda v: v.n * v.lanes)]
 PerNumber = Annotated[Reals, Length(lambda v: v.width * v.lanes)]
-"""Array with a value for each state and each integrated power, in each lane."""
 LaneNumbers = Annotated[Reals, Length(lambda v: v.lanes)]
 LaneIndices = Annotated[Ints, Length(lambda v: v.lanes)]
 LaneArrays = Annotated[list[Any], Array(Array(float)), Length(lambda v: v.lanes)]

@@ -87,7 +87,6 @@ def participants_of(
 
 
 def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitImpulses:
-    """Compute the effects of unit impulses at states x, in modes m."""
     collisions = bound.program.collisions
     assert collisions is not None
     return unit_impulses_from(bound.program, collisions, collisions.kernel(bound.clock(t), x, bound.p, m))

@@ -149,7 +149,6 @@ def off_manifold(c: ImplicitTable, reach: float, k: Reals, out: Reals) -> None:
 
 @inline
 def lagrange_integral(theta: float, terms: Fixed) -> float:
-    """Return the integral of a Lagrange polynomial from 0 to theta, given its coefficients."""
     total = terms[-1]
     for term in reversed(terms[:-1]):
         total = total * theta + term
@@ -157,7 +156,6 @@ def lagrange_integral(theta: float, terms: Fixed) -> float:
 
 
 def powers_inside(c: ImplicitTable, theta: float, out: Disjoint, rule: Fixed) -> None:
-    """Evaluate the integrated powers at the fraction theta of the step."""
     many, flows, y, powers = c.quadratures, c.flows, c.y[c.n :], out[c.n :]
     for i in range(many):
         gained = 0.0

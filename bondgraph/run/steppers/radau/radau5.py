@@ -137,7 +137,6 @@ def dense(c: RadauTable, theta: float, out: Disjoint, method: Fixed) -> None:
 
 
 def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the states for preliminary event detection."""
     states_inside(c, theta, out)
 
 

@@ -81,7 +81,6 @@ def fourth_root(x: float) -> float:
 
 
 def pair_factors(c: RadauTable, h: float) -> bool:
-    """Factorise the matrix of the complex unknowns; return True if it is singular."""
     pair, entries, n, count, length = c.pair, c.pair_nonzeros, c.n, c.nonzero_count, h / table.PAIR
     coupling = _COUPLING / length
     for i in range(count):
@@ -114,7 +113,6 @@ def prepare_matrices(c: RadauTable, h: float) -> bool:
 
 @inline
 def in_stages(values: Reals, n: int, i: int, weights: Fixed) -> float:
-    """Return the weighted sum of the values of state i in the three stages."""
     return values[i] * weights[0] + values[n + i] * weights[1] + values[n * 2 + i] * weights[2]
 
 
@@ -139,7 +137,6 @@ def guess(c: RadauTable, h: float) -> None:
 
 
 def right_sides(c: RadauTable, h: float) -> None:
-    """Compute the right-hand sides of both systems from the rates of the stages."""
     n, w, rates, system, pair = c.n, c.w, c.stage_rates, c.system, c.pair
     for i in range(n):
         state = system.order[i]
@@ -226,7 +223,6 @@ def filtered(c: RadauTable, h: float, k: Reals) -> float:
 
 
 def remember(c: RadauTable, h: float, error: float) -> None:
-    """Keep the polynomial of an accepted step for the start of the next step."""
     n, z, before = c.n, c.z, c.before
     for i in range(n):
         for row, weights in enumerate(table.POLYNOMIAL):

@@ -46,7 +46,6 @@ def fifth_root(x: float) -> float:
 
 @inline
 def weighted(u: Reals, n: int, i: int, weights: Fixed) -> float:
-    """Return the weighted sum of u of state i over the first stages."""
     total = _EMPTY
     for stage, weight in enumerate(weights):
         total = total + u[n * stage + i] * weight

@@ -29,7 +29,7 @@ from bondgraph.run.steppers.step_control import GROW
 from bondgraph.tape.taylor import order_for
 
 _WITHIN = 0.98
-"""Fraction of the longest step that is used: a step that ends at the horizon may be slightly longer."""
+"""Fraction of the longest step that is used, because a step that ends at the horizon may be slightly longer."""
 _MOST_DEFECT = 100.0
 """Largest ratio of a step's defect to the error weights: at order n, the defect is n + 1 times the error, which is below 1."""
 
@@ -65,7 +65,6 @@ def size_over_weights(c: TaylorTable, values: Reals) -> float:
 
 
 def expand_here(c: TaylorTable) -> None:
-    """Compute the coefficients at (t, y), and the longest step that they allow."""
     c.moved = False
     c.expand(formula_time(c, c.t), c.y, c.p, c.m, c.coefficients)
     order, latest = float(c.order), c.coefficients[c.width * (c.order - 2) :]
