@@ -17,13 +17,11 @@ SUFFICIENT_DECREASE = 0.25
 
 NATURAL = (False, True)
 """True for the attempts that measure residuals and unknowns in their natural sizes, because in SI units a residual in
-volts can hide a residual of microamperes.
-"""
+volts can hide a residual of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
 """ROUNDED is the size of a Newton step, relative to the unknowns, that counts as rounding error, and CLOSE the largest
-last step of a solved loop. SMALL is the smallest size of the unknowns in both tests.
-"""
+last step of a solved loop. SMALL is the smallest size of the unknowns in both tests."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
@@ -128,8 +126,7 @@ def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
 
 def consistent(s: LoopTable, t: float, x: Reals) -> bool:
     """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, and otherwise record the first
-    `unsolved` loop.
-    """
+    `unsolved` loop."""
     first = 0
     for k in range(s.loops):
         if not solved(s, t, x, k, first):

@@ -178,8 +178,7 @@ class Hybrid:
         self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Segment | None
     ) -> tuple[Selection | None, np.ndarray]:
         """Integrate segments until the end, a failure, or a change of method; return the selection of the new method, or None,
-        and the `levels` (2 k,) at the start of the last segment.
-        """
+        and the `levels` (2 k,) at the start of the last segment."""
         settings, samples = self.settings, self.samples
         restart, segment_start = first is None, self.t
         while self.failure is None:

@@ -37,8 +37,7 @@ class Measurable(Sampled, Protocol):
 @dataclass(frozen=True, repr=False)
 class Measure:
     """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`, as returned by `last`,
-    `peak`, ... or `events`.
-    """
+    `peak`, ... or `events`."""
 
     what: str
     of: str = ""
@@ -150,8 +149,7 @@ def _times_of(result: Measurable, event: str) -> list[float]:
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
     """Integrate by the trapezoidal rule, summed in order of time; a sample at the time of an event has the value on one side
-    of that event, and events after the last sample are ignored.
-    """
+    of that event, and events after the last sample are ignored."""
     since, values = result.since, np.asarray(result[name], dtype=float)
     at = result.events.since
     if len(at):

@@ -74,8 +74,7 @@ class OdeFunctions:
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
         """Return the functions after event number `event` at the time t, s, and the state x (n,), in the new modes and with
-        the state after the reset as `start`. Other events due at that instant are not handled.
-        """
+        the state after the reset as `start`. Other events due at that instant are not handled."""
         bound, edge = self._bound, self._bound.program.transitions[event]
         x, modes = np.asarray(x, dtype=float), self.modes.copy()
         modes[edge.slot] = float(edge.target)

@@ -107,8 +107,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
 
 def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
     """Return a start, parameter or mode vector as float64 (length,); raise E305 for a wrong length, and the error `code` for
-    invalid numbers.
-    """
+    invalid numbers."""
     meaning = _MEANINGS[name]
     if type(argument) is np.ndarray and argument.dtype is _FLOAT:
         values = argument.flatten()

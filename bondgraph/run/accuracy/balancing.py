@@ -54,8 +54,7 @@ def are_balanced(
     s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint, most: Fixed
 ) -> bool:
     """Return True if the ratios of the sums of B_ij s_j / s_i over rows and columns are below `most` in every run; otherwise
-    mark the `uneven` runs.
-    """
+    mark the `uneven` runs."""
     for i in range(s.states):
         into[i] = 0.0
         out_of[i] = 0.0
@@ -81,8 +80,7 @@ def are_balanced(
 
 def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint) -> None:
     """Change the scales until the row and column sums of each component are about equal; mark runs whose sums still differ
-    greatly after all sweeps as `uneven`.
-    """
+    greatly after all sweeps as `uneven`."""
     for _ in range(MAX_SWEEPS):
         if are_balanced(s, values, scales, into, out_of, uneven, MAX_IMBALANCE):
             return
@@ -97,8 +95,7 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
     """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s; a state without a rate
     of its own takes the rate of the states that drive it. The last of 3 n + 1 values in `work` becomes 1 in runs whose
-    couplings are far from balanced, for which `fastest_by_cycles` exists.
-    """
+    couplings are far from balanced, for which `fastest_by_cycles` exists."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):
@@ -110,8 +107,7 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
 
 def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
     """Raise each state's rate to the rate of its fastest balanced coupling; a state without a rate takes the rate of its
-    fastest driver.
-    """
+    fastest driver."""
     for j in range(s.inners):
         k = s.inner[j]
         row, column = s.rows[k], s.columns[k]

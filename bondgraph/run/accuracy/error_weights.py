@@ -38,26 +38,22 @@ RENEWALS = tuple(2**k for k in range(2, 12))
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Number of rounding errors of a rate that a step accumulates, per square root of the number of states, and largest factor
-by which repeated noise tests raise this number.
-"""
+by which repeated noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is first measured, and factor on the tolerance in this measurement,
-because the noise must explain the rejections. The number doubles after each measurement.
-"""
+because the noise must explain the rejections. The number doubles after each measurement."""
 PERSISTENT = 2.0
 """Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
 """Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
 """Fraction of the tolerance above which noise matters, and fraction of the largest power below which the noise of a power
-is rounding error.
-"""
+is rounding error."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
 """Fraction of the energy scale that counts as zero, fraction that is visible beside other energies, number of trial
-displacements, and typical step as a fraction of the longest step.
-"""
+displacements, and typical step as a fraction of the longest step."""
 
 
 def procedures() -> list[Procedure]:
@@ -169,8 +165,7 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
     """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state. Try
-    ever larger changes, because small changes are lost in the rounding errors of other energies.
-    """
+    ever larger changes, because small changes are lost in the rounding errors of other energies."""
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
         if modes[i] != m[i]:
@@ -210,8 +205,7 @@ def has_zero_energy(w: Control, state: int) -> bool:
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
     """Return True if a symmetry forbids motion of a state: its energy has never exceeded rounding error of the energy scale. A
-    state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest.
-    """
+    state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest."""
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
         return has_zero_energy(w, state)

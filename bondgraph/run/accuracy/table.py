@@ -264,8 +264,7 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` in Python until
-    a run has met more patterns than it keeps, after which machine code builds them (`pattern_rooms`).
-    """
+    a run has met more patterns than it keeps, after which machine code builds them (`pattern_rooms`)."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 

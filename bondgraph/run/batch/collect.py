@@ -124,8 +124,7 @@ class BatchCollector:
 
     def lost(self) -> list[int]:
         """Return the indices of the runs that machine code has not finished, with their results reset; convert the end times
-        of all runs to the user's clock.
-        """
+        of all runs to the user's clock."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
         lost = np.flatnonzero(self.batch.status)
         if self._by_gpu is not None:

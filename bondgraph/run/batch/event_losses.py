@@ -1,6 +1,5 @@
 """Energy losses of a batch run at its events: from the rows of the log, find the loss before each sample, the number of
-events, and the modes at the samples.
-"""
+events, and the modes at the samples."""
 
 from __future__ import annotations
 

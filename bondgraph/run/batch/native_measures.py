@@ -76,8 +76,7 @@ def sign_of(rule: int) -> float:
 
 def measure_until(r: BatchTable, run: int, since: float) -> None:
     """Measure the samples of a run before the time `since`, counted from the start. A sample at the time of an event is not a
-    node of the trapezoidal rule; the two sides of the event are.
-    """
+    node of the trapezoidal rule; the two sides of the event are."""
     width, count = r.table.width, r.series_count
     while r.measured < r.wanted_count:
         k = r.measured

@@ -130,8 +130,7 @@ class PreparedProgram:
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
-        E309, E310 for values that are not finite.
-        """
+        E309, E310 for values that are not finite."""
         program = self.program
         lengths = (program.states, program.parameters, program.modes)
         blocks = {

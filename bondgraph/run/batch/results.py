@@ -24,8 +24,7 @@ _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 @dataclass(frozen=True)
 class KeptOfRun:
     """Measure recorded for every run: its name, shape, and the indices of its values in the source. A measure of events has
-    the transitions that it counts.
-    """
+    the transitions that it counts."""
 
     name: str
     measure: Measure

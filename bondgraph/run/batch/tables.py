@@ -32,8 +32,7 @@ def table_of(
     outputs: Kernel | None,
 ) -> FieldTable:
     """Return the table of a batch without rows and modes at the samples; `samples` are the sample times from the start and on
-    the user's clock, `wanted` the requested times among them.
-    """
+    the user's clock, `wanted` the requested times among them."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)

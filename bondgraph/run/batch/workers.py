@@ -56,16 +56,14 @@ class WorkQueue:
 
     def shared_by(self, threads: int) -> int:
         """Let at most this many threads share the remaining runs, and fewer if further threads would not pay off; return their
-        number.
-        """
+        number."""
         worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
         return self._threads
 
     def first(self) -> Iterator[slice]:
         """Yield growing slices of runs, starting with one run, until the duration of a run is known; the first run also builds
-        objects that later runs reuse.
-        """
+        objects that later runs reuse."""
         count, enough = 1, MAX_CALL_SECONDS
         while not self._pace.each and (piece := self._taken(count)):
             begin = perf_counter()
@@ -167,8 +165,7 @@ class BatchRunner:
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
         """Return the ends of the runs with values p, x and m (runs or 1, values), computed by a `gpu` if one is given, by
-        machine code if `machine`, and otherwise one by one. Runs that machine code cannot finish are repeated one by one.
-        """
+        machine code if `machine`, and otherwise one by one. Runs that machine code cannot finish are repeated one by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)

@@ -265,8 +265,7 @@ class Workspace:
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
         """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
-        start time by `time.perf_counter`, s.
-        """
+        start time by `time.perf_counter`, s."""
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)

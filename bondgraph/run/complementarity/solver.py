@@ -30,8 +30,7 @@ WEAK_PIVOT = 1e-3
 """Fraction of the diagonal below which a pivot is too small for an update."""
 PIVOTS, PIVOTS_EACH = 20, 4
 """Number of pivots after which the bound on rounding errors is raised: the first number plus the second number for each
-row.
-"""
+row."""
 COARSER = 4.0
 MAX_LEVEL = 1e6
 GOLDEN = 0.6180339887498949
@@ -214,8 +213,7 @@ def evaluate(s: BoxTable) -> None:
 
 def first_turn(s: BoxTable, t: float) -> float:
     """Return the largest t at which an unknown must change its mode, or -1; set `chosen` to this unknown and `into` to its new
-    mode.
-    """
+    mode."""
     best = -1.0
     s.chosen = -1
     for i in range(s.n):

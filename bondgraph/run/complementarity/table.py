@@ -1,6 +1,5 @@
 """Table of a box complementarity problem with its matrix, offsets and bounds, its modes, and the unknowns and residuals of
-its solution.
-"""
+its solution."""
 
 from __future__ import annotations
 

@@ -39,8 +39,7 @@ BASE = 8.0
 
 DEGREE, NODES = 6, 13
 """Degree of the extrapolating polynomial and number of its points, for which an error in the points grows at most
-160-fold.
-"""
+160-fold."""
 
 FINER = 1e-3
 """Relative tolerance of the run that computes the points of the polynomial, as a fraction of rtol."""
@@ -50,8 +49,7 @@ FINEST = 1e-12
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
 """Number of Newton steps that move states onto the constraints on both sides of a passage, finite differences as fractions
-of the sizes of states, and relative singular value below which constraints are redundant there.
-"""
+of the sizes of states, and relative singular value below which constraints are redundant there."""
 
 
 Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]

@@ -15,8 +15,7 @@ from bondgraph.run.table import FieldTable
 _ROOM = 1024
 _EXACT, _FINEST = 1e-13, 2.0**-20
 """Largest error of the polynomials through a history given as a function, relative to its values, and shortest piece,
-relative to the length of the history.
-"""
+relative to the length of the history."""
 _ROUNDING = 16.0 * 2.220446049250313e-16
 _TESTS = (0.02, 0.27, 0.45, 0.7, 0.98)
 _SAME = 1e-9
@@ -132,8 +131,7 @@ def _differences(values: list[float]) -> np.ndarray:
 
 def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
     """Return True if a signal differs from its polynomial between the nodes by more than `_EXACT` permits plus the change of
-    the signal during `later`, the rounding error of time (s).
-    """
+    the signal during `later`, the rounding error of time (s)."""
     size = abs(c[0]) + abs(c[1])
     for theta in _TESTS:
         value = c[-1]
@@ -152,8 +150,7 @@ def _constant(value: float) -> Callable[[float], float]:
 
 def _check(program: Program, lengths: np.ndarray) -> None:
     """Raise `RunError` E332 for a delay that is not positive and finite, and E334 for delays in a model with algebraic loops
-    that need iteration.
-    """
+    that need iteration."""
     for delay, length in zip(program.delays, lengths.tolist(), strict=True):
         if not 0.0 < length < np.inf:
             why = f"its time is {length:g} s"

@@ -24,8 +24,7 @@ NODES = (
     0.0495155660487904,
 )
 """Fractions of a step at which a delayed signal is evaluated: Chebyshev-Lobatto points for degree 7, the degree of the
-best dense output, each far from its predecessors (Leja), so that divided differences are accurate.
-"""
+best dense output, each far from its predecessors (Leja), so that divided differences are accurate."""
 NEVER = 1 << 60
 """Row number of a break that has not happened yet."""
 SMOOTH = 10

@@ -1,6 +1,5 @@
 """Accumulation (Zeno behaviour) of events: detect chattering and shrinking intervals of a transition, and log its
-transition into a state of rest.
-"""
+transition into a state of rest."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
 """Fractions of the time of the last event and of the run's duration: `WINDOW` events within either count as chattering."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
 """Fraction of the run within which `HISTORY` events lead to a state of rest, if there is one, and minimum ratio of later
-to earlier intervals for this rule.
-"""
+to earlier intervals for this rule."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 
@@ -44,8 +42,7 @@ def window_length(ring: Reals, first: int) -> float:
 
 def geometric(s: EventTable, ring: Reals, count: int) -> bool:
     """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose remainder is
-    negligible.
-    """
+    negligible."""
     first = count - (RATIOS + 2)
     before = ring[ring_index(first + 1)]
     step = before - ring[ring_index(first)]
@@ -95,8 +92,7 @@ def add_resting(s: EventTable, i: int) -> None:
 def add_events(s: EventTable, t: float) -> None:
     """Add the events at t, whose transitions are `watched`. List the transitions whose events accumulate in `resting`, `stuck`
     transitions first; for the first other transition whose events form a pattern, set `pattern` to this pattern and
-    `suspect` to the row of the transition.
-    """
+    `suspect` to the row of the transition."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0

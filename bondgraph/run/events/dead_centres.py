@@ -38,8 +38,7 @@ def has_jumped(s: EventTable) -> bool:
 
 def is_unclear(s: EventTable, index: int) -> bool:
     """Return True if the effort of friction that sticks after transition `index` is within rounding error: the values `now` of
-    all guards that end the sticking, one for each sense, are within their rounding errors `zero`.
-    """
+    all guards that end the sticking, one for each sense, are within their rounding errors `zero`."""
     count = 0
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:
@@ -107,8 +106,7 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
     """Let the flow of transition `index` pass zero, and log this in `row`; only a reset by the edge to the mode beyond zero
-    changes states.
-    """
+    changes states."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)

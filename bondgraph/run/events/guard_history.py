@@ -1,6 +1,5 @@
 """Points at which guards are evaluated: neighbouring points, to measure rounding errors (`rounding_error`), and points
-further away, to test for bounces.
-"""
+further away, to test for bounces."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ MARGIN = 4.0
 
 RESTING, MOVED = 64.0, 2.0**26
 """Limits of the size of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first,
-the state is zero within rounding error because it has not moved; above the second, it has certainly moved.
-"""
+the state is zero within rounding error because it has not moved; above the second, it has certainly moved."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
 """Fractions of the remaining run at which rounding errors of rates are measured, because a source may be zero now."""
@@ -42,8 +40,7 @@ def perturbations(count: int) -> np.ndarray:
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Return a bound on the rounding error of `value` (...) from the values `near` (2 PAIRS, ...) at the points of
-    `perturbations`. Of two opposite points, only the point with the nearer value is used, because a law may jump here.
-    """
+    `perturbations`. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
@@ -100,6 +97,5 @@ class GuardHistory:
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
     """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be a bounce, and -1 for one that must be
-    tried.
-    """
+    tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

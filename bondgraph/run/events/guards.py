@@ -63,8 +63,7 @@ def instant(s: EventTable, t: float) -> float:
 
 def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -> None:
     """Compute a bound on the rounding errors of values (k,) from their values `near` at this many pairs of points; 0 for
-    inactive guards. Of two opposite points, only the point with the nearer value is used, because a law may jump here.
-    """
+    inactive guards. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     count = s.transitions
     for i in range(count):
         out[i] = 0.0
@@ -89,8 +88,7 @@ def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> No
 
 def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fixed, out: Reals) -> None:
     """Compute the rounding errors of the guards at (t, x), where their values are `now`, from this many pairs of points for
-    states of `sizes` (n,).
-    """
+    states of `sizes` (n,)."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + pairs):
             guards_beside(s, t, x, sizes, k)
@@ -123,8 +121,7 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
     """Update `drift`, the rounding errors of the states that have not moved yet: the largest rounding error of each rate over
-    the remaining run, times the state's response time or, if shorter, the duration of the run.
-    """
+    the remaining run, times the state's response time or, if shorter, the duration of the run."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -188,8 +185,7 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
 def accumulate(s: EventTable, errors: Reals) -> None:
     """Convert the rounding errors of guards at a point to errors over a run: take at least the rounding error of a guard's
     largest value at events, because a guard that follows a source vanishes with the source; then multiply by `ACCUMULATED`.
-    Errors of bounces, which restart at each impact, and of transitions that end the run do not change.
-    """
+    Errors of bounces, which restart at each impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
         if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))

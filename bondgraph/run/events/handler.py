@@ -30,12 +30,10 @@ from bondgraph.run.table import FieldTable
 
 BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
 """Approximate size, in bytes, and minimum number of rows of the buffer that machine code fills before it hands over log
-rows.
-"""
+rows."""
 FREE_BYTES = 1 << 26
 """Approximate size of free rows when an instant begins, bytes, unless less suffices; unwritten memory costs only address
-space, and the buffer doubles if an instant needs more.
-"""
+space, and the buffer doubles if an instant needs more."""
 
 
 @dataclass(frozen=True)
@@ -312,8 +310,7 @@ def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
 
 def _mode_code_step(edge: RunTransition) -> int:
     """Return the change of the code of modes by a transition, where the code is the sum, modulo 2^64, of each mode times its
-    own large number.
-    """
+    own large number."""
     step = int(edge.target - edge.source) * (2 * edge.slot + 1) * _GOLDEN % (1 << 64)
     return step - (1 << 64) if step >> 63 else step
 

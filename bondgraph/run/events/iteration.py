@@ -42,8 +42,7 @@ MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
 """Maximum number of transitions in an iteration: the first number, plus the second number times the number of transitions
-in the program.
-"""
+in the program."""
 
 
 # Transitions, one by one.
@@ -107,8 +106,7 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 def leave_rest(s: EventTable, index: int) -> None:
     """Prevent bounces whose state of rest transition `index` ends from firing again at this instant: their guards and the
-    rates of these guards are zero up to integration errors of either sign.
-    """
+    rates of these guards are zero up to integration errors of either sign."""
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
         if same and s.may_rest[i] == 1 and s.rest_modes[i] == s.sources[index]:

@@ -17,8 +17,7 @@ NO_LABEL = -1
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
 """Scalars at the front of a row: time since the start, on the user's clock, and on the clock of the formulas, s; index of
 the transition; limit of the times since the start, s, if the row replaces all following transitions, or NaN; index of
-the label, or `NO_LABEL`.
-"""
+the label, or `NO_LABEL`."""
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,7 @@ def go_to(s: EventTable, row: int, node: int) -> None:
 
 def may_try(s: EventTable, index: int) -> bool:
     """Return True if a transition belongs to an automaton that cycles, if its guard fires, or if the modes tried have changed
-    its guard; call after `firing_guards`.
-    """
+    its guard; call after `firing_guards`."""
     if s.allowed[index] == ANSWERS:
         return s.rising[index] == 1 or abs(s.now[index] - s.guards_begun[index]) > s.zero[index]
     return s.allowed[index] == ALWAYS
@@ -149,8 +148,7 @@ def path_to(s: EventTable, row: int, node: int, target: int) -> int:
 def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int:
     """Find the smallest number of `allowed` transitions after which no guard fires, write them to rows starting at `target`,
     and set x_here and m_here to their result; return their number, or `NO_TRANSITION`. Try combinations in rows starting at
-    `row`.
-    """
+    `row`."""
     node, count = NO_TRANSITION, 0
     while True:
         go_to(s, row, node)

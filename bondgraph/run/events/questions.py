@@ -27,8 +27,7 @@ def has_room(s: EventTable, number: int) -> bool:
 def collide(s: EventTable, i: int, number: int) -> bool:
     """Fire transition i with all simultaneous collisions into x_after, m_after and row `number` of the log, which `begin_row`
     has begun; return False if there are none. Write the transitions to `struck` and, if a contact releases, its transition
-    to `answer`.
-    """
+    to `answer`."""
     s.consulted, s.wanted, s.wanted_row = True, i, number
     return s.collide(s) == 1
 

@@ -37,8 +37,7 @@ _FIT = 2.0**-6
 """Largest misfit of a guard's polynomial, relative to the distance of the guard from its chord (`bend`)."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
 """Rounding error of a polynomial's coefficients and largest misfit of the polynomial, relative to the guard, and shortest
-part of a step that is halved.
-"""
+part of a step that is halved."""
 _MOST_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
@@ -48,8 +47,7 @@ _STEEP = 1024.0
 """Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 """Largest relative change of a jump from one distance to the next, nearest distance (in time resolutions), ratio of
-successive distances, and number of further distances.
-"""
+successive distances, and number of further distances."""
 _FLAT = 2.0**-20
 """Fraction of a bracket; a guard that is also zero this far before an exact zero has jumped to zero."""
 
@@ -140,8 +138,7 @@ def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
 
 def mark(marks: Disjoint, g: Reals, count: int) -> None:
     """Mark guards with 2 if they rise through zero between two fractions, and with 1 if they have a crest below zero at a
-    fraction.
-    """
+    fraction."""
     for i in range(count):
         kind = 0.0
         for j in unrolled(range(1, POINTS - 1)):

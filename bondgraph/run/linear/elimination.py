@@ -17,8 +17,7 @@ def without_tiny(value: float) -> float:
 @inline
 def pivot_of(column: Reals, worth: Reals, count: int) -> int:
     """Return the index of the largest of the first `count` entries of a column, weighted by `worth`; of equal entries, return
-    the first.
-    """
+    the first."""
     pivot_offset, largest = 0, -1.0
     for i in range(count):
         size = abs(column[i]) * worth[i]

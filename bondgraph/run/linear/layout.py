@@ -25,8 +25,7 @@ _COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
 
 _MIN_BAND, _MIN_SPARSE = 8, 30
 """Minimum numbers of unknowns for which band and sparse layouts are considered, because the ordering algorithms are slow
-to load.
-"""
+to load."""
 
 
 @dataclass(frozen=True, eq=False)

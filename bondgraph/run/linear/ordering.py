@@ -1,6 +1,5 @@
 """Orders of the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, and minimum degree to reduce
-fill-in.
-"""
+fill-in."""
 
 from __future__ import annotations
 

@@ -62,8 +62,7 @@ def sparse_factor(s: SystemTable) -> bool:
 
 def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, below: Ints, first: int) -> None:
     """Subtract from a column multiples of the `_BLOCK` columns of a supernode that start at `first`: compute the factors,
-    which are entries of U, and update the rows below the block.
-    """
+    which are entries of U, and update the rows below the block."""
     a, b, c = lower[below_at[first] :], lower[below_at[first + 1] :], lower[below_at[first + 2] :]
     start = below_at[first + 3]
     column, rows = work[first:], below[start:]

@@ -36,8 +36,7 @@ class Island:
 
 def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[str]) -> tuple[Island, ...]:
     """Return the islands that have storages or powers, in the order of their first bonds; `storages` and `powers` are the
-    paths of their elements. Return nothing, which means one balance of the whole model, if an element has no bond.
-    """
+    paths of their elements. Return nothing, which means one balance of the whole model, if an element has no bond."""
     components = _connected(model.bonds)
     if not all(path in components for path in (*storages, *powers)):
         return ()
@@ -64,8 +63,7 @@ def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
 
 def _unit(domains: Sequence[Domain]) -> str:
     """Return the unit of effort times displacement, J if any domain uses J, because the value is equal on both sides of a
-    transformer.
-    """
+    transformer."""
     units = dict.fromkeys(domain.energy_unit for domain in domains)
     return JOULE if JOULE in units else next(iter(units))
 
@@ -100,8 +98,7 @@ class Balances:
 
 def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Sequence[str]) -> Balances:
     """Return the balances of these islands, or without islands one balance of the whole model in J; `roles` has one of the
-    `known_roles` for each power.
-    """
+    `known_roles` for each power."""
     units = list(dict.fromkeys(island.unit for island in islands))
     unit = JOULE if JOULE in units or not units else units[0]
     if len(units) > 1:

@@ -1,6 +1,5 @@
 """Bonds of a model, with the names of their efforts and flows in a run, and the values of effort, flow and power over
-time.
-"""
+time."""
 
 from __future__ import annotations
 

@@ -13,8 +13,7 @@ FIELDS = (
     *("step", "initialised", "flags", "last"),
 )
 """Fields of an instance's table, 8 bytes each; three further fields for each group of variables are its function,
-references and values.
-"""
+references and values."""
 _LARGEST_SINGLE = 3.4028234663852886e38
 _WIDE = 2.0**51
 """Magnitude below which adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""
@@ -23,8 +22,7 @@ _WIDE = 2.0**51
 @dataclass(frozen=True)
 class ValueType:
     """Type of variables in a library: its name in LLVM, conversions to and from a float, and its smallest and largest values,
-    or None if every float is valid.
-    """
+    or None if every float is valid."""
 
     word: str
     to_number: str = ""
@@ -201,8 +199,7 @@ lost:
 }}
 """
 """LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
-outputs. After a failure the outputs are NaN, and the library is not called again.
-"""
+outputs. After a failure the outputs are NaN, and the library is not called again."""
 
 
 def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:

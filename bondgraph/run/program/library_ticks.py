@@ -27,8 +27,7 @@ class LibraryInstance(Protocol):
     period: float
     words: Sequence[int]
     """Addresses of the functions that do a step and end the initialisation, followed by the addresses of the function,
-    references and values of each group of inputs and outputs.
-    """
+    references and values of each group of inputs and outputs."""
 
     @property
     def address(self) -> int:

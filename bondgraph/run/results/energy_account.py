@@ -231,8 +231,7 @@ def totals_of(
 ) -> dict[str, np.ndarray]:
     """Return the totals of a balance by name, and the energy scale as "in play", (k,) each. `start` are the energies of all
     storages at the start, J; `lost` is the energy that this balance has lost at events; the other arguments are those of
-    `account`.
-    """
+    `account`."""
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
     stored, at_start = energies.sum(axis=1), float(start[columns.storages].sum())
@@ -244,8 +243,7 @@ def totals_of(
 
 def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
     """Count the events, given by ascending times, before each sample. A sample at the time of an event shows the state before
-    the event, except the first sample if it `starts` the run.
-    """
+    the event, except the first sample if it `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
     if starts:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")
@@ -254,8 +252,7 @@ def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.nda
 
 def _in_order(terms: np.ndarray) -> np.ndarray:
     """Return the sum (rows,) of each row of terms (rows, k), added from left to right, because the order in NumPy depends on
-    its version and the processor.
-    """
+    its version and the processor."""
     total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):
         part = slice(first, first + step)

@@ -22,8 +22,7 @@ MAX_REQUESTS = 32
 
 def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
     """Return the kernel of all outputs, or only of these slots if there are many values, and the index of each slot in its
-    output; return None and no indices without slots or outputs.
-    """
+    output; return None and no indices without slots or outputs."""
     kernel, choose = program.outputs, program.choose
     if not slots or kernel is None:
         return None, {}

@@ -13,8 +13,7 @@ from bondgraph.run.table import FieldTable
 
 MIN_COUPLING, MAX_COUPLING = 1e-100, 1e100
 """Limits of couplings (1/s), outside which a coupling counts as zero in any units of the states. The rounding error of a
-zero is squared and cubed on its way into a Jacobian, and products of such numbers around a cycle underflow.
-"""
+zero is squared and cubed on its way into a Jacobian, and products of such numbers around a cycle underflow."""
 
 
 @dataclass(frozen=True, eq=False)

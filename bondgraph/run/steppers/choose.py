@@ -80,8 +80,7 @@ def build(
     settler: EventHandler | None = None,
 ) -> Integrator:
     """Return the integrator of a selection, which handles events if it gets an event handler. Machine code carries out clock
-    ticks; if ticks must solve algebraic loops, Python carries them out and the integrator handles no events.
-    """
+    ticks; if ticks must solve algebraic loops, Python carries them out and the integrator handles no events."""
     if not len(ticks) or not bound.program.loops:
         return in_machine_code(bound, settings, choice, weights, ticks, settler)
     return SampleTimeWrapper(bound, in_machine_code(bound, settings, choice, weights), ticks)

@@ -349,8 +349,7 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
     """Prepare to land again at the first time past a jump and return True; return False if the step has ended near enough to
-    the jump. A step that ends before the jump because of rounding is lengthened each time.
-    """
+    the jump. A step that ends before the jump because of rounding is lengthened each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
@@ -365,8 +364,7 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
 
 def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bool:
     """Return True if the first guard is not negative a time `shift` after the end of the step. The states follow their rates
-    there, because second-order terms are within rounding error.
-    """
+    there, because second-order terms are within rounding error."""
     y, y_new, rates = c.y_dense, c.y_new, c.k[c.width * method.last :]
     for i in range(c.n):
         y[i] = y_new[i] + shift * rates[i]
@@ -432,8 +430,7 @@ _COLD = frozenset(
 
 def translated(method: Method) -> list[Procedure]:
     """Return the procedures of a method and of the loop around its steps. Exported names must differ from all names in the C
-    library, such as `advance`.
-    """
+    library, such as `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
     with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
     functions: list[Callable[..., Any]] = [

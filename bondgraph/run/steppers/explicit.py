@@ -159,8 +159,7 @@ def scale_of(c: Any, i: int, h: float, moved: float) -> float:
 
 def square(out: Disjoint, c: ExplicitTable, h: float, moved: float, row: Fixed) -> None:
     """Compute the square of the ratio of error to error weight for each component, but not their sum, which depends on the
-    order of the terms and is not vectorised.
-    """
+    order of the terms and is not vectorised."""
     width, k = c.width, c.k
     for i in range(width):
         error = weighted(k, width, i, row) / scale_of(c, i, h, moved)
@@ -254,8 +253,7 @@ def held_down(c: ExplicitTable, h: float, above: float, below: float, method: Fi
 
 class ExplicitRungeKutta(OneStep):
     """Explicit Runge-Kutta method of a tableau in machine code, with dense output; with `watch_stiffness` it ends a segment
-    where the model is stiff.
-    """
+    where the model is stiff."""
 
     def __init__(
         self,

@@ -29,8 +29,7 @@ from bondgraph.run.table import FieldTable
 
 class Page:
     """Page of rows that Python fills: `left` are empty rows; `written` rows are filled on this page and `total` on all pages;
-    `following` returns the next page.
-    """
+    `following` returns the next page."""
 
     def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
         self._rows, self._m, self._following = rows, m, following

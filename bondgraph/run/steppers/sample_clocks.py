@@ -59,8 +59,7 @@ def time_of_ticks(c: IntegratorTable, last: float) -> float:
 
 def carry_out_ticks(c: IntegratorTable, time: float, last: float) -> None:
     """Carry out all ticks up to `last` at `time`, and update the states, the window of the formulas, and the times of the next
-    ticks.
-    """
+    ticks."""
     y, y_new, size, following, index = c.y, c.y_new, c.size, c.following, c.tick_index
     c.moved = True
     c.window[1] = math.inf

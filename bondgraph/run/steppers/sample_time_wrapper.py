@@ -15,8 +15,7 @@ from bondgraph.run.steppers.segment import Effort, Integrator, Segment
 
 _TICKS = 50
 """Number of ticks after which a segment pauses to update a progress bar. It is a count, not a time, because the end of a
-run may depend on the pauses.
-"""
+run may depend on the pauses."""
 
 
 class SampleTimeWrapper(Integrator):
@@ -57,8 +56,7 @@ class SampleTimeWrapper(Integrator):
 
     def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
         """In a sample at a time break, replace the loop unknowns by their values after the break, where formulas of the sample
-        are evaluated and the unknowns can be far from the values `before`; states do not change there.
-        """
+        are evaluated and the unknowns can be far from the values `before`; states do not change there."""
         true_states = self._bound.true_states
         sampled = page.written > 0 and times[page.total - 1] >= self._t
         if sampled and np.array_equal(before[true_states], self._x[true_states]):

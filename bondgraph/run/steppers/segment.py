@@ -62,8 +62,7 @@ class Segment:
 @dataclass(frozen=True)
 class Effort:
     """Cost of a run in counts since its start; `noisy` is the number of steps whose error weights were set by rounding errors
-    of the rates.
-    """
+    of the rates."""
 
     steps: int = 0
     rejected: int = 0
@@ -81,8 +80,7 @@ _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
 """Minimum number of steps before a run gives up, and multiple of its maximum number of steps that it would then need at
-its rate of progress.
-"""
+its rate of progress."""
 
 FIRST_INSPECTION = 8192
 """Number of steps after which a run that would take too many steps is first inspected for chattering."""
@@ -97,8 +95,7 @@ def too_many_steps(steps: int, max_steps: int, progress: float) -> bool:
 class Integrator(Protocol):
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
         """Begin a segment. Until a guard has fallen below zero by more than its depth, it fires only above its level; `levels`
-        (2 guards,) contains the levels, then the depths.
-        """
+        (2 guards,) contains the levels, then the depths."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. Write states and
@@ -107,8 +104,7 @@ class Integrator(Protocol):
 
     def slow_pace(self) -> float:
         """Return the mean length, s, of the last steps if an inspection found that the run would take too many steps, or 0;
-        return each finding once.
-        """
+        return each finding once."""
 
     def effort(self) -> Effort: ...
 

@@ -216,8 +216,7 @@ def update_levels(c: IntegratorTable, now: Reals) -> None:
 
 def next_row(c: IntegratorTable, until: float) -> int:
     """Return the index of the row to fill for the next sample time up to `until`, or -1, and count the row as filled; call
-    `drain` if the rows are full.
-    """
+    `drain` if the rows are full."""
     while c.written >= c.samples:
         if c.drain is None:
             return -1
@@ -231,6 +230,5 @@ def next_row(c: IntegratorTable, until: float) -> int:
 @inline
 def exceeds(c: Any, i: int, rounding: float, allowed: float) -> bool:
     """Return True if the rounding error of a step exceeds the allowed error of state i, unless the state is itself rounding
-    error, such as the difference of two equal states.
-    """
+    error, such as the difference of two equal states."""
     return (rounding / allowed > 1.0) & (c.size[i] > rounding * _ROUNDING_ONLY_RATIO)

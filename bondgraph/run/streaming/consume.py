@@ -1,6 +1,5 @@
 """Consumption of the samples of a run page by page: keep or send the wanted quantities, and check and drop all other
-values.
-"""
+values."""
 
 from __future__ import annotations
 
@@ -110,8 +109,7 @@ class SampleConsumer:
 
 def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
     """Return a mask (k,) of the samples to keep: a few of the `wanted` samples (k,), and those at which constraints and
-    contacts are checked.
-    """
+    contacts are checked."""
     stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
     if has_constraints(program) or watched_contacts(program):

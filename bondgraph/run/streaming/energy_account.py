@@ -11,8 +11,7 @@ from bondgraph.run.results.energy_account import IslandBalance, Ledger, element_
 
 MAX_SAMPLES = 5000
 """Maximum number of samples of an account; above it, the sample with the largest residual represents each group of
-consecutive samples.
-"""
+consecutive samples."""
 
 
 _OF_ISLAND = ("residual", "energy scale so far", "largest residual so far")
@@ -21,8 +20,7 @@ _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residu
 
 class RunningAccount:
     """Running energy account of a run with parameters p, from its event log and the energies of the storages at the `start`
-    (storages,), J; `samples` is the number of samples of the run.
-    """
+    (storages,), J; `samples` is the number of samples of the run."""
 
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start

@@ -90,8 +90,7 @@ class KeptRuns:
 
     def _measured(self, result: KeptResult) -> KeptResult:
         """Return the result with its measures, which are NaN if the run ended early, and without the measured quantities
-        except series.
-        """
+        except series."""
         measured, failed = dict[str, np.ndarray](), result.failure is not None
         for name, measure in self.measures.items():
             of = measure.of_program(name, self.program)

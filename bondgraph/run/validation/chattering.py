@@ -25,8 +25,7 @@ _MOST_STEPS, _CROSSINGS = 16_384, 4
 """Maximum number of steps of a walk, and number of crossings that ends it."""
 _JUMP, _ALIKE = 0.1, 0.5
 """Minimum relative change of a rate in a step that counts as a jump, and minimum ratio of the smallest to the largest of
-similar jumps.
-"""
+similar jumps."""
 _LEAST_SHARE = 1e-6
 """Minimum rate that is considered, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0
@@ -38,8 +37,7 @@ _LEAP = 1e-3
 @dataclass(frozen=True)
 class Endless:
     """Reason why a run would take steps forever: kind of failure, message, suspected element, and remedies, which by default
-    are those for the kind.
-    """
+    are those for the kind."""
 
     kind: str
     reason: str
@@ -113,8 +111,7 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
     """Walk from (t, x) several times in ever shorter Euler steps, starting with a fraction of `pace`, s. Return the last
     crossing of a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes
-    of the states.
-    """
+    of the states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):
@@ -134,8 +131,7 @@ def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
     """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
-    steps, s, and the mean jump, or None.
-    """
+    steps, s, and the mean jump, or None."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None

@@ -90,8 +90,7 @@ def _owner(balance: IslandBalance) -> str:
 
 def _turned_over(result: Result) -> np.ndarray:
     """Return the summed magnitudes of the single states' energies in each storage, at some samples (samples, storages), J, so
-    that energy that changes form within one storage counts although its sum stays zero.
-    """
+    that energy that changes form within one storage counts although its sum stays zero."""
     program, n = result.program, result.program.states
     step = max(1, _AT_ONCE // max(n, 1))
     probed = _probed(result)
@@ -117,8 +116,7 @@ def _probed(result: Result) -> np.ndarray:
 
 def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
     """Return the energy account of a result, `elements`, and the index at which the residual of their island, or without
-    elements of the whole model, grows most.
-    """
+    elements of the whole model, grows most."""
     ledger = result.account()
     residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
     return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
@@ -126,8 +124,7 @@ def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[s
 
 def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
     """Return the element, among `elements` or, without them, among all, whose energy or work changes most where the residual
-    grows most.
-    """
+    grows most."""
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
     moved = {name: abs(float(course[at] - course[before])) for name, course in courses.items()}
@@ -138,8 +135,7 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
     """Return the storage, among `elements` or, without them, among all, whose change of energy differs most from the power
-    into it at states of the run, or "".
-    """
+    into it at states of the run, or ""."""
     program = result.program
     if program.energies is None:
         return ""

@@ -31,15 +31,13 @@ contradiction."""
 
 EXTRAPOLATION = 0.5
 """Distance beyond the ends of an interval, as a fraction of its length, within which an extrapolated line that reaches
-zero makes the interval suspect.
-"""
+zero makes the interval suspect."""
 
 
 @dataclass(frozen=True)
 class RankLoss:
     """Loss of rank, at which constraints no longer determine the motion: time (s), elements, and whether the constraints
-    contradict each other there.
-    """
+    contradict each other there."""
 
     time: float
     elements: tuple[str, ...]
@@ -51,8 +49,7 @@ def find_rank_loss(
 ) -> RankLoss | None:
     """Find the first position, along times t (k,), states x (k, n) and modes m (k, modes), at which constraints contradict
     each other or, failing that, lose rank. The times of events are `jumps` (s); with `arrival`, the motion after such a
-    position is ignored.
-    """
+    position is ignored."""
     return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
 
 

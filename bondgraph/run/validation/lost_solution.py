@@ -22,15 +22,13 @@ ZERO_RATIO = 1e-9
 
 ROUNDING = 1e-12
 """Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes,
-because a current that symmetry holds at zero is a sum of other currents.
-"""
+because a current that symmetry holds at zero is a sum of other currents."""
 
 
 @dataclass(frozen=True)
 class LostSolution:
     """First sample at which a value is not finite or no longer solves its equations, with kind of failure, reason, suspect,
-    and states there (n,).
-    """
+    and states there (n,)."""
 
     sample: int
     kind: str
@@ -73,8 +71,7 @@ class SolutionCheck:
 
     def see(self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray) -> LostSolution | None:
         """Check the next samples, given as for `find_lost_solution`, with their energies (k, storages), J; return the first
-        sample so far at which a value is not finite, or None.
-        """
+        sample so far at which a value is not finite, or None."""
         if len(t):
             self._broken = self._broken or self._not_finite(t, x, m, q, energies)
             for loop in self._loops:

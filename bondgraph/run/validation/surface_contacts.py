@@ -1,6 +1,5 @@
 """Check of the contacts of surfaces in a finished run: each must follow the closest points, with the force of its own gap,
-and bodies must not overlap at a point that no contact follows.
-"""
+and bodies must not overlap at a point that no contact follows."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ MAX_SAMPLES, MAX_SEARCHES = 100, 3
 """Maximum number of samples of a run that are checked for overlap, and of full searches among these samples."""
 MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
 """Tolerances of the closest points: angle between their normals, rad, fraction of the largest gap in contact, and fraction
-of the size of the smaller body.
-"""
+of the size of the smaller body."""
 APART = "a start or a shape for which the bodies touch at only one point"
 FOCAL = (
     "a body smaller than the radius of curvature of every hollow that it reaches",
@@ -37,8 +35,7 @@ LOST = (
 @dataclass(frozen=True)
 class SurfaceContacts:
     """Contacts between the same two surfaces: pose signals of the two bodies, surfaces as designed, paths of the surfaces'
-    parameters, and the contacts, each with the index in `poses`, 0 or 1, of its body 1.
-    """
+    parameters, and the contacts, each with the index in `poses`, 0 or 1, of its body 1."""
 
     poses: tuple[str, str]
     surfaces: tuple[Surface, Surface]
@@ -65,8 +62,7 @@ class SurfaceContacts:
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
     """Return the contacts that are checked after a run: all contacts except those between convex surfaces that no user's
-    formula defines.
-    """
+    formula defines."""
     if program.model is None or not program.contacts:
         return ()
     by_path = {contact.point.path: contact for contact in program.contacts if contact.point.frames}
@@ -138,8 +134,7 @@ def _lost_contact(
     result: Result, contact: RunContact, poses: tuple[str, str], size: float, rtol: float
 ) -> ValidityConcern | None:
     """Return a concern about a contact whose coordinates are not at the closest points, or whose law uses a depth other than
-    the gap, so that the force does not follow the law at the gap.
-    """
+    the gap, so that the force does not follow the law at the gap."""
     rows, point = np.arange(0, len(result.t), check_stride(len(result.t))), contact.point
     touching = np.asarray(contact.touching(result.m[rows]), dtype=bool)
     rows = rows[touching]

@@ -138,8 +138,7 @@ class GPUWork:
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
         """Run the rows with these indices, in halves if another program has taken memory meanwhile; `done` runs have already
-        ended.
-        """
+        ended."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:

@@ -33,8 +33,7 @@ class CostGuess:
 
     def order(self, runs: np.ndarray) -> np.ndarray:
         """Return these runs in order of estimated cost, the longest first; runs with equal estimates, and all runs before
-        `learn`, keep their order.
-        """
+        `learn`, keep their order."""
         if self._coefficients is None:
             return runs
         with np.errstate(all="ignore"):

@@ -21,8 +21,7 @@ OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
 
 class SharedWords(Table):
     """Words that all threads read: the template of a thread's own memory (own_count,), the indices (pointer_count,) of its
-    words that may be addresses of own or scratch memory, and the size of scratch memory in words.
-    """
+    words that may be addresses of own or scratch memory, and the size of scratch memory in words."""
 
     template: Ints
     pointers: Ints

@@ -1,6 +1,5 @@
 """Table of the loop over runs in SIMD lanes, with a table for each active run and the SIMD kernels; procedures copy values
-between tables and lanes.
-"""
+between tables and lanes."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ def lane_table(
 
 def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
     """Return the tables of the couplings and scales of runs in lanes; return no tables if the couplings are not interpreted or
-    are too many.
-    """
+    are too many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))

@@ -1,6 +1,5 @@
 """Fired transitions: one transition of a state machine, or several simultaneous transitions, with states and modes before
-and after.
-"""
+and after."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ MIN_JUMP = 1e-9
 @dataclass(frozen=True)
 class EventLabel:
     """Label of a fired transition whose kind or name differs from the transition's own, and all transitions of simultaneous
-    collisions that are solved as one problem.
-    """
+    collisions that are solved as one problem."""
 
     kind: str
     name: str
@@ -70,8 +68,7 @@ class FiredTransition:
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
     """Return the indices of transitions in an order that is independent of their listing: `first` transitions first, `last`
-    transitions last.
-    """
+    transitions last."""
 
     def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]
@@ -97,8 +94,7 @@ def recorded(
     supplied: np.ndarray,
 ) -> FiredTransition:
     """Return the record of a transition with the algebraic loops solved for the state after it; `before` and `after` contain x
-    and m.
-    """
+    and m."""
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
     return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)

@@ -23,8 +23,7 @@ NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 @dataclass(frozen=True)
 class CollisionOptions:
     """Options of collisions: they are simultaneous if they differ in time by at most the fraction `within` of the run, or in
-    states by this fraction of the states' sizes; with `alone`, no collisions are simultaneous.
-    """
+    states by this fraction of the states' sizes; with `alone`, no collisions are simultaneous."""
 
     within: float
     alone: bool = False
@@ -53,8 +52,7 @@ class UnitImpulses:
 @dataclass(frozen=True)
 class Contact:
     """Constraint that takes part, with the signs (+-1) of an impulse that pushes and of a flow that separates, and its
-    transition: the bounce of a collision, or the release of a held contact.
-    """
+    transition: the bounce of a collision, or the release of a held contact."""
 
     index: int
     push: float

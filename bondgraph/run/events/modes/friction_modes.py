@@ -123,8 +123,7 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
     """Return True if transition i may lead from the current mode to a different mode in `m_box`: with `stops`, by stopping a
-    slip; otherwise directly, without stopping a slip.
-    """
+    slip; otherwise directly, without stopping a slip."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
         return False
@@ -174,8 +173,7 @@ def is_settled(s: EventTable, t: float, probe: float) -> bool:
 
 def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
     """Fire all transitions of dry friction that lead to consistent modes, and log them from row `row` + `count` on; return the
-    new count, which is `count` if the modes are not certain. Call after `firing_guards`.
-    """
+    new count, which is `count` if the modes are not certain. Call after `firing_guards`."""
     for i in range(s.modes):
         s.m_box[i] = s.m_here[i]
         s.m_begun[i] = s.m_here[i]

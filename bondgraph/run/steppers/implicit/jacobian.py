@@ -23,8 +23,7 @@ ROUNDING = 2.0**-48
 """Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
 """Number of steps, after a step that would have damped a growing mode, in which modes are tested with a margin, and this
-margin, a factor on the tested step size.
-"""
+margin, a factor on the tested step size."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 
@@ -71,8 +70,7 @@ class Implicit:
 @inline
 def rounding(c: Any, i: int, h: float) -> float:
     """Return the effect of the rounding error of a rate on state i in an implicit step, which is the error times h / (1 + h
-    |J_ii|).
-    """
+    |J_ii|)."""
     return h * c.noise[i] / (h * c.speed[i] + 1.0)
 
 
@@ -116,8 +114,7 @@ def differentiate(c: ImplicitTable, h: float) -> None:
 
 def damps_growth(c: ImplicitTable, k: Reals) -> bool:
     """Return True if the factorised matrix 1 - s J has a negative determinant, so that an odd number of modes grow faster than
-    exp(t / s). A state whose rates `k` are zero does not move, however unstable.
-    """
+    exp(t / s). A state whose rates `k` are zero does not move, however unstable."""
     if not has_negative_determinant(c.system):
         return False
     moves = False

@@ -35,8 +35,7 @@ INVERSE = (
 
 ERROR = ((-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
 """Weights of z in the error estimate of order 3, (h f + sum ERROR_i z_i) / REAL: f minus the slope of the collocation
-polynomial at the start of the step.
-"""
+polynomial at the start of the step."""
 
 POLYNOMIAL = (
     tuple(-weight for weight in ERROR),
@@ -47,8 +46,7 @@ POLYNOMIAL = (
 
 BEND = (-0.1, 0.45, -0.6, 0.25)
 """Coefficients of theta, ..., theta^4 of the integral of (theta - c1) (theta - c2) (theta - 1), the polynomial that keeps
-the slopes at the stages and changes the slope at the start of the step by -1/10.
-"""
+the slopes at the stages and changes the slope at the start of the step by -1/10."""
 
 
 def _difference(nodes: tuple[float, ...]) -> tuple[float, ...]:

@@ -64,8 +64,7 @@ def next_argument(out: Reals, rest: Disjoint, y: Reals, u: Reals, n: int, stage:
 
 def time_drift(c: RosenbrockTable, h: float) -> None:
     """Compute the time derivative of the rates at (t, y) into `drift`, by the parabola through the rates at three times. The
-    result is zero if the first two times have the same rates or are equal on the clock of the formulas.
-    """
+    result is zero if the first two times have the same rates or are equal on the clock of the formulas."""
     n, t, y, k, slopes, ahead, beyond = c.n, c.t, c.y, c.k, c.drift, c.ahead, c.beyond
     soon, later = t + h * _AHEAD, t + h * (2.0 * _AHEAD)
     now = formula_time(c, t)
