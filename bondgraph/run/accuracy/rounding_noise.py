@@ -76,7 +76,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the points as `points_in_turn` does, several at once in SIMD lanes."""
+    """Evaluate rates and powers at all points of all spans into `points`, several points at once in SIMD lanes."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)

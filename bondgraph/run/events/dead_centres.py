@@ -38,7 +38,7 @@ def has_jumped(s: EventTable) -> bool:
 
 def is_unclear(s: EventTable, index: int) -> bool:
     """Return True if the effort of friction that sticks after transition `index` is within rounding error: the values `now` of
-    all guards that end the sticking, one for each sense, are within their rounding errors `zero`."""
+    all guards that end the sticking, one for each sense, are within their rounding errors `zero` of firing."""
     count = 0
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:

@@ -136,7 +136,7 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
 
 
 def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """Fire the transitions in `fired` (if `asked`), then those whose guards fire one by one, into log rows from `row` on and
+    """Fire the transitions in `fired` (if `asked`), then one by one those whose guards fire, into log rows from `row` on and
     into x_here, m_here; return their number, and set `outcome`.
 
     All dry friction elements in a connected part fire together if its modes are certain (`friction_modes`); all other transitions

@@ -35,8 +35,8 @@ def has_too_many_steps(c: IntegratorTable) -> bool:
 
 
 def takes_too_many_steps(c: IntegratorTable) -> bool:
-    """Return True if the run has taken, or will take, too many steps; test this at every step, so that the result does not
-    depend on other pauses of the loop."""
+    """Return True if the run has taken, or will take, too many steps. The loop asks this at every step, so that the result
+    does not depend on its other pauses."""
     return has_too_many_steps(c) or (c.steps >= FIRST_INSPECTION and c.steps >= c.inspection and is_too_slow(c))
 
 

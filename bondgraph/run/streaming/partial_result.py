@@ -83,7 +83,8 @@ class KeptResult(Result):
         """Return the names of parameters and of kept quantities that did not go to a sink."""
         return (*(self.values or ()), *self.program.layout.names("p"))
 
-    def _find(self, names: Sequence[str]) -> None: ...
+    def _find(self, names: Sequence[str]) -> None:
+        """Do nothing, because all values have been computed."""
 
     def account(self) -> Ledger:
         return self.totals
