@@ -21,7 +21,7 @@ from bondgraph.run.accuracy.strong_cycles import StrongCycles, balance_strong_cy
 from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
-"""Maximum number of balancing sweeps, and largest ratio of row and column sums that counts as balanced."""
+"""Limits of the number of balancing sweeps and of the ratio of row and column sums that counts as balanced."""
 FAR = 16.0
 """Ratio of row and column sums, after all sweeps, above which couplings along ears differ greatly in strength."""
 MIN_GROWTH = 1.001

@@ -37,23 +37,24 @@ RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are updated."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Number of rounding errors of a rate that a step accumulates, per square root of the number of states, and largest factor
-by which repeated noise tests raise this number."""
+"""A step accumulates ACCUMULATED_NOISE rounding errors of a rate per square root of the number of states; repeated noise
+tests raise this number by at most the factor MAX_NOISE_GAIN."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""Number of rejections of a step before its noise is first measured, and factor on the tolerance in this measurement,
-because the noise must explain the rejections. The number doubles after each measurement."""
+"""A step's noise is first measured after RETRIES_BEFORE_TEST rejections, a number that doubles after each measurement.
+DECISIVE is the factor on the tolerance in this measurement, because the noise must explain the rejections."""
 PERSISTENT = 2.0
 """Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
 """Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Fraction of the tolerance above which noise matters, and fraction of the largest power below which the noise of a power
-is rounding error."""
+"""Noise matters above the fraction SIGNIFICANT of the tolerance; the noise of a power is rounding error below the fraction
+POWER_ROUNDING of the largest power."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Fraction of the energy scale that counts as zero, fraction that is visible beside other energies, number of trial
-displacements, and typical step as a fraction of the longest step."""
+"""ZERO_ENERGY and VISIBLE_ENERGY are the fractions of the energy scale that count as zero, and as visible beside other
+energies. TRIAL_FACTORS is the number of trial displacements; USUAL_STEP is a typical step as a fraction of the longest
+step."""
 
 
 def procedures() -> list[Procedure]:

@@ -13,8 +13,7 @@ from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
-"""Distances at which rounding noise is measured, relative to the sizes of the states, and number of points along each
-line."""
+"""Rounding noise is measured at POINTS points along each line, at the distances SPANS relative to the sizes of the states."""
 PATTERNS = 8
 """Number of sparsity patterns of couplings that a run keeps; any other pattern is looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2

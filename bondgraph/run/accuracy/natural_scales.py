@@ -28,8 +28,8 @@ _ROUNDS = (0.0, *LOOK_AHEAD)
 ROUNDED = 64.0
 """Number of rounding errors up to which a change of a state, or a power, counts as rounding error."""
 TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
-"""Look-ahead times, in longest steps, at which parameters are shifted, relative size of the shifts, and step between the
-shifts of neighbouring parameters."""
+"""Parameters are shifted at the look-ahead times TIMES, in longest steps, by amounts of relative size SHIFT. GOLDEN is the
+step between the shifts of neighbouring parameters."""
 TOLERATED = 2.0**-30
 """Tolerated error of a state at zero, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26

@@ -176,8 +176,8 @@ class Schedules:
 
 
 STEPS, LARGE = 4_000, 100
-"""Number of attempted steps between checks for too many steps and updates of the progress bar, and number of states above which
-this number is reduced."""
+"""STEPS attempted steps lie between checks for too many steps and updates of the progress bar; above LARGE states there
+are fewer."""
 
 
 class Workspace:

@@ -29,14 +29,12 @@ UPDATES = 24
 WEAK_PIVOT = 1e-3
 """Fraction of the diagonal below which a pivot is too small for an update."""
 PIVOTS, PIVOTS_EACH = 20, 4
-"""Number of pivots after which the bound on rounding errors is raised: the first number plus the second number for each
-row."""
+"""The bound on rounding errors is raised after PIVOTS pivots plus PIVOTS_EACH pivots per row."""
 COARSER = 4.0
 MAX_LEVEL = 1e6
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
-"""Distances of the unknowns from their bounds, and of the residuals from zero, at the start of the path, relative to their
-sizes."""
+"""Relative distances, at the start of the path, of the unknowns from their bounds and of the residuals from zero."""
 
 
 def scale_rows(s: BoxTable) -> None:

@@ -38,8 +38,7 @@ BASE = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half-widths."""
 
 DEGREE, NODES = 6, 13
-"""Degree of the extrapolating polynomial and number of its points, for which an error in the points grows at most
-160-fold."""
+"""Degree of the extrapolating polynomial and number of its points; an error in the points grows at most 160-fold."""
 
 FINER = 1e-3
 """Relative tolerance of the run that computes the points of the polynomial, as a fraction of rtol."""
@@ -48,8 +47,8 @@ FINEST = 1e-12
 """Minimum relative tolerance of this run, unless rtol is smaller."""
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
-"""Number of Newton steps that move states onto the constraints on both sides of a passage, finite differences as fractions
-of the sizes of states, and relative singular value below which constraints are redundant there."""
+"""NEWTON steps move states onto the constraints on both sides of a passage, with finite differences of the fraction
+DIFFERENCE of the sizes of states. Constraints with relative singular values below RANK are redundant there."""
 
 
 Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]

@@ -14,8 +14,8 @@ from bondgraph.run.table import FieldTable
 
 _ROOM = 1024
 _EXACT, _FINEST = 1e-13, 2.0**-20
-"""Largest error of the polynomials through a history given as a function, relative to its values, and shortest piece,
-relative to the length of the history."""
+"""_EXACT is the largest error of the polynomials through a history given as a function, relative to its values; _FINEST is
+the shortest piece, relative to the length of the history."""
 _ROUNDING = 16.0 * 2.220446049250313e-16
 _TESTS = (0.02, 0.27, 0.45, 0.7, 0.98)
 _SAME = 1e-9

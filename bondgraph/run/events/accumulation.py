@@ -13,12 +13,13 @@ from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, go_on, ro
 from bondgraph.run.kernel_functions import formula_time
 
 WINDOW, RATIOS = 50, 8
-"""Number of most recent events that are tested for chattering, and number of ratios of their intervals."""
+"""The last WINDOW events are tested for chattering, and the last RATIOS ratios of their intervals for a geometric series."""
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
-"""Fractions of the time of the last event and of the run's duration: `WINDOW` events within either count as chattering."""
+"""`WINDOW` events count as chattering within the fraction CHATTER_ROUNDING of the time of the last event, or within the
+fraction CHATTER_SPAN of the run's duration."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events lead to a state of rest, if there is one, and minimum ratio of later
-to earlier intervals for this rule."""
+"""`HISTORY` events within the fraction REST_SPAN of the run lead to a state of rest, if there is one, unless the ratio of
+later to earlier intervals is below MAX_SHRINKAGE."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 

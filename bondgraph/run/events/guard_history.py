@@ -20,8 +20,8 @@ MARGIN = 4.0
 """Ratio of the bound on a rounding error to the measured error."""
 
 RESTING, MOVED = 64.0, 2.0**26
-"""Limits of the size of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first,
-the state is zero within rounding error because it has not moved; above the second, it has certainly moved."""
+"""Sizes of a state relative to the rounding error that its rate causes in a run (`drift`). Up to RESTING, the state is
+zero within rounding error, because it has not moved; above MOVED, it has certainly moved."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
 """Fractions of the remaining run at which rounding errors of rates are measured, because a source may be zero now."""

@@ -32,8 +32,8 @@ from bondgraph.run.events.transitions import (
 from bondgraph.run.kernel_functions import all_finite
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
-"""Largest look-ahead of guards after an event, as fractions of the run and of the previous segment, and smallest look-ahead,
-relative to the current time."""
+"""After an event, guards are followed for at most the fraction PROBE of the run and SEGMENT_PART of the previous segment,
+and for at least the fraction TIME_RESOLUTION of the current time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
@@ -41,8 +41,7 @@ SINGULAR = 2.0**20
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""Maximum number of transitions in an iteration: the first number, plus the second number times the number of transitions
-in the program."""
+"""An iteration has at most MAX_TRANSITIONS transitions plus MAX_TRANSITIONS_EACH for each transition of the program."""
 
 
 # Transitions, one by one.

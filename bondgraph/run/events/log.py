@@ -15,9 +15,9 @@ from bondgraph.run.program import Program, RunTransition
 NO_LABEL = -1
 """Label index of a row whose event takes the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
-"""Scalars at the front of a row: time since the start, on the user's clock, and on the clock of the formulas, s; index of
-the transition; limit of the times since the start, s, if the row replaces all following transitions, or NaN; index of
-the label, or `NO_LABEL`."""
+"""Scalars at the front of a row. `since`, `time` and `clock` are the time since the start, on the user's clock, and on the
+clock of the formulas, s; `limit` is the limit of the times since the start, s, if the row replaces all following
+transitions, or NaN; `label` is the index of a label, or `NO_LABEL`."""
 
 
 @dataclass(frozen=True)

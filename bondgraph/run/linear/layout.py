@@ -20,7 +20,7 @@ SOLUTIONS = 8
 
 
 _COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
-"""Cost of a column apart from its entries, and cost of an entry whose row is looked up, in units of a plain entry."""
+"""Cost of a column apart from its entries, and cost of an entry whose row is looked up, where a plain entry costs 1."""
 
 
 _MIN_BAND, _MIN_SPARSE = 8, 30

@@ -79,8 +79,8 @@ class Effort:
 _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
-"""Minimum number of steps before a run gives up, and multiple of its maximum number of steps that it would then need at
-its rate of progress."""
+"""After MIN_STEPS_BEFORE_GIVING_UP steps a run gives up if, at its rate of progress, it would need HOPELESS_RATIO times
+its maximum number of steps."""
 
 FIRST_INSPECTION = 8192
 """Number of steps after which a run that would take too many steps is first inspected for chattering."""

@@ -20,12 +20,13 @@ from bondgraph.run.program import NewtonLoop
 from bondgraph.run.results.failure import SLIDING_CURES
 
 _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
-"""Step of the first walk relative to the mean step of the run, ratio of the steps of successive walks, and number of walks."""
+"""The first of _LEVELS walks has steps of the fraction _FIRST of the mean step of the run; the steps of each further walk
+are shorter by the factor _RATIO."""
 _MOST_STEPS, _CROSSINGS = 16_384, 4
-"""Maximum number of steps of a walk, and number of crossings that ends it."""
+"""A walk ends after _MOST_STEPS steps or after _CROSSINGS crossings."""
 _JUMP, _ALIKE = 0.1, 0.5
-"""Minimum relative change of a rate in a step that counts as a jump, and minimum ratio of the smallest to the largest of
-similar jumps."""
+"""A rate jumps if its relative change in a step exceeds _JUMP; jumps are similar if the smallest is at least the fraction
+_ALIKE of the largest."""
 _LEAST_SHARE = 1e-6
 """Minimum rate that is considered, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0

@@ -17,10 +17,10 @@ from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
 
 MAX_SAMPLES, MAX_SEARCHES = 100, 3
-"""Maximum number of samples of a run that are checked for overlap, and of full searches among these samples."""
+"""A run is checked for overlap at MAX_SAMPLES samples at most, with MAX_SEARCHES full searches at most."""
 MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
-"""Tolerances of the closest points: angle between their normals, rad, fraction of the largest gap in contact, and fraction
-of the size of the smaller body."""
+"""Tolerances of the closest points: MAX_TILT is the angle between their normals, rad, GAP_SHARE a fraction of the largest
+gap in contact, and SIZE_SHARE a fraction of the size of the smaller body."""
 APART = "a start or a shape for which the bodies touch at only one point"
 FOCAL = (
     "a body smaller than the radius of curvature of every hollow that it reaches",

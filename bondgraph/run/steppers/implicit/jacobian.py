@@ -22,8 +22,7 @@ FLOW_ROWS = 12
 ROUNDING = 2.0**-48
 """Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""Number of steps, after a step that would have damped a growing mode, in which modes are tested with a margin, and this
-margin, a factor on the tested step size."""
+"""For ALERT steps after a step that would have damped a growing mode, modes are tested for the step size times MARGIN."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 

@@ -12,8 +12,8 @@ from bondgraph.run.steppers.shared_fields import derivative, error_weight
 WIDTH = 2.0**-17
 """Largest relative change of a state in the central difference of `correct_powers`, about the cube root of the rounding error."""
 STRAIGHT = 2.0**-8
-"""Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are first
-chosen relative to the largest sizes of the states so far, then, if this limit is exceeded, relative to their current values."""
+"""Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are
+relative to the largest sizes of the states so far or, if this limit is then exceeded, to their current values."""
 SIGNIFICANT = 0.1
 """Fraction of the tolerance above which a correction of an integrated power is significant."""
 
