@@ -77,7 +77,7 @@ class ClockSchedule:
         return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:
-        """Time of the next tick or break, s."""
+        """Return the time of the next tick or break, s."""
         return float(np.min(self.following, initial=np.inf))
 
     def due(self, t: float) -> bool:
@@ -126,8 +126,8 @@ def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
 
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
-    """Return the first tick after the start of the run among offset + n period, n = `earliest`, ..., in s since the start; 0 if a
-    single tick has passed. The arithmetic is exact, however late the start."""
+    """Return the first tick after the start of the run among offset + n period, n = `earliest`, ..., in s since the start,
+    with exact arithmetic; return 0 if a single tick has passed."""
     since = Fraction(offset) - Fraction(t_start)
     if not np.isfinite(period):
         return max(float(since), 0.0)

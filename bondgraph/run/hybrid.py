@@ -124,7 +124,6 @@ class Hybrid:
         self._go(choice, levels)
 
     def go_on(self, choice: Selection, checkpoint: RunCheckpoint) -> None:
-        """Continue the run from a checkpoint of machine code."""
         self.weights, self.samples, self.start_energies = checkpoint.weights, checkpoint.samples, checkpoint.start_energies
         for rows in checkpoint.logged:
             self.log.take(rows)
@@ -227,7 +226,7 @@ class Hybrid:
         return samples.left
 
     def _too_many(self, steps: int) -> str:
-        """Return the message for a run that has taken too many steps, or is so slow that it certainly will; otherwise ""."""
+        """Return the message for a run that has taken too many steps, or is so slow that it certainly will, or ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {max_steps} steps of integration"
@@ -245,7 +244,6 @@ class Hybrid:
             self.end_before(lost)
 
     def end_before(self, lost: LostSolution) -> None:
-        """End the run at an invalid sample, unless it has ended there already."""
         time = float(self.settings.times[lost.sample])
         if self.failure is not None and time >= self.t:
             return

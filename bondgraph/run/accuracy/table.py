@@ -154,7 +154,7 @@ class ErrorWeights:
 
     @property
     def known(self) -> np.ndarray:
-        """Return the largest size of each state so far, or its natural scale if larger (n,)."""
+        """Largest size of each state so far, or its natural scale if larger (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:

@@ -134,7 +134,6 @@ class BatchCollector:
         return lost.tolist()
 
     def forget(self, runs: np.ndarray | slice) -> None:
-        """Reset the final values of some runs, as if they had not begun."""
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start
@@ -144,7 +143,6 @@ class BatchCollector:
             values[runs] = np.nan
 
     def single(self, run: int) -> None:
-        """Repeat one run as a single run and store its end."""
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
             result, end = self._ended(*row)

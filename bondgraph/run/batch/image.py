@@ -201,7 +201,7 @@ class _Memory:
 
 
 def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, int, bool]]:
-    """Yield the addresses that a table and its arrays hold: a name for messages, the word, the address, and True for code."""
+    """Yield the addresses that a table and its arrays hold, each with a name for messages, its word, and True if it is code."""
     first, rows = memory.word(table.address), rows_of_code(table.kind)
     for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
         if kind in (float, int, bool):

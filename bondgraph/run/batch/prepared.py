@@ -143,7 +143,7 @@ class PreparedProgram:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, and warn if the run ended early or cannot be trusted; see `simulate`."""
+        """Run once, and warn if the run ended early or cannot be trusted (`simulate`)."""
         result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
@@ -165,7 +165,6 @@ class PreparedProgram:
         return result
 
     def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
-        """Run once, and record a failure or validity concerns in the result, without warnings."""
         return self.ended(x0, p, m0, progress)[0]
 
     def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
@@ -295,7 +294,7 @@ class PreparedProgram:
         return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
     def clocks_of(self, p: np.ndarray) -> bytes:
-        """Return a key of the clocks of a run with the parameters in the first row of p (runs, parameters)."""
+        """Return a key of the clocks of the run in the first row of p (runs, parameters)."""
         with self._workspace() as space:
             return space.schedules.keys(p[:1])[0]
 

@@ -216,8 +216,8 @@ class BatchRunner:
         return collected.ends()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """Return the kernels for runs in SIMD lanes; None if each must run alone, because of events, clocks, time breaks or
-        loops."""
+        """Return the kernels for runs in SIMD lanes, or None if events, clocks, time breaks or loops require each run to be
+        alone."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes cannot be {lanes!r}", (f"allowed: {allowed}",)))

@@ -135,8 +135,7 @@ class Schedules:
         self.ticks: ClockSchedule
 
     def stretches(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
-        """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for parameters p (runs or 1,
-        parameters)."""
+        """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for p (runs or 1, parameters)."""
         if self.fixed or len(p) == 1:
             return [(self.keys(p[:1])[0], runs)]
         stretches, first = list[tuple[bytes, slice]](), runs.start
@@ -316,7 +315,7 @@ class Workspace:
         return table
 
     def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy per storage at the start of the last run, with parameters p in the modes m, before any event, J."""
+        """Return the energy per storage, J, at the start of the last run, before any event."""
         if self._energies is None:
             return np.zeros(0)
         call, own_p, own_m, out = self._energies
@@ -400,8 +399,6 @@ class Workspace:
         return table
 
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
-        """Return a function that continues several runs simultaneously, with the clocks of this key, from the address of their
-        table."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))

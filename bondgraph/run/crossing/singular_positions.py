@@ -89,7 +89,8 @@ def past_singular_positions(
 def _crossed(
     part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress
 ) -> tuple[RunPart, RunPart] | None:
-    """Return the part of the run up to the end of the passage, and the part after it; None if the position cannot be passed."""
+    """Return the part of the run up to the end of the passage, and the part after it, or None if the position cannot be
+    passed."""
     half = None if loss.contradiction else _half_width(part.result, loss.time, settings)
     if half is None:
         return None
@@ -185,7 +186,6 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
 
 
 def _joined(parts: list[RunPart]) -> RunPart:
-    """Join successive parts; drop the sample at the start of each part but the first."""
     first, last = parts[0].result, parts[-1]
     results = [first, *(part.result.rows(np.arange(1, len(part.result.t))) for part in parts[1:])]
     result = replace(

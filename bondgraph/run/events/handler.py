@@ -179,7 +179,6 @@ class EventHandler:
         return 0
 
     def _collide(self) -> int:
-        """Solve the simultaneous collisions that include transition `wanted`; return 0 if there are none."""
         table, arrays, layout = self.table, self.table.arrays, self._layout
         x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["wanted"])
         collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
@@ -205,7 +204,6 @@ class EventHandler:
         return 0
 
     def check(self) -> None:
-        """Raise the exception of a callback, if any."""
         self.has_failed = False
         check_each(answer.check for answer in self._answers.values())
 
@@ -243,7 +241,6 @@ class EventHandler:
         self.table.arrays["levels_begun"][:] = levels
 
     def before_call(self, rows: np.ndarray) -> None:
-        """Prepare a call of machine code that fills `rows`, the remaining sample rows."""
         table = self.table
         table.point("rows", rows)
         table.point("held", self._samples.modes_left)
@@ -262,8 +259,8 @@ class EventHandler:
         return rows
 
     def end_run(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """End a run whose modes since its last event are m: fill its `modes` (samples, modes) to the end, and return the
-        remaining rows of its log, (k, width)."""
+        """Fill the rest of the `modes` (samples, modes) of a run with m, its modes since its last event; return the remaining
+        rows of its log (k, width)."""
         modes[int(self.table["held_rows"]) + 1 :] = m
         return self.take_rows()
 
@@ -316,7 +313,8 @@ def _mode_code_step(edge: RunTransition) -> int:
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """Return, for each edge, the edge from its target to the state of rest if its events may accumulate, else `NO_TRANSITION`."""
+    """Return, for each edge whose events may accumulate, the edge from its target to the state of rest, and otherwise
+    `NO_TRANSITION`."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges

@@ -64,7 +64,6 @@ class Event:
 
     @property
     def lost(self) -> float:
-        """Energy lost at switching, J."""
         held, driven = (slice(None),) * 2 if self.counted is None else (self.counted.storages, self.counted.powers)
         lost = np.sum(self.energies_before[held]) - np.sum(self.energies_after[held]) + np.sum(self.supplied[driven])
         return float(lost)

@@ -137,6 +137,4 @@ def _band_cost(n: int, lower: int, upper: int) -> float:
 
 
 def _sparse_cost(n: int, entries: float, products: float) -> float:
-    """Return the number of operations for sparse factors with these numbers of `entries` on each side of the diagonal and of
-    `products` to compute them."""
     return _INDEXED_COST * (products + SOLUTIONS * 2.0 * entries) + n * _COLUMN_OVERHEAD * (1.0 + 2.0 * SOLUTIONS)

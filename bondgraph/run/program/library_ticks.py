@@ -101,7 +101,6 @@ class LibraryKernel(Kernel):
         return _MADE
 
     def check(self) -> None:
-        """Free the instance and raise the error if a tick has failed."""
         self._callback.check()
         fault, instance = int(self._words[_PLACES["fault"]]), self._instance
         if fault and instance is not None:

@@ -85,7 +85,6 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
 
 
 def _modes(result: Plottable, axes: Any) -> bool:
-    """Shade the times at which automata are not in their initial modes; return True if a time is shaded."""
     internal = {transition.name for transition in result.program.transitions if transition.internal}
     shaded = False
     for name, states in result.program.mode_states.items():

@@ -65,7 +65,6 @@ class Outputs:
 
     @cached_property
     def all(self) -> np.ndarray:
-        """All outputs, (k, outputs)."""
         kernel, (t, x, m) = self._program.outputs, self._at
         return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, self._p, m)
 

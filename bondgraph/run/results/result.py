@@ -239,7 +239,7 @@ class Result:
 
     @property
     def final(self) -> StartValues:
-        """Return the states and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
+        """States and modes at the end by name, as a start for another run: `simulate(5.0, initial=result.final)`.
 
         Like any run, the new run starts at time 0 s; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
         """

@@ -20,8 +20,7 @@ class Finished(Plottable, Protocol):
     def failure(self) -> Any: ...
 
     @property
-    def warnings(self) -> Sequence[Any]:
-        """Reasons why the run cannot be trusted; empty if it can."""
+    def warnings(self) -> Sequence[Any]: ...
 
     @property
     def ledger(self) -> Ledger: ...

@@ -61,8 +61,6 @@ def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
 
 
 def _value(samples: Sampled, name: str, at: float) -> np.ndarray:
-    """Return the components (n,) of a value at a time (s), interpolated linearly between samples and the values just before
-    and after events."""
     times, values = samples.t, samples[name]
     if len(happened := samples.events.times):
         times = np.concatenate([times, np.repeat(happened, 2)])

@@ -74,7 +74,6 @@ class LentPage:
 
     @cached_property
     def _drain(self) -> PythonCallback:
-        """Callback for full rows; after an exception it provides no further rows."""
         return PythonCallback(self._full, self._no_more)
 
     def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
@@ -232,6 +231,6 @@ class MethodCode(Protocol):
 
     @property
     def machine_code(self) -> Callable[[], Library]:
-        """Compile the loop around its steps, once per process."""
+        """Function that compiles the loop around the steps of the method, once per process."""
 
     def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep: ...

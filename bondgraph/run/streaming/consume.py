@@ -103,7 +103,6 @@ class SampleConsumer:
         return since[:count].copy(), dates[:count].copy()
 
     def asked(self, holding: int) -> int:
-        """Return the number of requested samples among the first `holding`."""
         return int(self._own[:holding].sum())
 
 

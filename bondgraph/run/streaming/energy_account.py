@@ -73,7 +73,6 @@ class RunningAccount:
         self._rows[slot], self._numbers[slot] = row, number
 
     def _lost_before(self, since: np.ndarray) -> np.ndarray:
-        """Return the energy that each balance has lost at events before each sample (k, balances), J."""
         new = Events(self._program, self._p, 0.0, self._log.rows[self._logged :])
         self._logged = len(self._log)
         times = np.concatenate([self._ahead[0], new.since])

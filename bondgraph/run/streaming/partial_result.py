@@ -91,8 +91,8 @@ class KeptResult(Result):
 
     @property
     def final(self) -> StartValues:
-        """Return the states and modes at the end, by name: a start for another run. Raises E347 if the run was cut off where
-        states were not kept."""
+        """States and modes at the end by name, a start for another run; raises E347 if the run was cut off where states were
+        not kept."""
         if self.last is None:
             raise not_kept("the state at the last sample", tuple(self.slots), self.values is None)
         return start_values(self.program, *self.last)

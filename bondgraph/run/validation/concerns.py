@@ -115,16 +115,16 @@ def _probed(result: Result) -> np.ndarray:
 
 
 def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
-    """Return the energy account of a result, `elements`, and the index at which the residual of their island, or without
-    elements of the whole model, grows most."""
+    """Return the energy account of a result, `elements`, and the index at which the residual of their island, or of the whole
+    model without elements, grows most."""
     ledger = result.account()
     residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
     return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
 
 
 def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
-    """Return the element, among `elements` or, without them, among all, whose energy or work changes most where the residual
-    grows most."""
+    """Return the element, among `elements` or, if there are none, among all, whose energy or work changes most where the
+    residual grows most."""
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
     moved = {name: abs(float(course[at] - course[before])) for name, course in courses.items()}
@@ -134,8 +134,8 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
-    """Return the storage, among `elements` or, without them, among all, whose change of energy differs most from the power
-    into it at states of the run, or ""."""
+    """Return the storage, among `elements` or, if there are none, among all, whose change of energy differs most from the
+    power into it, or ""."""
     program = result.program
     if program.energies is None:
         return ""

@@ -120,8 +120,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in which linear extrapolations of the square root s of the eigenvalue reach zero: from
-    both sides, or from the earlier side if `arrival`."""
+    """Return the intervals between samples in which linear extrapolations of the square root s reach zero, from both sides or,
+    with `arrival`, from the earlier side."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None

@@ -120,9 +120,8 @@ class _LoopCheck:
         return np.fmax(self._tolerance * self._sizes, zero * natural)
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-        """Check samples, starting at number `first`. Later growth of the unknowns may clear samples that are suspect now; a
-        sample is recorded only if an unknown deviates more than in all earlier samples, because otherwise it is cleared with
-        those samples."""
+        """Check samples, starting at number `first`. A sample is recorded only if an unknown deviates more than in all earlier
+        samples, because otherwise later growth of the unknowns clears it together with those samples."""
         loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):
@@ -136,7 +135,6 @@ class _LoopCheck:
         self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
 
     def result(self) -> LostSolution | None:
-        """Return the first sample that is suspect relative to the final sizes of the unknowns, or None."""
         allowed, named = self._allowed(), ", ".join(self._loop.elements)
         reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
         lost = ((sample, x) for sample, further, x in self._suspects if np.any(further > allowed))

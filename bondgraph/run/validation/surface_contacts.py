@@ -160,7 +160,6 @@ def _lost_contact(
 
 
 def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Surface]) -> ValidityConcern | None:
-    """Return a concern about the deepest overlap of two bodies in a run at a point without a contact."""
     rows = np.unique(np.linspace(0, len(result.t) - 1, MAX_SAMPLES).astype(int))
     H1, H2 = (_poses(result, pose, rows) for pose in group.poses)
     H_1_2 = np.array([np.asarray(inverse(first), dtype=float) @ second for first, second in zip(H1, H2, strict=True)])

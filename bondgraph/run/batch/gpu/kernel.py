@@ -149,7 +149,6 @@ def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
 
 
 def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
-    """Return the types of the results and arguments of the functions defined in modules of LLVM IR."""
     return {
         name: (gives, tuple(argument.split()[0] for argument in arguments.split(",")))
         for text in texts

@@ -91,7 +91,6 @@ class Extents:
         return int(np.searchsorted(self.starts, word, side="right")) - 1
 
     def pointers(self) -> Pointers:
-        """Return the targets of pointers in tables and arrays."""
         fields, objects = defaultdict[str, set[int]](set), defaultdict[int, set[int]](set)
         for field, word in self.fields():
             if word in self.places:

@@ -44,7 +44,6 @@ class Cones:
         return Cones(self.response / np.outer(root, root), self.count, self.groups, bounds), root
 
     def slices(self) -> list[slice]:
-        """Return the slice of the scalars of each friction element."""
         ends = self.count + np.cumsum(self.groups, dtype=int)
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
