@@ -8,7 +8,6 @@ from bondgraph.emit.kernel_language.language import Ints, Kernels, Length, Reals
 from bondgraph.run.kernel_functions import all_finite, formula_time
 
 MAX_NEWTON_ITERATIONS = 200
-"""Maximum number of damped Newton steps for an algebraic loop."""
 
 MIN_STEP_FRACTION = 1e-16
 """Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
@@ -17,20 +16,18 @@ SUFFICIENT_DECREASE = 0.25
 """Minimum relative decrease of the residual by a full Newton step; a shortened step needs proportionally less."""
 
 NATURAL = (False, True)
-"""True for the attempts that measure residuals and unknowns in their natural sizes: in SI units, a residual in volts can hide a
-residual of microamperes."""
+"""True for the attempts that measure residuals and unknowns in their natural sizes, because in SI units a residual in
+volts can hide a residual of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""Relative size of a Newton step that counts as rounding error, and smallest size of the unknowns for that test; largest last
-step of a solved loop, relative to the unknowns, and smallest size of the unknowns for this second test."""
+"""ROUNDED is the size of a Newton step, relative to the unknowns, that counts as rounding error, and CLOSE the largest
+last step of a solved loop. SMALL is the smallest size of the unknowns in both tests."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
 
 
 class LoopTable(Table):
-    """Algebraic loops of a run."""
-
     # Parameters, the window of the formulas as in `bound.Bound`, and the modes in which loops are solved.
     p: Reals
     window: Reals
@@ -114,7 +111,7 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
 
 
 def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
-    """Solve loop k; return True if x is a solution. Every attempt at Newton's iteration starts from the same values."""
+    """Solve loop k; return True if x is a solution. Every attempt starts from the same values."""
     indices, count, begun = s.loop_places[first:], s.loop_counts[k], s.newton_begun
     for i in range(count):
         begun[i] = x[indices[i]]
@@ -128,8 +125,8 @@ def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
 
 
 def consistent(s: LoopTable, t: float, x: Reals) -> bool:
-    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, else record the first `unsolved`
-    loop."""
+    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, and otherwise record the first
+    `unsolved` loop."""
     first = 0
     for k in range(s.loops):
         if not solved(s, t, x, k, first):

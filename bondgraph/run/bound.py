@@ -32,7 +32,6 @@ class Bound:
         self._bound: dict[Kernel, tuple[Callable[[], object], np.ndarray]] = {}
 
     def _values(self, kernel: Kernel | None, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Evaluate a kernel; return an empty array if there is none."""
         if kernel is None:
             return np.zeros(0)
         if kernel not in self._bound:
@@ -66,7 +65,6 @@ class Bound:
         return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
-        """Convert times, perhaps an array, as `time` does."""
         # The window's end may be NaN after the last break.
         return np.asarray(np.fmax(np.fmin(self.origin + np.asarray(t, dtype=float), self.window[1]), self.window[0]))
 
@@ -81,11 +79,11 @@ class Bound:
         return list(zip(self.program.break_names, times.tolist(), periods.tolist(), strict=True))
 
     def rates(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return dx/dt, (n,)."""
+        """Return dx/dt (n,)."""
         return self._values(self.program.rates, t, x, m)
 
     def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return all output variables, in the order of the layout's block "out"."""
+        """Return all output variables in the order of the layout's block "out"."""
         return self._values(self.program.outputs, t, x, m)
 
     def guards(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -106,7 +104,6 @@ class Bound:
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
     def resets(self, index: int) -> bool:
-        """Return True if transition `index` may change states."""
         return _at(self.program.resets, index) is not None
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -124,7 +121,6 @@ class Bound:
         return np.zeros(self.quadratures) if kernel is None else self._values(kernel, t, x, m)
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return x after a tick of clock `index`."""
         kernel = self.tick_kernels[index]
         if kernel is None:
             return x.copy()
@@ -138,8 +134,7 @@ class Bound:
         return tuple(clock.kernel if clock.library is None else LibraryKernel(clock.library) for clock in self.program.clocks)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
-        """Solve nonlinear algebraic loops (`algebraic_loops`); return x with their unknowns, and the loop that failed, or
-        None."""
+        """Solve nonlinear algebraic loops; return x with their unknowns, and the loop that failed or None."""
         x, loops = x.copy(), self._loops
         loops.m_after = m
         with np.errstate(all="ignore"):
@@ -178,13 +173,12 @@ class Bound:
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        """Indices of the states, without the unknowns of algebraic loops."""
+        """Indices of the states without the unknowns of algebraic loops."""
         guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 
     @property
     def quadratures(self) -> int:
-        """Number of integrated powers."""
         return 0 if self.program.powers is None else int(self.program.powers.n_out)
 
 

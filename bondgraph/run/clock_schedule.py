@@ -1,4 +1,4 @@
-"""Schedule the sample times of clocks and the time breaks of a run; all times are measured from the start of the run."""
+"""Schedule of the ticks of clocks and the time breaks of a run, in times measured from the start of the run."""
 
 from __future__ import annotations
 
@@ -34,9 +34,8 @@ class _Row:
 class ClockSchedule:
     """Clocks and breaks at the parameters of a run. The arrays (rows,) are shared with machine code, which updates them.
 
-    There is a row for each clock, for each periodic break, for all single breaks (with times `breaks`), and for the breaks of
-    each delay.
-    `following` are the times of the next ticks, s; `index` are their numbers; `silent` rows change no state.
+    Each clock and each periodic break has a row; all single breaks (at times `breaks`) share a row, and so do the breaks of each
+    delay. `following` are the times of the next ticks, s; `index` are their numbers; `silent` rows change no state.
     """
 
     def __init__(self, bound: Bound, t_start: float, t_end: float, most: float = MAX_TICKS):
@@ -78,11 +77,10 @@ class ClockSchedule:
         return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:
-        """Time of the next tick or break, s."""
+        """Return the time of the next tick or break, s."""
         return float(np.min(self.following, initial=np.inf))
 
     def due(self, t: float) -> bool:
-        """True if a tick or break is due at t."""
         following = self.next()
         return following - t <= SAME_TIME * max(abs(t), abs(following)) if following < np.inf else False
 
@@ -128,8 +126,8 @@ def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
 
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
-    """Return the first tick after the start of the run among offset + n period, n = `earliest`, ..., in s since the start; 0 if a
-    single tick has passed. The arithmetic is exact, however late the start."""
+    """Return the first tick after the start of the run among offset + n period, n = `earliest`, ..., in s since the start,
+    with exact arithmetic; return 0 if a single tick has passed."""
     since = Fraction(offset) - Fraction(t_start)
     if not np.isfinite(period):
         return max(float(since), 0.0)

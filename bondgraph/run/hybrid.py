@@ -115,7 +115,6 @@ class Hybrid:
         self._settler: EventHandler | None = None
 
     def go(self, choice: Selection) -> None:
-        """Run from the start to the end or to a failure."""
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
         self._settler = event_handler(self.bound, self.settings)
@@ -126,7 +125,6 @@ class Hybrid:
         self._go(choice, levels)
 
     def go_on(self, choice: Selection, checkpoint: RunCheckpoint) -> None:
-        """Continue the run from a checkpoint of machine code."""
         self.weights, self.samples, self.start_energies = checkpoint.weights, checkpoint.samples, checkpoint.start_energies
         for rows in checkpoint.logged:
             self.log.take(rows)
@@ -137,7 +135,6 @@ class Hybrid:
         self._go(choice, np.zeros(0) if segment.start is None else segment.start.levels, checkpoint.integrator, segment)
 
     def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, segment: Segment | None = None) -> None:
-        """Run to the end; if an integrator has `begun`, continue after its last segment."""
         selection: Selection | None = choice
         while selection is not None and self.failure is None:
             self.methods.append(selection.entry)
@@ -171,7 +168,6 @@ class Hybrid:
         return 0 if self._settler is None else self._settler.consultations
 
     def _record_states(self, count: int) -> None:
-        """Record the sizes of states in the next `count` samples, for event handling."""
         if self._settler is not None:
             self._settler.history.record_states(self.samples.left[:count, : len(self.x)])
 
@@ -181,8 +177,8 @@ class Hybrid:
     def _integrate(
         self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Segment | None
     ) -> tuple[Selection | None, np.ndarray]:
-        """Integrate segments until the end, a failure, or a change of method; return the last segment and the `levels` (2 k,) at
-        its start. The `first` segment may be given."""
+        """Integrate segments until the end, a failure, or a change of method; return the selection of the new method, or None,
+        and the `levels` (2 k,) at the start of the last segment."""
         settings, samples = self.settings, self.samples
         restart, segment_start = first is None, self.t
         while self.failure is None:
@@ -224,7 +220,6 @@ class Hybrid:
             self._fail(endless.kind, endless.reason, endless.suspect, endless.cures)
 
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """Mark `count` rows of the page as filled, hand over the page, and return empty rows."""
         samples = self.samples
         self._record_states(count)
         samples.add(count, m, held)
@@ -232,7 +227,7 @@ class Hybrid:
         return samples.left
 
     def _too_many(self, steps: int) -> str:
-        """Return the message for a run that has taken too many steps, or is so slow that it certainly will; otherwise ""."""
+        """Return the message for a run that has taken too many steps, or is so slow that it certainly will, or ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {plural(max_steps, 'step')} of integration"
@@ -242,7 +237,7 @@ class Hybrid:
         return f"{steps} steps have covered {progress:.1g} of the run: the whole run would take {total}; the limit is {max_steps}"
 
     def examine(self) -> None:
-        """End the run before the first sample with an invalid value (`find_lost_solution`), unless it has ended there already."""
+        """End the run before the first sample with an invalid value, unless it has ended there already."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
         lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:
@@ -250,7 +245,6 @@ class Hybrid:
             self.end_before(lost)
 
     def end_before(self, lost: LostSolution) -> None:
-        """End the run at an invalid sample, unless it has ended there already."""
         time = float(self.settings.times[lost.sample])
         if self.failure is not None and time >= self.t:
             return
@@ -265,7 +259,6 @@ def _in_cpython(table: FieldTable) -> bool:
 
 
 def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
-    """Return the result of a run that started with this selection, on the user's clock; `wall_time` in s."""
     settings, samples = run.settings, run.samples
     return Result(
         program=run.bound.program,
@@ -283,7 +276,6 @@ def result_of(run: Hybrid, choice: Selection, wall_time: float) -> Result:
 
 
 def statistics_of(run: Hybrid, choice: Selection, wall_time: float) -> Statistics:
-    """Return the statistics of a run that started with this selection; `wall_time` in s."""
     effort, settings = run.effort, run.settings
     used = list(dict.fromkeys(run.methods)) or [choice.entry]
     local = tolerances(settings, used[-1]).relative

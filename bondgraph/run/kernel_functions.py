@@ -1,4 +1,4 @@
-"""Kernel-language functions that several parts of a run share: time of the formulas, test for finite numbers."""
+"""Functions of the kernel language that several parts of a run share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def formula_time(c: ClockTable, t: float) -> float:
 
 
 def all_finite(values: Reals, count: int) -> bool:
-    """Return True if `count` values are finite."""
     for i in range(count):
         if not finite(values[i]):
             return False

@@ -27,8 +27,7 @@ class Measurable(Sampled, Protocol):
     """Finished run to which measures apply: a `Result`."""
 
     @property
-    def program(self) -> Program:
-        """Names and transitions."""
+    def program(self) -> Program: ...
 
     @property
     def since(self) -> np.ndarray:
@@ -37,8 +36,8 @@ class Measurable(Sampled, Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`; made by `last`, `peak`, ...
-    or `events`."""
+    """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`, as returned by `last`,
+    `peak`, ... or `events`."""
 
     what: str
     of: str = ""
@@ -109,8 +108,6 @@ def events(event: str = "") -> Measure:
 
 
 class MachineRule(IntEnum):
-    """Rules by which machine code computes a measure in a batch of runs."""
-
     SERIES, LAST, PEAK, LOWEST, INTEGRAL, MEAN, FIRST_TIME, EVENTS = range(8)
 
 
@@ -151,8 +148,8 @@ def _times_of(result: Measurable, event: str) -> list[float]:
 
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
-    """Integrate by the trapezoidal rule, summed in order of time. A sample at the time of an event has the value on one side of
-    that event; events after the last sample are ignored."""
+    """Integrate by the trapezoidal rule, summed in order of time; a sample at the time of an event has the value on one side
+    of that event, and events after the last sample are ignored."""
     since, values = result.since, np.asarray(result[name], dtype=float)
     at = result.events.since
     if len(at):
@@ -169,7 +166,6 @@ def _integral(result: Measurable, name: str) -> np.ndarray:
 
 
 def _mean(result: Measurable, name: str) -> np.ndarray:
-    """Return the integral divided by the time from the first sample to the last; NaN for a single sample."""
     total, length = _integral(result, name), float(result.since[-1])
     return total / length if length > 0.0 else np.full_like(total, np.nan)
 
@@ -214,7 +210,6 @@ MEASURES: Mapping[str, MeasureKind] = {
         of_event=True,
     ),
 }
-"""All measures by name."""
 
 STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
 """Measures by their names in older stores and plans."""
@@ -227,7 +222,7 @@ def measure_of(asked: object) -> object:
 
 
 def why_not(measure: object, program: Program) -> tuple[str, ...]:
-    """Return the reason why runs of a program cannot keep this measure, and remedies; an empty tuple if they can."""
+    """Return the reason why runs of a program cannot keep this measure, and remedies; return an empty tuple if they can."""
     former = str(measure[0]) if isinstance(measure, tuple) and len(measure) == 2 else ""
     if isinstance(measure, tuple) and (word := _FORMER.get(former, former)) in MEASURES:
         cure = f"measures.{word}({measure[1]!r}), with: from bondgraph import measures"

@@ -68,12 +68,11 @@ class OdeFunctions:
 
     @property
     def event_functions(self) -> tuple[Callable[[float, np.ndarray], float], ...]:
-        """Return the guards as separate functions, with the attributes that make `solve_ivp` stop when a guard rises through
-        zero."""
+        """Guards as separate functions, with the attributes that make `solve_ivp` stop when a guard rises through zero."""
         return tuple(_guard(self, k) for k in range(len(self.event_names)))
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
-        """Return the functions after the event with this number at the time t, s, and the state x (n,), in the new modes and with
+        """Return the functions after event number `event` at the time t, s, and the state x (n,), in the new modes and with
         the state after the reset as `start`. Other events due at that instant are not handled."""
         bound, edge = self._bound, self._bound.program.transitions[event]
         x, modes = np.asarray(x, dtype=float), self.modes.copy()
@@ -105,8 +104,6 @@ def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: n
 
 
 def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
-    """Return the functions without a check for clocks; raise `RunError` E349 if an algebraic loop has no solution at the
-    start."""
     bound = Bound(program, np.array(p, dtype=float))
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:

@@ -1,8 +1,8 @@
-"""Call Python from machine code, and keep exceptions until the machine code has returned.
+"""Callbacks of machine code to Python, with exceptions that are kept until the machine code has returned.
 
-Arguments are passed in memory. An exception from a signal, such as an interrupt, can occur before the first line of a function,
-where the function cannot catch it, and machine code would get no result. So machine code calls the next step of a generator,
-which continues inside a block that catches the exception.
+Arguments are passed in memory. An exception from a signal, such as an interrupt, can occur before the first line of a
+function, where the function cannot catch it, and machine code would get no result. So machine code calls the next step of a
+generator, which continues inside a block that catches the exception.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 
 MAX_TRIES = 3
-"""Maximum number of attempts to compute a result that machine code needs."""
 
 
 class PythonCallback:
@@ -53,7 +52,6 @@ class PythonCallback:
                 remaining = max(remaining - 1, 1)
 
     def check(self) -> None:
-        """Raise the exception of a call, if any."""
         if self._error is not None:
             error, self._error = self._error, None
             raise error

@@ -1,4 +1,4 @@
-"""Buffer of the samples of a run: states, integrated powers and modes, row by row."""
+"""Buffer of the samples of a run, row by row: states, integrated powers and modes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 
 class SampleRows:
-    """Buffer of `rows` (capacity, states + quadratures) and `modes` (capacity, modes) for the `written` samples that have not
-    been handed over.
+    """Buffer for the `written` samples that have not been handed over: `rows` (capacity, states + quadratures) and `modes`
+    (capacity, modes).
 
     The buffer holds all samples unless they are consumed during the run (`taken`).
     """
@@ -28,13 +28,11 @@ class SampleRows:
 
     @classmethod
     def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
-        """Wrap arrays whose first row is filled."""
         rows_of = cls(0, states, rows.shape[1] - states, modes.shape[1])
         rows_of.rows, rows_of.modes, rows_of.written = rows, modes, 1
         return rows_of
 
     def start(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Write the first row."""
         self.rows[0] = np.concatenate([x, q])
         self.add(1, m)
 
@@ -45,12 +43,10 @@ class SampleRows:
 
     @property
     def left(self) -> np.ndarray:
-        """Empty rows."""
         return self.rows[self.here :]
 
     @property
     def modes_left(self) -> np.ndarray:
-        """Modes of the empty rows."""
         return self.modes[self.here :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
@@ -60,7 +56,6 @@ class SampleRows:
         self.written += count
 
     def turn(self) -> None:
-        """Hand over the filled rows, and empty all rows."""
         if self._taken is not None and self.here:
             self._taken(self.x, self.q, self.m)
             self._gone = self.written

@@ -1,4 +1,4 @@
-"""Check the settings of a run: convert user arguments to arrays and floats, or raise a `RunError`."""
+"""Checked settings of a run, from the user's arguments."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> 
 
 
 def numbers(argument: object, code: str, what: str) -> np.ndarray:
-    """Convert an argument to an array of floats; raise `code` if that is impossible."""
+    """Convert an argument to an array of floats; raise `RunError` with this `code` if that is impossible."""
     array = real(argument)
     if array is None:
         raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}", cures=("numbers, not text or None",))
@@ -80,7 +80,7 @@ def numbers(argument: object, code: str, what: str) -> np.ndarray:
 
 
 def number(argument: object, code: str, what: str) -> float:
-    """Convert an argument to a float; raise `code` if that is impossible."""
+    """Convert an argument to a float; raise `RunError` with this `code` if that is impossible."""
     array = real(argument)
     if array is None or array.shape != ():
         cure = f"{what}={_EXAMPLES.get(what, '1.0')}, for example"
@@ -107,7 +107,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
 
 
 def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
-    """Return a start vector, parameter vector or mode vector as float64 (length,); raise E305 for a wrong length, and `code` for
+    """Return a start, parameter or mode vector as float64 (length,); raise E305 for a wrong length, and the error `code` for
     invalid numbers."""
     meaning = _MEANINGS[name]
     if type(argument) is np.ndarray and argument.dtype is _FLOAT:
@@ -179,7 +179,6 @@ _MAX_SAMPLES = 1e8
 
 
 def _checked_count(samples: Any, end: float) -> int:
-    """Return the number of samples; raise E303 if it is out of range."""
     count = int(samples)
     if not 2 <= count <= _MAX_SAMPLES:
         step = [f"samples={float(count)!r} for a step in s"] if count == 1 else []
@@ -236,7 +235,6 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
 
 
 def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Convert sample times to the user's clock; the last time is exactly the user's end, despite rounding errors."""
     dates = start + since
     return np.where(since == end - start, end, dates)
 
@@ -257,7 +255,6 @@ def method_of(argument: object) -> MethodEntry | None:
 
 
 def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
-    """Return a setting that is one of the allowed values; raise E304 otherwise."""
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
@@ -266,7 +263,6 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
 
 
 def positive(what: str, argument: object) -> float:
-    """Return a positive number; raise E306 otherwise."""
     value = number(argument, "E306", what)
     if not value > 0.0:
         raise _refuse("E306", f"{what} = {argument} is not positive", cures=(f"a positive {what}",))
@@ -274,5 +270,4 @@ def positive(what: str, argument: object) -> float:
 
 
 def count(what: str, argument: object) -> int:
-    """Return a positive count, the largest integer if infinite; raise E306 otherwise."""
     return int(min(positive(what, argument), 2.0**53))

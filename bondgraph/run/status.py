@@ -1,4 +1,4 @@
-"""Status codes of runs, machine code and integrators: a number and a message for each."""
+"""Status codes of runs, machine code and integrators, with a message for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ class Status(IntEnum):
     text: str
 
     def __new__(cls, value: int, text: str) -> Status:
-        """Bind the number of a status to its message."""
         member = int.__new__(cls, value)
         member._value_, member.text = value, text
         return member
@@ -46,9 +45,7 @@ class Status(IntEnum):
 
     @property
     def failed(self) -> bool:
-        """Return True if integration cannot continue."""
         return self < 0
 
 
 STATUSES = {int(member): member for member in Status}
-"""Status by number, for a fast look-up."""

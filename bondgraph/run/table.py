@@ -13,7 +13,6 @@ from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
 
 _HALF = 1 << 63
-"""Smallest address that is negative as a signed integer."""
 _BY_ADDRESS: WeakValueDictionary[int, FieldTable] = WeakValueDictionary()
 
 
@@ -30,16 +29,13 @@ class FieldTable:
 
     @property
     def address(self) -> int:
-        """Address of the table."""
         return address_of(self._integers)
 
     @property
     def memory(self) -> np.ndarray:
-        """Fields as integers (fields,)."""
         return self._integers
 
     def point(self, name: str, target: np.ndarray | FieldTable | int) -> None:
-        """Point a field to an array's first element, to another table, or to an address."""
         if isinstance(target, FieldTable):
             self.tables[name] = target
             target = target.address
@@ -66,7 +62,6 @@ class FieldTable:
         return self._real.item(index) if kind == "double" else self._integers.item(index)
 
     def copied(self, name: str, length: int) -> np.ndarray:
-        """Return a copy of the values (length,) at the address in a field."""
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 
@@ -88,7 +83,6 @@ class FieldTable:
 
 
 def table_at(address: int) -> FieldTable:
-    """Return the table at an address."""
     return _BY_ADDRESS[address]
 
 
@@ -97,8 +91,6 @@ def _whole_lines(length: int) -> int:
 
 
 class _View:
-    """View of a table with its fields as attributes: numbers, arrays, other tables, and callable code."""
-
     def __init__(self, fields: FieldTable, types: Mapping[str, Any]):
         self.__dict__.update(_fields=fields, _types=types)
 
@@ -123,8 +115,6 @@ class _View:
 
 
 class _Pointers:
-    """View of an array of addresses as tables or callable code."""
-
     def __init__(self, addresses: np.ndarray, entries: Any):
         self._addresses, self._entries = addresses.view(np.int64), entries
 
@@ -136,15 +126,12 @@ class _Pointers:
 
 
 def _behind(address: int, kind: Any) -> Any:
-    """Return the code or table at an address; None for 0."""
     if address == 0:
         return None
     return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view()
 
 
 def _called(address: int, code: Code) -> Callable[..., Any]:
-    """Return code as a function for CPython, which passes arrays and tables by address."""
-
     def call(*values: Any) -> Any:
         kept = [_passed(value, code.by_value) for value in values]
         returned = None if code.result is None else ctypes.c_int64

@@ -21,7 +21,7 @@ from bondgraph.run.accuracy.strong_cycles import StrongCycles, balance_strong_cy
 from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
-"""Maximum number of balancing sweeps; largest ratio of row and column sums that counts as balanced."""
+"""Limits of the number of balancing sweeps and of the ratio of row and column sums that counts as balanced."""
 FAR = 16.0
 """Ratio of row and column sums, after all sweeps, above which couplings along ears differ greatly in strength."""
 MIN_GROWTH = 1.001
@@ -30,12 +30,10 @@ gains."""
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return `fastest` and `propagate`, and the procedures that they call."""
     return translate([fastest, propagate], ("fastest", "propagate"), lanes)
 
 
 def along_ears(s: Structure, values: Reals, scales: Reals) -> None:
-    """Set initial scales of strong components ear by ear, with equally fast couplings along each ear."""
     for ear in range(s.ears):
         begin, end, start = s.ear_at[ear], s.ear_at[ear + 1], scales[s.ear_from[ear]]
         total = start / scales[s.ear_states[end - 1]]
@@ -55,7 +53,7 @@ def along_ears(s: Structure, values: Reals, scales: Reals) -> None:
 def are_balanced(
     s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint, most: Fixed
 ) -> bool:
-    """Compute the sums of B_ij s_j / s_i over rows and columns; return True if their ratios are below `most` in every run, else
+    """Return True if the ratios of the sums of B_ij s_j / s_i over rows and columns are below `most` in every run; otherwise
     mark the `uneven` runs."""
     for i in range(s.states):
         into[i] = 0.0
@@ -81,8 +79,8 @@ def are_balanced(
 
 
 def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint) -> None:
-    """Change the scales of unbalanced runs until the row and column sums of each component are about equal; mark runs whose sums
-    still differ greatly after all sweeps as `uneven`."""
+    """Change the scales until the row and column sums of each component are about equal; mark runs whose sums still differ
+    greatly after all sweeps as `uneven`."""
     for _ in range(MAX_SWEEPS):
         if are_balanced(s, values, scales, into, out_of, uneven, MAX_IMBALANCE):
             return
@@ -95,9 +93,9 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
-    """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of
-    its own takes the rate of the states that drive it. `work` holds three values per state and one flag, which becomes 1 in runs
-    whose couplings are far from balanced: use `fastest_by_cycles` for these runs."""
+    """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s; a state without a rate
+    of its own takes the rate of the states that drive it. The last of 3 n + 1 values in `work` becomes 1 in runs whose
+    couplings are far from balanced, for which `fastest_by_cycles` exists."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):
@@ -108,8 +106,8 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
 
 
 def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
-    """Raise each state's rate to the rate of its fastest balanced coupling; a state without a rate takes the rate of its fastest
-    driver."""
+    """Raise each state's rate to the rate of its fastest balanced coupling; a state without a rate takes the rate of its
+    fastest driver."""
     for j in range(s.inners):
         k = s.inner[j]
         row, column = s.rows[k], s.columns[k]
@@ -140,7 +138,7 @@ def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Re
 
 
 def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Reals) -> None:
-    """Propagate scales along the couplings from state to state; `work` has space for one value per state and per coupling."""
+    """Propagate scales along the couplings from state to state; `work` has one value per state and per coupling."""
     n, reached, gain = s.states, work, work[s.states :]
     for k in range(s.couplings):
         row, column = s.rows[k], s.columns[k]

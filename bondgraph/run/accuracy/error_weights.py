@@ -37,27 +37,27 @@ RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are updated."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Number of rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which
-repeated noise tests raise this number."""
+"""A step accumulates ACCUMULATED_NOISE rounding errors of a rate per square root of the number of states; repeated noise
+tests raise this number by at most the factor MAX_NOISE_GAIN."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
-the tolerance in this measurement, because the noise must explain the rejections."""
+"""A step's noise is first measured after RETRIES_BEFORE_TEST rejections, a number that doubles after each measurement.
+DECISIVE is the factor on the tolerance in this measurement, because the noise must explain the rejections."""
 PERSISTENT = 2.0
 """Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
 """Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Fraction of the tolerance above which noise matters; fraction of the largest power below which the noise of a power is rounding
-error."""
+"""Noise matters above the fraction SIGNIFICANT of the tolerance; the noise of a power is rounding error below the fraction
+POWER_ROUNDING of the largest power."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Fraction of the energy scale that counts as zero; fraction that is visible beside other energies; number of trial
-displacements; typical step as a fraction of the longest step."""
+"""ZERO_ENERGY and VISIBLE_ENERGY are the fractions of the energy scale that count as zero, and as visible beside other
+energies. TRIAL_FACTORS is the number of trial displacements; USUAL_STEP is a typical step as a fraction of the longest
+step."""
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures of the error control."""
     functions = (
         *(weights_begin, weights_refresh, weights_see, weights_test_noise, weights_decay, weights_reset),
         *(weights_follow_decay, follow_decay, runs_away, rates_of_decayed),
@@ -69,12 +69,11 @@ def procedures() -> list[Procedure]:
 
 @build_once
 def machine_code() -> Library:
-    """Return the error control as machine code."""
     return compile_written(procedures, passes=1)
 
 
 def weights_see(w: Control, x: Reals) -> None:
-    """Update the running sizes of the states with states x."""
+    """Raise the running sizes of the states to the sizes of x."""
     size = w.size
     for i in range(w.n):
         if finite(x[i]):
@@ -82,7 +81,7 @@ def weights_see(w: Control, x: Reals) -> None:
 
 
 def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
-    """Begin a segment; compute new scales if its modes are new or a state has no scale yet."""
+    """Begin a segment, with new natural scales if its modes are new or a state has no scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     weights_see(w, x)
     is_known = remember(w, m)
@@ -152,14 +151,12 @@ def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_powers(w: Control) -> None:
-    """Set the floors of the integrated powers."""
     floor = w.floor[w.n :]
     for i in range(w.quadratures):
         floor[i] = larger(larger(w.energy, w.spread), w.idle)
 
 
 def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
-    """Evaluate the energies at (t, x), if there are any."""
     if w.storages > 0:
         w.energies(formula_time(w, t), x, w.p, m, out)
 
@@ -168,10 +165,8 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state.
-
-    Try larger and larger changes, because small changes are lost in the rounding errors of other energies.
-    """
+    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state. Try
+    ever larger changes, because small changes are lost in the rounding errors of other energies."""
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
         if modes[i] != m[i]:
@@ -205,17 +200,13 @@ def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> f
 
 
 def has_zero_energy(w: Control, state: int) -> bool:
-    """Return True if the energy of a state, from its energy per square of the state, is within rounding error of the energy
-    scale."""
     size = w.size[state]
     return w.squares[state] * (size * size) < w.energy * ZERO_ENERGY
 
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
-    """Return True if a state has never had energy beyond rounding error of the energy scale: a symmetry forbids motion.
-
-    A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest.
-    """
+    """Return True if a symmetry forbids motion of a state: its energy has never exceeded rounding error of the energy scale. A
+    state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest."""
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
         return has_zero_energy(w, state)
@@ -286,7 +277,6 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, h: float) -> None:
-    """Add the changes of the powers due to the noise of the states to the noise of the powers."""
     n, moved, sharp, blurred = w.n, w.moved, w.sharp, w.beyond
     for i in range(n):
         moved[i] = x[i] + h * noise[i]
@@ -362,7 +352,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Lower the noise gain after many noisy steps, and measure the noise again."""
+    """Halve the noise gain after many noisy steps, and measure the noise again."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 
@@ -375,7 +365,6 @@ def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals
 
 
 def weights_reset(w: Control) -> None:
-    """Reset the error control to its initial state."""
     squares, scale = w.squares, w.scale
     for name in ("size", "floor", "noise", "exceeded", "speed"):
         values = getattr(w, name)
@@ -395,21 +384,18 @@ def weights_reset(w: Control) -> None:
 
 
 def callback_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Call `refresh` in Python."""
     c = w.callbacks
     c.t, c.x, c.m = t, x, m
     c.refresh()
 
 
 def callback_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Call `test_noise` in Python."""
     c = w.callbacks
     c.t, c.x, c.m, c.h, c.relative = t, x, m, h, relative
     c.test_noise()
 
 
 def callback_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Call `decay` in Python."""
     c = w.callbacks
     c.t, c.x, c.m, c.h, c.relative = t, x, m, h, relative
     c.decay()

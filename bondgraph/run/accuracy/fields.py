@@ -12,9 +12,8 @@ from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
-"""Number of mode sets that are remembered; a further set replaces the oldest set."""
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
-"""Distances at which rounding noise is measured, relative to the sizes of the states; number of points along each line."""
+"""Rounding noise is measured at POINTS points along each line, at the distances SPANS relative to the sizes of the states."""
 PATTERNS = 8
 """Number of sparsity patterns of couplings that a run keeps; any other pattern is looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
@@ -39,8 +38,6 @@ class SparsityPattern(Table):
 
 
 class Callbacks(Table):
-    """Arguments of Python callbacks, and the callbacks."""
-
     x: Reals
     m: Reals
     refresh: Callback
@@ -73,8 +70,6 @@ Numbers = Annotated[Reals, Length(lambda c: c.number_count)]
 
 
 class Control(Table):
-    """Error control of a run."""
-
     # Kernels; `couple` or interpreted steps (`emit.interpreter`) compute the Jacobian. p, window: as in `bound.Bound`.
     rates: Kernel
     powers: Kernel

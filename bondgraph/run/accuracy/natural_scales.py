@@ -28,13 +28,13 @@ _ROUNDS = (0.0, *LOOK_AHEAD)
 ROUNDED = 64.0
 """Number of rounding errors up to which a change of a state, or a power, counts as rounding error."""
 TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
-"""Look-ahead times, in longest steps, at which parameters are shifted; relative size of the shifts; step between the shifts of
-neighbouring parameters."""
+"""Parameters are shifted at the look-ahead times TIMES, in longest steps, by amounts of relative size SHIFT. GOLDEN is the
+step between the shifts of neighbouring parameters."""
 TOLERATED = 2.0**-30
 """Tolerated error of a state at zero, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
-"""Ratio of the terms of a sum to its rounding error; a state has moved if its rounding error is below this fraction of its size,
-and is at rest only if its size is at most this fraction of the terms of its rate."""
+"""UNITS is the ratio of the terms of a sum to its rounding error. A state has moved if its rounding error is below the
+fraction NOTHING of its size, and is at rest only if its size is at most this fraction of the terms of its rate."""
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
@@ -91,9 +91,9 @@ def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
 
 
 def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Store in `driven` the largest rate of each state: now, and after a fraction of the state's time constant 1 / `fastest`,
-    when its source may have begun to act. Over longer times the other states cannot be held fixed. If a rate grows steeply with
-    the source, as in an exponential law, the state itself moves earlier; its rate is then scaled to the shorter time."""
+    """Store in `driven` the largest rate of each state, now and after a fraction of its time constant 1 / `fastest`, when its
+    source may have begun to act. If the rate has grown steeply by then, as with an exponential law, scale it down to the
+    shorter time constant at that time."""
     n, largest, speed, later, is_steep = w.n, w.driven, w.fastest, w.beyond, False
     if not w.rated:
         w.rates(formula_time(w, t), x, w.p, m, largest)
@@ -162,8 +162,8 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Increase `sigma` to at least the changes of the rates, at t and at later times, due to rounding of the parameters:
-    perturbing x alone can miss these, because cancelling sums may round alike at all states near x."""
+    """Raise `sigma` to at least the changes of the rates, at t and at later times, due to rounding of the parameters;
+    perturbing x alone can miss these changes, because cancelling sums may round alike at all states near x."""
     p, above, below, sigma, speed, golden, is_steep = w.p_moved, w.beyond, w.held, w.sigma, w.fastest, 0.0, False
     for ahead in unrolled(TIMES):
         time = formula_time(w, t + ahead * w.longest)
@@ -235,8 +235,9 @@ def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
 
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the pattern, diagonal and off-diagonal values of the couplings unless they are current. Guesses for loop unknowns
-    drive nothing: the rates depend on the solution, and the drift correction is not a rate of the model."""
+    """Evaluate the pattern, diagonal and off-diagonal values of the couplings unless they are current. Guesses for loop
+    unknowns drive nothing, because the rates depend on the solution; the drift correction is left out, because it is not a
+    rate of the model."""
     count, columns, guesses = w.entry_count, w.entry_columns, w.guesses
     nonzero_flags, nonzeros, diagonal, values = w.nonzero_flags, w.nonzeros, w.diagonal, w.values
     time = formula_time(w, t)
@@ -286,7 +287,7 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up and that replaces the oldest
+    """Find the sparsity pattern of the nonzeros among the kept patterns, or look it up in Python and replace the oldest
     pattern."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
@@ -308,7 +309,6 @@ def find_pattern(w: Control) -> None:
 
 @inline
 def input_block(number: int, t: Reals, x: Reals, p: Reals, m: Reals) -> Reals:
-    """Return the block of inputs with this index."""
     block = t
     if number == 1:
         block = x

@@ -48,18 +48,16 @@ def provide_rooms(control: FieldTable) -> list[FieldTable]:
 
 
 def procedures() -> list[Procedure]:
-    """Return `pattern_in_room` and the procedures that it calls."""
     return translate([pattern_in_room], ["pattern_in_room"])
 
 
 @build_once
 def machine_code() -> Library:
-    """Return `pattern_in_room` as machine code."""
     return compile_written(procedures, passes=1)
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:
-    """Build the pattern of the `nonzero_flags`, with its structure, in the oldest buffer, at the index before `oldest`."""
+    """Build the pattern of the `nonzero_flags`, with its structure, in the oldest buffer."""
     pattern = w.rooms[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)
@@ -67,7 +65,6 @@ def pattern_in_room(w: Control) -> SparsityPattern:
 
 
 def sort_entries(w: Control, pattern: SparsityPattern) -> None:
-    """Separate the nonzeros on the diagonal from the couplings."""
     structure, on_diagonal, off_diagonal = pattern.structure, 0, 0
     for k in range(w.entry_count):
         flag, row, column = w.nonzero_flags[k], w.entry_rows[k], w.entry_columns[k]
@@ -88,7 +85,6 @@ def sort_entries(w: Control, pattern: SparsityPattern) -> None:
 
 
 def find_structure(g: CouplingGraph, structure: Structure) -> None:
-    """Find components and ears of the couplings in `structure`."""
     n, couplings = structure.states, structure.couplings
     g.rows = structure.rows
     g.columns = structure.columns

@@ -1,11 +1,10 @@
 """Rounding noise of rates and powers, measured by differences between almost equal states.
 
-At states on a line, spaced by about 2^-45 of their size, exact rates differ from a smooth curve by far less than their rounding
-errors. Third and fourth
-differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes rounding errors inside the formulas, and rounding errors of their arguments. Numbers much larger than the
-states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show that
-values are smooth. Points are evaluated one by one or in SIMD lanes.
+At states on a line, spaced by about 2^-45 of their size, exact rates differ from a smooth curve by far less than their
+rounding errors. Third and fourth differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma
+and sqrt(70) sigma (binomial weights). The result includes rounding errors inside the formulas, and rounding errors of their
+arguments. Numbers much larger than the states round more coarsely, which shows only at larger distances; there, fourth
+differences far smaller than the third show that values are smooth. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from bondgraph.run.accuracy.fields import POINTS, SPANS, Control
 from bondgraph.run.kernel_functions import formula_time
 
 TIME_PART, NOISE_RATIO = 0.7, 0.25
-"""Spacing of the points in time; ratio of fourth to third differences in pure noise."""
+"""Factor on the spacing of the points in time, and ratio of fourth to third differences in pure noise."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 
 
 def directions(n: int) -> np.ndarray:
-    """Return the relative displacement of each of n states (n,): different for each state, equal in every run."""
+    """Return the relative displacement of each of n states (n,), different for each state and equal in every run."""
     return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
@@ -49,7 +48,6 @@ def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def set_apart(w: Control, span: float) -> None:
-    """Set the distance of each state between neighbouring points."""
     scales, apart = w.scales, w.apart
     for i in range(w.n):
         apart[i] = span * scales[i] * w.directions[i]
@@ -57,12 +55,10 @@ def set_apart(w: Control, span: float) -> None:
 
 @inline
 def time_apart(w: Control, t: float, span: float) -> float:
-    """Return the distance in time between neighbouring points."""
     return span * larger(abs(t), w.longest) * TIME_PART
 
 
 def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate rates and powers at all points of all spans into `points`, one after another."""
     n, apart, moved, width = w.n, w.apart, w.moved, w.n + w.quadratures
     for number, span in enumerate(SPANS):
         set_apart(w, span)
@@ -80,7 +76,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the points as `points_in_turn` does, but several simultaneously with SIMD kernels."""
+    """Evaluate rates and powers at all points of all spans into `points`, several points at once in SIMD lanes."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)
@@ -102,14 +98,12 @@ def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def broadcast(values: Reals, wide: Reals, count: int, lanes: int) -> None:
-    """Copy the same values into every lane."""
     for i in range(count):
         for lane in range(lanes):
             wide[i * lanes + lane] = values[i]
 
 
 def evaluate_lanes(w: Control, done: int, count: int) -> None:
-    """Evaluate rates and powers in the lanes into `count` rows of `points`, starting at row `done`."""
     width = w.n + w.quadratures
     evaluate_kernel(w, w.wide_rates, w.points[done * width :], w.n, count)
     if w.quadratures > 0:
@@ -117,7 +111,7 @@ def evaluate_lanes(w: Control, done: int, count: int) -> None:
 
 
 def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, count: int) -> None:
-    """Evaluate a SIMD kernel; store the results of `count` lanes in rows."""
+    """Evaluate a SIMD kernel, and store the results of each lane in a row."""
     out, lanes, width = w.wide_out, w.lanes, w.n + w.quadratures
     kernel(w.wide_t, w.wide_x, w.wide_p, w.wide_m, out)
     for lane in range(count):
@@ -127,12 +121,11 @@ def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, coun
 
 @inline
 def second_difference(values: Reals, width: int) -> float:
-    """Return the second difference of the first column of three rows, each of length `width`."""
     return (values[width * 2] - values[width]) - (values[width] - values[0])
 
 
 def noise_estimates(w: Control, points: Reals) -> None:
-    """Estimate the noise, and store it in `third` and `fourth`, from third and fourth differences of the points of one span."""
+    """Estimate the noise from third and fourth differences of the points of one span, and store it in `third` and `fourth`."""
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0

@@ -18,11 +18,11 @@ from bondgraph.emit.kernel_language.language import Ints, Length, Reals, Table, 
 from bondgraph.run.sparsity.structure import Structure
 
 STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
-"""Ratio of successive levels; smallest growth by which a relaxation raises a scale."""
+"""Ratio of successive levels, and smallest growth by which a relaxation raises a scale."""
 WEAKEST = 2.0**-100
 """Level, relative to the strongest cycle, below which cycles are left unbalanced."""
 HIGHEST, LOWEST = 1e250, 1e-250
-"""Range of the levels; if couplings are faster because scales overflow, all scales restart at one."""
+"""Range of the levels. If a coupling is faster, because scales have overflowed, all scales restart at one."""
 NO_DRIVER = -1
 """`driver` of a cluster whose scales no coupling has raised."""
 
@@ -30,10 +30,10 @@ PerState = Annotated[Ints, Length(lambda g: g.states)]
 
 
 class StrongCycles(Table):
-    """Workspace of `balance_strong_cycles`. A cluster has the number of one of its states.
+    """Workspace of `balance_strong_cycles`, in which a cluster has the number of one of its states.
 
-    cluster: cluster of each state; scale: factor on the scales of a cluster's states; driver: coupling that last raised a
-    cluster, or `NO_DRIVER`; mark: number of the last walk through a cluster; marks: number of walks.
+    Each state has its `cluster`; each cluster has a factor `scale` on the scales of its states, the coupling `driver` that last
+    raised it, or `NO_DRIVER`, and the number `mark` of the last of `marks` walks through it.
     """
 
     cluster: PerState
@@ -67,7 +67,7 @@ def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: 
 
 
 def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
-    """Return the fastest coupling, 1/s; infinity if any coupling is NaN."""
+    """Return the fastest coupling, 1/s, or infinity if any coupling is NaN."""
     level = 0.0
     for j in range(s.inners):
         flow = flow_of(s, values, scales, s.inner[j])
@@ -77,7 +77,6 @@ def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
 
 @inline
 def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
-    """Return the strength of coupling k at the given scales, 1/s."""
     return values[k] * scales[s.columns[k]] / scales[s.rows[k]]
 
 
@@ -105,7 +104,7 @@ def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, leve
 
 
 def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
-    """Return True if the chain of drivers of a state's cluster returns to it; mark the clusters along the chain."""
+    """Return True if the chain of drivers of a state's cluster returns to this cluster; mark the clusters along the chain."""
     g.marks = g.marks + 1
     if g.cluster[start] != start:
         return False

@@ -141,7 +141,6 @@ class ErrorWeights:
         table["step_count"], table["group_count"], table["stride"] = len(alone.fields), steps.groups, alone.stride
 
     def use_lanes(self, kernels: LaneKernels) -> None:
-        """Use SIMD kernels, which evaluate several points simultaneously."""
         table, program, lanes = self.table, self._bound.program, kernels.lanes
         if self._lane_kernels is kernels:
             return
@@ -155,11 +154,11 @@ class ErrorWeights:
 
     @property
     def known(self) -> np.ndarray:
-        """Return the largest size of each state so far, or its natural scale if larger (n,)."""
+        """Largest size of each state so far, or its natural scale if larger (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Update the running sizes of the states with states x."""
+        """Raise the running sizes of the states to the sizes of x."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
@@ -178,7 +177,6 @@ class ErrorWeights:
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if the largest energy of a state so far is within rounding error (`error_weights.at_rest`)."""
         x, m, self.table["resting"] = _contiguous(x), _contiguous(m), 0
         result = bool(self._rests(self.table.address, t, address_of(x), address_of(m), state))
         self._lookup.check()
@@ -203,13 +201,11 @@ class ErrorWeights:
         return self.table.arrays["sigma"].copy()
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment (`weights_begin`)."""
         x, q, m = _contiguous(x), _contiguous(q), _contiguous(m)
         self._begin(self.table.address, t, address_of(x), address_of(q), address_of(m))
         self._lookup.check()
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Refresh the natural scales."""
         x, m = _contiguous(x), _contiguous(m)
         self._refresh(self.table.address, t, address_of(x), address_of(m))
         self._lookup.check()
@@ -222,13 +218,11 @@ class ErrorWeights:
         self._lookup.check()
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain (`weights_decay`)."""
         x, m = _contiguous(x), _contiguous(m)
         self._decay(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
 
     def check(self) -> None:
-        """Raise the exceptions of Python callbacks."""
         self._lookup.check()
 
 
@@ -255,12 +249,10 @@ def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> 
 
 
 def _procedure(name: str, count: int) -> Callable[..., None]:
-    """Return a procedure of the error control that takes this number of addresses."""
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(error_weights.machine_code().address(name))
 
 
 def strong_cycles(n: int) -> FieldTable:
-    """Return the workspace of `strong_cycles.balance_strong_cycles` for n states."""
     table = FieldTable(StrongCycles)
     table.allocate(states=n)
     return table
@@ -271,9 +263,8 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
-    """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
-    has advanced `oldest`. Most runs meet few patterns, and each is looked up once. A run that meets more patterns than it keeps
-    builds all further patterns in machine code (`pattern_rooms`), without the callback."""
+    """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` in Python until
+    a run has met more patterns than it keeps, after which machine code builds them (`pattern_rooms`)."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 

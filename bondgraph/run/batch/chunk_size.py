@@ -1,4 +1,4 @@
-"""Sizes of chunks of runs: one rule for the threads of a batch and the executors of a sweep, each with its own targets."""
+"""Sizes of chunks of runs, for the threads of a batch and for the executors of a sweep."""
 
 from __future__ import annotations
 

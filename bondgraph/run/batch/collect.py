@@ -41,15 +41,12 @@ class RunBatch:
         return RunBatch(status, ends, modes_end, times, steps, rejected, rates, events, numbers, courses)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays by name, (runs, ...) each."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def like(self, runs: int) -> RunBatch:
-        """Return a batch of this many runs with rows of the same lengths."""
         return RunBatch(**{name: np.zeros((runs, *array.shape[1:]), array.dtype) for name, array in self.arrays().items()})
 
     def put(self, runs: np.ndarray, part: RunBatch) -> None:
-        """Replace these runs by the rows of another batch, by index."""
         for name, array in self.arrays().items():
             array[runs] = getattr(part, name)
 
@@ -71,7 +68,6 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
 
 
 def _rows(argument: Any) -> np.ndarray | None:
-    """Return values as contiguous rows of floats; None for anything else."""
     array = argument if isinstance(argument, np.ndarray) and argument.dtype.kind == "f" else real(argument)
     return None if array is None else np.atleast_2d(np.ascontiguousarray(array, dtype=float))
 
@@ -124,11 +120,11 @@ class BatchCollector:
         self._by_gpu: tuple[str, np.ndarray] | None = None
 
     def note_gpu(self, name: str, runs: np.ndarray) -> None:
-        """Record the name of the GPU and a mask (runs,) of the runs that it finished."""
         self._by_gpu = name, runs
 
     def lost(self) -> list[int]:
-        """Return the indices of the runs that machine code has not finished."""
+        """Return the indices of the runs that machine code has not finished, with their results reset; convert the end times
+        of all runs to the user's clock."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
         lost = np.flatnonzero(self.batch.status)
         if self._by_gpu is not None:
@@ -138,7 +134,6 @@ class BatchCollector:
         return lost.tolist()
 
     def forget(self, runs: np.ndarray | slice) -> None:
-        """Reset the final values of some runs, as if they had not begun."""
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start
@@ -148,7 +143,6 @@ class BatchCollector:
             values[runs] = np.nan
 
     def single(self, run: int) -> None:
-        """Repeat one run as a single run and store its end."""
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
             result, end = self._ended(*row)
@@ -179,7 +173,6 @@ class BatchCollector:
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> BatchResult:
-        """Return the ends of all runs."""
         x, m, integrals = self._rows.values()
         steps, rejected, rates, events = self._counts.values()
         issues = self._failures, self._doubts, self._refused

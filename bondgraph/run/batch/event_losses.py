@@ -1,5 +1,5 @@
-"""Energy losses of a batch run at its events, from the rows of the log: the loss before each sample, the number of events, and
-the modes at the samples."""
+"""Energy losses of a batch run at its events: from the rows of the log, find the loss before each sample, the number of
+events, and the modes at the samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from bondgraph.run.events.log import SCALARS
 
 
 def forget_events(r: BatchTable) -> None:
-    """Reset the losses at the start of a run."""
     for b in range(r.balances):
         r.lost[b] = 0.0
         r.lost_totals[b] = 0.0
@@ -32,7 +31,7 @@ def know_losses(r: BatchTable, time: float) -> None:
 
 @inline
 def add_energies(r: BatchTable, sign: float, clock: float, x: Reals, m: Reals) -> None:
-    """Add the energies of the storages, with a sign, to `closing`."""
+    """Add the energies of the storages, multiplied by `sign`, to `closing`."""
     storages = r.table.weights.storages
     r.table.weights.energies(clock, x, r.table.p, m, r.energies)
     for i in range(storages):
@@ -71,7 +70,6 @@ def note_events(r: BatchTable) -> None:
 
 
 def finish_events(r: BatchTable, run: int) -> None:
-    """Set the losses of the remaining samples at the end of the run."""
     events = r.table.instants
     if events is not None:
         note_events(r)

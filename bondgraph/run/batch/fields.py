@@ -132,5 +132,4 @@ class BatchTable(Table):
 
 @inline
 def modes_at(r: BatchTable, sample: int) -> Reals:
-    """Return the modes at a sample."""
     return r.modes[sample * r.mode_stride :]

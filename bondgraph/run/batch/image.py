@@ -31,14 +31,14 @@ from bondgraph.run.table import FieldTable, table_at
 
 _WORD = 8
 CALLED_BY_BATCHES, CHOSEN = ("begin", "advance"), "chosen"
-"""Fields of a batch that hold the code of runs; name of the kernel of the measured outputs."""
+"""Fields of a batch that hold the code of runs, and name of the kernel of the measured outputs."""
 _BEGINNINGS = {
     "w_": ("weights_",),
     "i_": ("step_", "interpret"),
     "r_": (pattern_in_room.__name__,),
     "q_": (stop_unanswered.__name__,),
 }
-"""Prefix of a library, and the prefixes of the names by which an image calls its procedures."""
+"""Prefix of each library, and the prefixes of the names by which an image calls its procedures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,6 @@ class Image:
     arrays: Mapping[str, int]
 
     def word(self, table: str, field: str) -> int:
-        """Return the index of the word of a table's field."""
         first, fields = self.tables[table]
         return first + fields.kind.layout()[field][0]
 
@@ -165,8 +164,6 @@ def _pieces(table: FieldTable) -> Iterator[np.ndarray]:
 
 
 class _Memory:
-    """Memory ranges in the order in which the walk meets them, merged where they overlap."""
-
     def __init__(self, pieces: Iterable[np.ndarray]):
         extents: list[list[int]] = []
         met = [(address_of(piece), address_of(piece) + piece.nbytes, k) for k, piece in enumerate(pieces) if piece.nbytes]
@@ -190,12 +187,10 @@ class _Memory:
         return self._starts[k] + (address - int(self._begins[k])) // _WORD
 
     def extents(self) -> tuple[tuple[int, int], ...]:
-        """Return the first word and the length of each range."""
         sizes = [-(-(end - int(begin)) // _WORD) for begin, end in zip(self._begins, self._ends, strict=True)]
         return tuple(sorted(zip(self._starts, sizes, strict=True)))
 
     def words(self) -> np.ndarray:
-        """Return a copy of the memory (words,)."""
         sizes = [end - int(begin) for begin, end in zip(self._begins, self._ends, strict=True)]
         words = np.zeros(
             max((at + -(-size // _WORD) for at, size in zip(self._starts, sizes, strict=True)), default=0), np.uint64
@@ -206,7 +201,7 @@ class _Memory:
 
 
 def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, int, bool]]:
-    """Yield the addresses that a table and its arrays hold: a name for messages, the word, the address, and True for code."""
+    """Yield the addresses that a table and its arrays hold, each with a name for messages, its word, and True if it is code."""
     first, rows = memory.word(table.address), rows_of_code(table.kind)
     for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
         if kind in (float, int, bool):
@@ -222,7 +217,6 @@ def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, in
 
 @functools.cache
 def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return the procedures of a solver by the prefixes of their names."""
     return {
         "s_": solver(method),
         "w_": error_weights.procedures(),
@@ -233,11 +227,9 @@ def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
 
 @functools.cache
 def run_libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return all procedures that runs by a method may call, including the interpreter of derivatives."""
     return {**solver_libraries(method), "i_": interpreter.procedures(1)}
 
 
 def with_letter(name: str, other: str = "k_") -> str:
-    """Return the name of a function that an image calls, with the prefix of its library; `other` is the prefix of all other names
-    (kernels)."""
+    """Return the name of a function that an image calls, with the prefix of its library, or with `other` for a kernel."""
     return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

@@ -22,13 +22,11 @@ from bondgraph.run.steppers.step_control import has_too_many_steps
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the loop over single runs."""
     return translate([run_many, check_run], ["run_many", "check_run"])
 
 
 @build_once
 def machine_code() -> Library:
-    """Return the loop as machine code."""
     return compile_written(written)
 
 
@@ -78,12 +76,10 @@ def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
 
 @inline
 def add_to(sums: Reals, i: int, value: float) -> None:
-    """Add a value to one of the sums."""
     sums[i] = sums[i] + value
 
 
 def are_finite(r: BatchTable, row: Reals, date: float, m: Reals) -> bool:
-    """Return True if a row and the rates, powers and energies that follow from it are finite."""
     c = r.table
     quadratures, storages = c.weights.quadratures, c.weights.storages
     if not all_finite(row, c.width):
@@ -126,7 +122,6 @@ def balance_energies(r: BatchTable, row: Reals, k: int) -> None:
 
 
 def check_run(r: BatchTable, m: Reals) -> bool:
-    """Examine a single run that started in the modes m and has reached its end."""
     forget_events(r)
     finish_events(r, 0)
     return examine(r, m, 1)
@@ -145,12 +140,10 @@ def begun(r: BatchTable, run: int) -> int:
 
 
 def hopeless(r: BatchTable) -> bool:
-    """Return True if a run has taken too many steps, or would at its current pace."""
     return has_too_many_steps(r.table) or r.table.pace > 0.0
 
 
 def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
-    """Store the results of a run that has ended with this status."""
     c, last = r.table, status
     if status == Status.STOP:
         finish_events(r, run)

@@ -33,7 +33,6 @@ def see_loops(r: BatchTable, k: int, date: float, row: Reals, m: Reals) -> None:
 
 
 def has_lost_loop(r: BatchTable) -> bool:
-    """Return True if a remaining step is too large relative to its unknown."""
     sizes, further, near = r.loop_sizes, r.loop_further, r.loop_near
     for i in range(r.unknowns):
         if further[i] > r.off * larger(sizes[i], near[i]):

@@ -18,7 +18,6 @@ _SAMPLE, _BEFORE, _AFTER = range(3)
 
 
 def forget_measures(r: BatchTable) -> None:
-    """Reset the measures at the start of a run."""
     r.measured, r.nodes, r.gap, r.event_time = 0, 0, 0, -1.0
     for j in range(r.kept_count):
         r.totals[j] = r.starts[j]
@@ -30,7 +29,6 @@ def forget_measures(r: BatchTable) -> None:
 
 
 def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> float:
-    """Return entry `place` of the `row`, the outputs or the modes m of a sample, whichever `source` names."""
     if source == ROW:
         return row[place]
     if source == OUTPUT:
@@ -40,13 +38,12 @@ def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> fl
 
 @inline
 def evaluate_outputs(r: BatchTable, date: float, row: Reals, m: Reals) -> None:
-    """Evaluate the outputs if they are measured."""
     if r.output_count > 0:
         r.outputs(date, row, r.table.p, m, r.out)
 
 
 def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, side: int, is_node: bool) -> None:
-    """Measure the values at a sample, or at one side of an event, which may be a node of the trapezoidal rule."""
+    """Measure the values at a sample or at one side of an event; `is_node` makes this point a node of the trapezoidal rule."""
     best, totals, before = r.best[side * r.kept_count :], r.totals, r.before
     follows = is_node and r.nodes > 0
     evaluate_outputs(r, date, row, m)
@@ -74,14 +71,12 @@ def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, s
 
 @inline
 def sign_of(rule: int) -> float:
-    """Return -1 for measures of the smallest value, else 1."""
     return -1.0 if rule == MachineRule.LOWEST else 1.0
 
 
 def measure_until(r: BatchTable, run: int, since: float) -> None:
     """Measure the samples of a run before the time `since`, counted from the start. A sample at the time of an event is not a
-    node of the trapezoidal rule; the two sides of the event are.
-    """
+    node of the trapezoidal rule; the two sides of the event are."""
     width, count = r.table.width, r.series_count
     while r.measured < r.wanted_count:
         k = r.measured
@@ -98,7 +93,7 @@ def measure_until(r: BatchTable, run: int, since: float) -> None:
 
 
 def measure_event(r: BatchTable, run: int, row: Reals) -> None:
-    """Measure an event of a run, given as a row of the log, and the samples before the event."""
+    """Measure the samples before an event, and the event, given as a row of the log."""
     if r.kept_count + r.series_count == 0:
         return
     events = r.table.instants
@@ -166,7 +161,6 @@ def extreme(r: BatchTable, j: int) -> float:
 
 
 def keep(r: BatchTable, run: int) -> None:
-    """Keep the measures of a run that has reached its end."""
     if r.kept_count + r.series_count == 0:
         return
     measure_until(r, run, r.span * 2.0 + 1.0)

@@ -117,24 +117,20 @@ class PreparedProgram:
 
     @cached_property
     def _is_checked_in_machine_code(self) -> bool:
-        """True if machine code alone can check the validity of a run, constraints and contacts included."""
         return (not has_constraints(self.program) or screens(self.program)) and not watched_contacts(self.program)
 
     @property
     def _passes(self) -> bool:
-        """True if runs may pass through singular positions."""
         return self.settings.singular == "keep"
 
     @cached_property
     def _wanted_indices(self) -> np.ndarray | None:
-        """Return indices of the requested samples, (k,); None for all."""
         times, wanted = self.settings.times, self.wanted[0]
         return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
-        E309, E310 for values that are not finite.
-        """
+        E309, E310 for values that are not finite."""
         program = self.program
         lengths = (program.states, program.parameters, program.modes)
         blocks = {
@@ -147,7 +143,7 @@ class PreparedProgram:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, and warn if the run ended early or cannot be trusted; see `simulate`."""
+        """Run once, and warn if the run ended early or cannot be trusted (`simulate`)."""
         result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
@@ -169,11 +165,9 @@ class PreparedProgram:
         return result
 
     def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
-        """Run once, and record a failure or validity concerns in the result, without warnings."""
         return self.ended(x0, p, m0, progress)[0]
 
     def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
-        """Run once, and return the result and the end of the run."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             end = self._made(settings, begin, bar)
@@ -192,7 +186,6 @@ class PreparedProgram:
         return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, keep only the selected quantities, and check the result."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, self.progress) as bar:
             return kept.result(settings, bar, begin)
@@ -254,7 +247,7 @@ class PreparedProgram:
 
     @cached_property
     def _compiled(self) -> bool:
-        """True after all code that events may need is compiled; `simulate` waits only for the code that its events need."""
+        """True after all code that events may need is compiled; `simulate` waits only for the code that its own events need."""
         program = self.program
         for kernel in (*program.resets, *program.supplies, *program.pushes):
             assert kernel is None or kernel.address is not None
@@ -301,7 +294,7 @@ class PreparedProgram:
         return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
     def clocks_of(self, p: np.ndarray) -> bytes:
-        """Return a key of the clocks of a run with the parameters in the first row of p (runs, parameters)."""
+        """Return a key of the clocks of the run in the first row of p (runs, parameters)."""
         with self._workspace() as space:
             return space.schedules.keys(p[:1])[0]
 

@@ -18,14 +18,13 @@ from bondgraph.run.results.result import Result
 from screws.names import answer_old_names
 
 CPU = "cpu"
-"""Device name of runs computed by the CPU."""
 _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """Measure recorded for every run: its name, shape, and the indices of its values in the source; for a measure of events, the
-    transitions that it counts."""
+    """Measure recorded for every run: its name, shape, and the indices of its values in the source. A measure of events has
+    the transitions that it counts."""
 
     name: str
     measure: Measure
@@ -40,7 +39,6 @@ class KeptOfRun:
 
     @property
     def size(self) -> int:
-        """Return the number of values, per sample for a series."""
         return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:
@@ -118,7 +116,6 @@ class BatchResult:
         return len(self.t)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return the values kept under a name."""
         return self.kept[name]
 
     @property

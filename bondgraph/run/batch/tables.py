@@ -1,4 +1,4 @@
-"""Table of the loop over many runs: fill in the data common to all runs, then the values of a slice of the runs."""
+"""Table of the loop over many runs, with the data common to all runs and the values of a slice of the runs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ def table_of(
     kept: Sequence[KeptOfRun],
     outputs: Kernel | None,
 ) -> FieldTable:
-    """Return the table of a batch, common to all runs: sample times, from the start and on the user's clock; the `wanted` times
-    among them; kept quantities with the kernel of their outputs; limits; and workspace, except for rows and modes at the
-    samples."""
+    """Return the table of a batch without rows and modes at the samples; `samples` are the sample times from the start and on
+    the user's clock, `wanted` the requested times among them."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
@@ -89,7 +88,6 @@ def table_of(
 def _numbers_of(
     program: Program, kept: Sequence[KeptOfRun]
 ) -> tuple[tuple[list[int], list[int], list[int], list[float]], list[int]]:
-    """Return rules, sources, indices and initial values of the kept values, and flags of the transitions to count."""
     rules, sources, indices, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
     for item in kept:
         rule = item.measure.kind.machine

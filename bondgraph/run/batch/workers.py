@@ -38,12 +38,10 @@ if TYPE_CHECKING:
 MAX_CALL_SECONDS = 0.3
 """Maximum duration of a call, which cannot be interrupted, s."""
 MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
-"""Minimum durations of a call and of a thread's work, s: many times the overhead of Python."""
+"""Minimum durations of a call and of a thread's work, s, many times the overhead of Python."""
 
 
 class RunDuration:
-    """Duration of a run, s, measured on earlier runs (0 if unknown); threads may share it."""
-
     def __init__(self) -> None:
         self.each = 0.0
 
@@ -57,7 +55,7 @@ class WorkQueue:
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
-        """Let at most this many threads share the remaining runs, fewer if further threads would not pay off; return their
+        """Let at most this many threads share the remaining runs, and fewer if further threads would not pay off; return their
         number."""
         worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
@@ -65,8 +63,7 @@ class WorkQueue:
 
     def first(self) -> Iterator[slice]:
         """Yield growing slices of runs, starting with one run, until the duration of a run is known; the first run also builds
-        objects that later runs reuse.
-        """
+        objects that later runs reuse."""
         count, enough = 1, MAX_CALL_SECONDS
         while not self._pace.each and (piece := self._taken(count)):
             begin = perf_counter()
@@ -77,7 +74,6 @@ class WorkQueue:
             count, enough = (2 * count if enough == MIN_CALL_SECONDS else 1), MIN_CALL_SECONDS
 
     def pieces(self) -> Iterator[slice]:
-        """Yield the slices that one thread takes."""
         while piece := self._taken():
             begin = perf_counter()
             yield piece
@@ -133,11 +129,8 @@ def ending(called_off: Event) -> Iterator[None]:
 
 
 class BatchLauncher(Protocol):
-    """Launcher of batches on a device other than the CPU."""
-
     @property
-    def name(self) -> str:
-        """Name of the device."""
+    def name(self) -> str: ...
 
     def fill(
         self,
@@ -154,12 +147,6 @@ class BatchLauncher(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BatchRunner:
-    """Execution of a batch of runs.
-
-    `wanted` as in `PreparedProgram`; `ended` computes a single run and returns the result and the end of the run; `workspace`
-    yields a workspace that no other thread uses.
-    """
-
     program: Program
     settings: Settings
     choice: Selection
@@ -177,8 +164,8 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by machine code if `machine`, on a
-        `gpu` if one is given, else one by one; runs that machine code cannot finish are repeated one by one."""
+        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by a `gpu` if one is given, by
+        machine code if `machine`, and otherwise one by one. Runs that machine code cannot finish are repeated one by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
@@ -229,8 +216,8 @@ class BatchRunner:
         return collected.ends()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """Return the kernels for runs in SIMD lanes; None if each must run alone, because of events, clocks, time breaks or
-        loops."""
+        """Return the kernels for runs in SIMD lanes, or None if events, clocks, time breaks or loops require each run to be
+        alone."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes cannot be {lanes!r}", (f"allowed: {allowed}",)))

@@ -44,8 +44,6 @@ from screws.errors import plural
 
 
 class RunCost(NamedTuple):
-    """Statistics of a run other than its counters: method, tolerance per step, rounding limit and total time (s)."""
-
     choice: Selection
     local_rtol: float
     rounding: Rounding
@@ -82,16 +80,13 @@ class MachineRun:
 
     @property
     def done(self) -> bool:
-        """True if the run reached its end; otherwise Python has to continue it."""
         return self.status == Status.STOP
 
     @property
     def events(self) -> int:
-        """Return the number of events."""
         return sum(map(len, self.logged))
 
     def at(self, samples: np.ndarray) -> MachineRun:
-        """Return the run with only the samples of these indices (k,)."""
         return replace(self, rows=self.rows[samples], modes=self.modes[samples])
 
     def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: RunCost) -> Result:
@@ -137,13 +132,11 @@ class Schedules:
         slots = {slot for clock in clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
         self._places, self._front = sorted(slots), 0 if breaks is None else breaks.sizes[0]
         self.fixed = not self._places and breaks is None
-        """True if all runs have the same clocks."""
         self._key: bytes | None = None
         self.ticks: ClockSchedule
 
     def stretches(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
-        """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for parameters p (runs or 1,
-        parameters)."""
+        """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for p (runs or 1, parameters)."""
         if self.fixed or len(p) == 1:
             return [(self.keys(p[:1])[0], runs)]
         stretches, first = list[tuple[bytes, slice]](), runs.start
@@ -164,7 +157,7 @@ class Schedules:
         return values
 
     def keys(self, p: np.ndarray) -> list[bytes]:
-        """Return a key of the clocks of each run, for parameters p (runs, parameters)."""
+        """Return a key of the clocks of each run."""
         return [row.tobytes() for row in self.values(p)]
 
     def follow_parameters(self, p: np.ndarray) -> None:
@@ -183,8 +176,8 @@ class Schedules:
 
 
 STEPS, LARGE = 4_000, 100
-"""Number of attempted steps between checks for too many steps and updates of the progress bar, and number of states above which
-this number is reduced."""
+"""STEPS attempted steps lie between checks for too many steps and updates of the progress bar; above LARGE states there
+are fewer."""
 
 
 class Workspace:
@@ -261,21 +254,18 @@ class Workspace:
         return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, *of_events, ticks, self.integrator.effort())
 
     def _advanced(self) -> Status:
-        """Advance the run by one piece and return its status."""
         status = STATUSES[self._advance(self._place)]
         self._check()
         return status
 
     def _check(self) -> None:
-        """Raise the exception, if any, of a function that machine code has called."""
         self.weights.check()
         if self.settler is not None and self.settler.has_failed:
             self.settler.check()
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
         """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
-        start time by `time.perf_counter`, s.
-        """
+        start time by `time.perf_counter`, s."""
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
@@ -306,7 +296,6 @@ class Workspace:
 
     @cached_property
     def _judging(self) -> FieldTable:
-        """Return a table of the loop over many runs, for a single run."""
         samples = self.settings.times, self.settings.dates
         table = self._table_of_many(samples, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
@@ -327,7 +316,7 @@ class Workspace:
         return table
 
     def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy per storage at the start of the last run, with parameters p in the modes m, before any event, J."""
+        """Return the energy per storage, J, at the start of the last run, before any event."""
         if self._energies is None:
             return np.zeros(0)
         call, own_p, own_m, out = self._energies
@@ -337,7 +326,6 @@ class Workspace:
 
     @cached_property
     def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the kernel call for the start energies of the last run, and its arrays of parameters, modes and outputs."""
         program = self.bound.program
         if program.energies is None:
             return None
@@ -356,11 +344,13 @@ class Workspace:
         lanes: LaneKernels | None,
         called_off: Event,
     ) -> None:
-        """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in `batch`.
+        """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in
+        `batch`; abandon runs that are unfinished when the work is `called_off`.
+
         Calls release the interpreter's lock; each group of consecutive runs with equal clocks takes one or more calls, so that
-        interrupts are handled. Values are kept at the wanted samples; constraints are checked along a run if `watch`. With
-        kernels in `lanes`, several runs advance simultaneously. Runs that are unfinished when the work is `called_off` are
-        abandoned."""
+        interrupts are handled. Constraints are checked along a run if `watch`; with kernels in `lanes`, several runs advance
+        simultaneously.
+        """
         samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
@@ -388,7 +378,6 @@ class Workspace:
         return table
 
     def _one_by_one(self, many: int) -> int:
-        """Continue the runs of the table at the address `many` one by one; return 1 while some remain."""
         more = int(self._many(many))
         self._check()
         return more
@@ -401,7 +390,6 @@ class Workspace:
         outputs: Kernel | None,
         lanes: LaneKernels | None,
     ) -> FieldTable:
-        """Return the table of many runs with rows at these samples, except for the values of the runs."""
         table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
         if lanes is not None:
             table.point("begin", self._open)
@@ -412,8 +400,6 @@ class Workspace:
         return table
 
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
-        """Return a function that continues several runs simultaneously, with the clocks of this key, from the address of their
-        table."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))

@@ -13,25 +13,22 @@ from bondgraph.run.program import RunTransition
 
 @dataclass(frozen=True)
 class BoxArrays:
-    """Arrays of the table, by name, from the layouts of the problems and the transitions of the program."""
+    """Arrays of the table by name, from the layouts of the problems and the program's transitions."""
 
     layouts: Sequence[BoxLayout]
     edges: Sequence[RunTransition]
 
     @cached_property
     def room(self) -> int:
-        """Maximum number of rows of a problem."""
         return max((layout.count for layout in self.layouts), default=0)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """Integers of the table."""
         width = sum(len(layout.entries) + 4 * layout.count for layout in self.layouts)
         return {"boxes": len(self.layouts), "box_room": self.room, "box_width": width}
 
     @cached_property
     def integers(self) -> Mapping[str, list[int]]:
-        """Arrays of integers."""
         layouts = self.layouts
         of_friction = {slot for layout in layouts for slot in layout.slots}
         pairs = list(chain.from_iterable(layout.entries for layout in layouts))
@@ -47,7 +44,6 @@ class BoxArrays:
 
     @cached_property
     def reals(self) -> Mapping[str, list[float]]:
-        """Arrays of modes."""
         names = {"box_sticks": "sticks", "box_lows": "lows", "box_highs": "highs"}
         return {
             field: [float(mode) for layout in self.layouts for mode in getattr(layout, name)] for field, name in names.items()

@@ -16,34 +16,29 @@ from bondgraph.run.complementarity.table import BoxOutcome, BoxTable
 REGULARISATIONS = (1e-6, 1e-8, 1e-10)
 """Fractions of the scaled diagonal that are added to it, one after another until the problem is solved."""
 PROXIMAL_STEPS = 12
-"""Maximum number of repetitions with one regularisation."""
 ROUNDING = 2.0**-52
 LEVEL = 1.0
 """Initial bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 SPREAD = 1e3
 """Largest ratio of a weight to the mean of the weights."""
 SCALING_ROUNDS = 8
-"""Maximum number of rounds of scaling."""
 EVEN = 1.5
-"""Largest factor, up or down, between a row's largest entry and 1 in a well-scaled matrix."""
+"""Largest factor between a row's largest entry and 1, in either direction, in a well-scaled matrix."""
 UPDATES = 24
 """Maximum number of updates of an inverse before it is recomputed."""
 WEAK_PIVOT = 1e-3
 """Fraction of the diagonal below which a pivot is too small for an update."""
 PIVOTS, PIVOTS_EACH = 20, 4
-"""Number of pivots after which the bound on rounding errors is raised: the first number plus the second for each row."""
+"""The bound on rounding errors is raised after PIVOTS pivots plus PIVOTS_EACH pivots per row."""
 COARSER = 4.0
-"""Factor by which the bound on rounding errors is raised."""
 MAX_LEVEL = 1e6
-"""Largest bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
-"""Distances of the unknowns from their bounds, and of the residuals from zero, at the start of the path, relative to their
-sizes."""
+"""Relative distances, at the start of the path, of the unknowns from their bounds and of the residuals from zero."""
 
 
 def scale_rows(s: BoxTable) -> None:
-    """Scale the problem symmetrically so that the largest entry of each row is near one, and set the weights of the unknowns."""
+    """Scale the problem symmetrically so that the largest entry of each row is near one; set the weights of the unknowns."""
     n, m, c = s.n, s.matrix, s.scale
     for i in range(n):
         diagonal = m[i * n + i]
@@ -76,7 +71,6 @@ def scale_rows(s: BoxTable) -> None:
 
 
 def regularise(s: BoxTable, epsilon: float) -> None:
-    """Add `epsilon` times the weights to the diagonal."""
     n = s.n
     for i in range(n):
         for j in range(n):
@@ -178,12 +172,11 @@ def leave(s: BoxTable, chosen: int) -> None:
 
 
 def at_bound(s: BoxTable, i: int) -> float:
-    """Return the bound at which unknown i lies."""
     return s.below[i] if s.status[i] < 0 else s.above[i]
 
 
 def evaluate(s: BoxTable) -> None:
-    """Evaluate the unknowns and residuals along the path in the current modes, and their rounding errors."""
+    """Evaluate unknowns, residuals and their rounding errors along the path in the current modes."""
     n, k = s.n, s.count
     for i in range(n):
         value, terms = s.shifted[i], s.terms[i]
@@ -217,8 +210,8 @@ def evaluate(s: BoxTable) -> None:
 
 
 def first_turn(s: BoxTable, t: float) -> float:
-    """Return the largest t at which an unknown must change its mode, -1 if there is none; set `chosen` to this unknown and `into`
-    to its new mode."""
+    """Return the largest t at which an unknown must change its mode, or -1; set `chosen` to this unknown and `into` to its new
+    mode."""
     best = -1.0
     s.chosen = -1
     for i in range(s.n):
@@ -243,7 +236,7 @@ def first_turn(s: BoxTable, t: float) -> float:
 
 
 def begin_path(s: BoxTable) -> None:
-    """Choose offsets at t = 1 so that the current modes are those of the solution there, with a different margin in each row."""
+    """Choose offsets at t = 1 for which the current modes are the solution, with a different margin in each row."""
     n, far, spread = s.n, 0.0, 0.0
     for i in range(n):
         far = larger(far, larger(abs(s.shifted[i]), abs(s.at[i])))

@@ -1,4 +1,5 @@
-"""Table of a box complementarity problem: matrix, offsets, bounds and modes in; modes, unknowns and residuals out."""
+"""Table of a box complementarity problem with its matrix, offsets and bounds, its modes, and the unknowns and residuals of
+its solution."""
 
 from __future__ import annotations
 
@@ -10,8 +11,6 @@ from bondgraph.run.table import FieldTable
 
 
 class BoxOutcome(IntEnum):
-    """Outcome of a problem."""
-
     SOLVED = 0
     NO_SOLUTION = 1
     """The problem has no solution; `fault` is the row that cannot be satisfied."""
@@ -80,7 +79,6 @@ class BoxTable(Table):
 
 
 def box_table(room: int) -> FieldTable:
-    """Return a table with space for this many unknowns."""
     table = FieldTable(BoxTable)
     table.allocate(room=room)
     table["room"] = table["n"] = room

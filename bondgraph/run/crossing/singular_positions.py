@@ -1,4 +1,4 @@
-"""Pass through singular positions of a run on the branch on which it arrives: `simulate(singular="keep")`.
+"""Passage of a run through singular positions on the branch on which it arrives: `simulate(singular="keep")`.
 
 Where constraints lose rank, the equations do not determine on which branch the motion continues: close to such a position,
 numerical errors select the branch. States along one branch are smooth in time, so a polynomial through a short run before the
@@ -38,7 +38,7 @@ BASE = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half-widths."""
 
 DEGREE, NODES = 6, 13
-"""Degree of the extrapolating polynomial, and number of its points: an error in the points grows at most 160-fold."""
+"""Degree of the extrapolating polynomial and number of its points; an error in the points grows at most 160-fold."""
 
 FINER = 1e-3
 """Relative tolerance of the run that computes the points of the polynomial, as a fraction of rtol."""
@@ -47,8 +47,8 @@ FINEST = 1e-12
 """Minimum relative tolerance of this run, unless rtol is smaller."""
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
-"""Newton steps that move states onto the constraints on both sides of a passage; finite differences as fractions of the sizes of
-states; relative singular value below which constraints are redundant there."""
+"""NEWTON steps move states onto the constraints on both sides of a passage, with finite differences of the fraction
+DIFFERENCE of the sizes of states. Constraints with relative singular values below RANK are redundant there."""
 
 
 Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]
@@ -89,7 +89,8 @@ def past_singular_positions(
 def _crossed(
     part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress
 ) -> tuple[RunPart, RunPart] | None:
-    """Return the part of the run up to the end of the passage, and the part after it; None if the position cannot be passed."""
+    """Return the part of the run up to the end of the passage, and the part after it, or None if the position cannot be
+    passed."""
     half = None if loss.contradiction else _half_width(part.result, loss.time, settings)
     if half is None:
         return None
@@ -128,8 +129,7 @@ def _crossed(
 
 
 def _half_width(result: Result, time: float, settings: Settings) -> float | None:
-    """Return half the width of the passage, s, of a singular position at this time, from the slope of the falling root; None if
-    there are too few samples."""
+    """Return half the width of the passage, s, of a singular position at this time; return None if there are too few samples."""
     count = int(np.searchsorted(result.since, time))
     if count < 2:
         return None
@@ -141,8 +141,7 @@ def _half_width(result: Result, time: float, settings: Settings) -> float | None
 
 
 class _Closure:
-    """Violations of the constraints of a run, and their flows, as functions of states; `sizes` of states come from the
-    `result`."""
+    """Violations of the constraints of a run, and their flows, as functions of the states."""
 
     def __init__(self, result: Result, origin: float):
         self.program, self.p, self.origin = result.program, result.p, origin
@@ -152,7 +151,6 @@ class _Closure:
         self.sizes = np.where(sizes > 0.0, sizes, 1.0)
 
     def __call__(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return violations and flows (k, rows) in states (k, n)."""
         program, times = self.program, np.full(len(x), self.origin + t)
         assert program.closing is not None and program.closures is not None
         outputs = Outputs(program, self.p, times, x, np.tile(m, (len(x), 1)))
@@ -161,7 +159,7 @@ class _Closure:
         return np.hstack([*(outputs[slot] for slot in self.slots), flows])
 
     def nearest(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the nearest states (n,) at which violations and flows vanish, by Newton's method with minimum changes."""
+        """Return the nearest states (n,) at which violations and flows vanish."""
         steps = DIFFERENCE * np.diag(self.sizes)
         for _ in range(NEWTON):
             values = self(t, np.vstack([x, x + steps, x - steps]), m)
@@ -174,7 +172,6 @@ class _Closure:
 
 
 def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, choice: Selection, bar: Progress) -> RunPart:
-    """Run from a start to the last of these times, which are measured from the start of the whole run."""
     begin, x, m, q = start
     since = np.append(begin, times)
     date = settings.t_start + begin
@@ -189,7 +186,6 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
 
 
 def _joined(parts: list[RunPart]) -> RunPart:
-    """Join successive parts; drop the sample at the start of each part but the first."""
     first, last = parts[0].result, parts[-1]
     results = [first, *(part.result.rows(np.arange(1, len(part.result.t))) for part in parts[1:])]
     result = replace(

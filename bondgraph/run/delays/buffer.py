@@ -1,4 +1,4 @@
-"""Buffer of a run's delays: memory for the history of their signals, and the history before the start."""
+"""Memory for the signal history of a run's delays, and the history before the start."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bondgraph.run.table import FieldTable
 
 _ROOM = 1024
 _EXACT, _FINEST = 1e-13, 2.0**-20
-"""Largest error of the polynomials through a history given as a function, relative to its values, and shortest piece, relative to
-its length."""
+"""_EXACT is the largest error of the polynomials through a history given as a function, relative to its values; _FINEST is
+the shortest piece, relative to the length of the history."""
 _ROUNDING = 16.0 * 2.220446049250313e-16
 _TESTS = (0.02, 0.27, 0.45, 0.7, 0.98)
 _SAME = 1e-9
@@ -89,7 +89,6 @@ class DelayBuffer:
             self._enlarge(2 * room)
 
     def _enlarge(self, room: int) -> None:
-        """Move the history to arrays with space for this many rows."""
         sizes = {"starts": room + 1, "levels": room, "values": room * len(self._delays) * len(NODES)}
         for name, size in sizes.items():
             fresh = np.zeros(size, dtype=np.int64 if name == "levels" else float)
@@ -105,7 +104,6 @@ class DelayBuffer:
         return lambda t: float(history(self._origin + t))
 
     def _write(self, signals: list[Callable[[float], float]], start: float, end: float, finest: float) -> None:
-        """Write rows from start to end, for steps so short that the polynomials are accurate between the nodes."""
         nodes = start + np.array(NODES) * (end - start)
         nodes[1] = end
         rows = [_differences([signal(time) for time in nodes.tolist()]) for signal in signals]
@@ -124,7 +122,6 @@ class DelayBuffer:
 
 
 def _differences(values: list[float]) -> np.ndarray:
-    """Return the divided differences of values at the nodes, as `history.fit` does."""
     c = np.array(values)
     for order in range(1, len(NODES)):
         for j in range(len(NODES) - 1, order - 1, -1):
@@ -133,8 +130,8 @@ def _differences(values: list[float]) -> np.ndarray:
 
 
 def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
-    """Return True if, between the nodes, a signal differs from its polynomial by more than `_EXACT` permits plus the change
-    of the signal during `later`, the rounding error of time (s)."""
+    """Return True if a signal differs from its polynomial between the nodes by more than `_EXACT` permits plus the change of
+    the signal during `later`, the rounding error of time (s)."""
     size = abs(c[0]) + abs(c[1])
     for theta in _TESTS:
         value = c[-1]
@@ -152,8 +149,8 @@ def _constant(value: float) -> Callable[[float], float]:
 
 
 def _check(program: Program, lengths: np.ndarray) -> None:
-    """Raise `RunError` E332 for a delay that is not positive and finite, E334 for delays in a model with algebraic loops that
-    need iteration."""
+    """Raise `RunError` E332 for a delay that is not positive and finite, and E334 for delays in a model with algebraic loops
+    that need iteration."""
     for delay, length in zip(program.delays, lengths.tolist(), strict=True):
         if not 0.0 < length < np.inf:
             why = f"its time is {length:g} s"

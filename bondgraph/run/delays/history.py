@@ -23,8 +23,8 @@ NODES = (
     0.9504844339512095,
     0.0495155660487904,
 )
-"""Fractions of a step at which a delayed signal is evaluated, for degree 7, the degree of the best dense output.
-Chebyshev-Lobatto points, each far from its predecessors (Leja), so that divided differences are accurate."""
+"""Fractions of a step at which a delayed signal is evaluated: Chebyshev-Lobatto points for degree 7, the degree of the
+best dense output, each far from its predecessors (Leja), so that divided differences are accurate."""
 NEVER = 1 << 60
 """Row number of a break that has not happened yet."""
 SMOOTH = 10
@@ -89,7 +89,7 @@ def look_back(d: DelayTable, t: float, y: Reals) -> None:
 
 
 def look_back_at(d: DelayTable, t: Reals, y: Reals) -> None:
-    """Call `look_back` at time t[0]; this function is called by address."""
+    """Call `look_back` at time t[0] for callers that know only the address."""
     look_back(d, t[0], y)
 
 
@@ -108,7 +108,6 @@ def mark_break(d: DelayTable, level: int) -> None:
 
 
 def pass_break(d: DelayTable, k: int) -> None:
-    """Advance delay k past the break that it has reached, and find the next break."""
     row = d.ahead[k]
     mark_break(d, d.levels[row] + 1)
     d.passed[k] = row

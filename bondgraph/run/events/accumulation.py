@@ -1,5 +1,5 @@
-"""Accumulation (Zeno behaviour) of events: times of the events of each transition, chattering, series of shrinking intervals, and
-log rows of transitions into states of rest."""
+"""Accumulation (Zeno behaviour) of events: detect chattering and shrinking intervals of a transition, and log its
+transition into a state of rest."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, go_on, ro
 from bondgraph.run.kernel_functions import formula_time
 
 WINDOW, RATIOS = 50, 8
-"""Number of most recent events that are tested for chattering; number of ratios of their intervals."""
+"""The last WINDOW events are tested for chattering, and the last RATIOS ratios of their intervals for a geometric series."""
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
-"""Fractions of the time of the last event and of the run's duration: `WINDOW` events within either count as chattering."""
+"""`WINDOW` events count as chattering within the fraction CHATTER_ROUNDING of the time of the last event, or within the
+fraction CHATTER_SPAN of the run's duration."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events lead to a state of rest, if there is one; minimum ratio of later to earlier
-intervals for this rule."""
+"""`HISTORY` events within the fraction REST_SPAN of the run lead to a state of rest, if there is one, unless the ratio of
+later to earlier intervals is below MAX_SHRINKAGE."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 
@@ -27,7 +28,6 @@ _INFINITE = float("inf")
 
 @inline
 def ring_index(number: int) -> int:
-    """Return the index, in its ring buffer, of the item with this number."""
     return number if number < HISTORY else number - HISTORY
 
 
@@ -64,7 +64,7 @@ def geometric(s: EventTable, ring: Reals, count: int) -> bool:
 
 
 def add_event(s: EventTable, t: float, i: int) -> int:
-    """Add an event of transition i at t; return the pattern of its times, 0 for no pattern.
+    """Add an event of transition i at t; return the pattern of its times, or 0.
 
     If a state of rest can follow, `CHATTERING` includes events whose times have no limit but are too many for the run to finish,
     such as the bounces of a ball on a floor that rises as slowly as the bounces decay.
@@ -84,7 +84,6 @@ def add_event(s: EventTable, t: float, i: int) -> int:
 
 
 def add_resting(s: EventTable, i: int) -> None:
-    """Add transition i to the transitions whose events accumulate, if it is not among them."""
     if s.marked[i] != 1:
         s.marked[i] = 1
         s.resting[s.resting_count] = i
@@ -92,9 +91,9 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `watched`; write to `resting` the transitions whose events accumulate, `stuck`
-    transitions first. For the first other transition whose events form a pattern, set `pattern` to it and `suspect` to the
-    transition's row."""
+    """Add the events at t, whose transitions are `watched`. List the transitions whose events accumulate in `resting`, `stuck`
+    transitions first; for the first other transition whose events form a pattern, set `pattern` to this pattern and
+    `suspect` to the row of the transition."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0

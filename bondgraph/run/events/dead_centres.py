@@ -56,10 +56,10 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
     """Return what a flow at zero does, `STOPS`, `PASSES` or `TOUCHES`; transition `index` would stop it and lead to x_after.
 
-    If its impulse makes a state jump, or if the effort that holds the flow equals the limits of friction in both senses within
-    rounding error, friction of each sense decides: the flow stops if friction of each sense drives it back, passes zero if
-    friction beyond zero does not drive it back, and touches zero if it does not visibly continue (a double zero). A flow with a
-    triple zero is detected a little later.
+    The flow stops if the impulse makes no state jump and the effort that would hold the flow is clear of rounding error.
+    Otherwise the friction of each sense decides: the flow stops if both drive it back, passes zero if friction beyond zero does
+    not drive it back, and touches zero if it does not visibly continue (a double zero). A flow with a triple zero is detected a
+    little later.
     """
     if s.pass_modes[index] == NO_MODE:
         return STOPS
@@ -95,8 +95,7 @@ def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
 
 
 def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
-    """Write the states that are reset by the edge from the source of transition `index` to the mode beyond zero, if there is such
-    an edge."""
+    """Write the states that are reset by the edge, if any, from the source of transition `index` to the mode beyond zero."""
     edge = s.pass_edges[index]
     if edge >= 0:
         make_ready(s, edge)
@@ -106,8 +105,8 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Let the flow of transition `index` pass zero, and log this in `row`: a state can jump only if the edge to the mode beyond
-    zero resets it."""
+    """Let the flow of transition `index` pass zero, and log this in `row`; only a reset by the edge to the mode beyond zero
+    changes states."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)
@@ -137,12 +136,13 @@ def slip_edge(s: EventTable, index: int, count: int) -> int:
 
 
 def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
-    """Return a transition, other than the `count` taken transitions, by which friction that sticks at x_here, m_here begins to
-    slip because nothing can hold its flow; `NO_TRANSITION` if there is none. Call after `firing_guards`, if no guard fires.
+    """Return the transition, other than the `count` taken transitions, by which friction that sticks at x_here, m_here begins
+    to slip because nothing can hold its flow; `NO_TRANSITION` if there is none. Call after `firing_guards`, if no guard
+    fires.
 
-    If the run starts at a dead centre, the effort of friction `is_unclear`, or the motion `runs_away`. Friction slips in the
-    sense in which its flow leaves zero, or in any sense if rates are not finite while it sticks; `at_zero` then corrects the
-    sense.
+    Nothing can hold the flow if the effort of friction `is_unclear`, or if the motion `runs_away`, as at the start of a run at a
+    dead centre. Friction slips in the sense in which its flow leaves zero, or in any sense if rates are not finite while it
+    sticks; `at_zero` then corrects the sense.
     """
     sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):

@@ -1,5 +1,5 @@
-"""Points at which guards are evaluated: next to the current states, parameters and times, to measure rounding errors
-(`rounding_error`), and further around them, to test for bounces."""
+"""Points at which guards are evaluated: neighbouring points, to measure rounding errors (`rounding_error`), and points
+further away, to test for bounces."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MARGIN = 4.0
 """Ratio of the bound on a rounding error to the measured error."""
 
 RESTING, MOVED = 64.0, 2.0**26
-"""Sizes of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first, the state is zero
-within rounding error because it has not moved; above the second, it has certainly moved."""
+"""Sizes of a state relative to the rounding error that its rate causes in a run (`drift`). Up to RESTING, the state is
+zero within rounding error, because it has not moved; above MOVED, it has certainly moved."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
 """Fractions of the remaining run at which rounding errors of rates are measured, because a source may be zero now."""
@@ -39,7 +39,7 @@ def perturbations(count: int) -> np.ndarray:
 
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Return a bound on the rounding error of `value` (...), given the values `near` (2 PAIRS, ...) at the points of
+    """Return a bound on the rounding error of `value` (...) from the values `near` (2 PAIRS, ...) at the points of
     `perturbations`. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
@@ -82,7 +82,6 @@ class GuardHistory:
         rounding error means that bodies touch."""
 
     def record_states(self, rows: np.ndarray) -> None:
-        """Record states (k, n) that the run has reached."""
         if rows.size:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
@@ -97,6 +96,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 if it cannot be one, for example without `resets`, and -1 if it
-    must be tried."""
+    """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be a bounce, and -1 for one that must be
+    tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -44,18 +44,15 @@ UNLIKE = 2.0**20
 
 @inline
 def is_active(s: EventTable, i: int) -> bool:
-    """Return True if the source of a transition is the current mode of its automaton."""
     return s.m_here[s.slots[i]] == s.sources[i]
 
 
 def rates_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
-    """Evaluate the rates, if any, at (t, x) with parameters p, in the modes m_here."""
     if s.n > 0:
         s.rates(formula_time(s, t), x, p, s.m_here, out)
 
 
 def guards_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
-    """Evaluate the guards at (t, x) with parameters p, in the modes m_here."""
     s.guards(formula_time(s, t), x, p, s.m_here, out)
 
 
@@ -65,7 +62,7 @@ def instant(s: EventTable, t: float) -> float:
 
 
 def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -> None:
-    """Compute a bound on the rounding errors of values (k,), given their values `near` at this many pairs of points; 0 for
+    """Compute a bound on the rounding errors of values (k,) from their values `near` at this many pairs of points; 0 for
     inactive guards. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     count = s.transitions
     for i in range(count):
@@ -90,8 +87,8 @@ def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> No
 
 
 def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fixed, out: Reals) -> None:
-    """Compute the rounding errors of the guards, with values `now` at (t, x), for states of `sizes` (n,), from this many pairs of
-    points, at times later by at most a rounding error."""
+    """Compute the rounding errors of the guards at (t, x), where their values are `now`, from this many pairs of points for
+    states of `sizes` (n,)."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + pairs):
             guards_beside(s, t, x, sizes, k)
@@ -112,12 +109,10 @@ def jump_error(s: EventTable, i: int) -> float:
 
 @inline
 def full_size(s: EventTable, i: int, size: float) -> float:
-    """Return the size of a state; for a state that has not moved, at least its rounding error over `PERTURBATION`."""
     return larger(size, resting_error(s, i) * (1.0 / PERTURBATION))
 
 
 def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: Reals) -> None:
-    """Evaluate the rates at the k-th neighbouring point of x, for states of `sizes` (n,)."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -125,8 +120,8 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
-    """Update the rounding errors `drift` of the states that have not moved yet: the largest rounding error of each rate over the
-    remaining run, times the state's response time or, if shorter, the duration of the run."""
+    """Update `drift`, the rounding errors of the states that have not moved yet: the largest rounding error of each rate over
+    the remaining run, times the state's response time or, if shorter, the duration of the run."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -158,7 +153,6 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
 
 
 def may_end(s: EventTable) -> bool:
-    """Return True if a transition from the current modes ends the run."""
     for i in range(s.transitions):
         if s.endless[i] == 0 and is_active(s, i):
             return True
@@ -189,9 +183,9 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
 
 
 def accumulate(s: EventTable, errors: Reals) -> None:
-    """Convert the rounding errors of guards at a point to errors over a run: use at least the rounding error of the guard's
-    largest value at events (a guard that follows a source vanishes with the source); then multiply by `ACCUMULATED`. The errors
-    of bounces, which restart at each impact, and of transitions that end the run do not change."""
+    """Convert the rounding errors of guards at a point to errors over a run: take at least the rounding error of a guard's
+    largest value at events, because a guard that follows a source vanishes with the source; then multiply by `ACCUMULATED`.
+    Errors of bounces, which restart at each impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
         if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
@@ -272,7 +266,6 @@ def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 @inline
 def near_point(s: EventTable, x: Reals, k: int) -> Reals:
-    """Return the k-th neighbouring state of x."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] * (by_x[n * k + i] + 1.0) + by_x[n * k + i] * full_size(s, i, 0.0)
@@ -280,7 +273,6 @@ def near_point(s: EventTable, x: Reals, k: int) -> Reals:
 
 
 def starts_near(s: EventTable, t: float, x: Reals) -> None:
-    """Evaluate guards `near_now` and rates `speed_near` at the neighbouring points of x, from which `noise_ahead` starts."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + AHEAD_PAIRS):
             y, p = near_point(s, x, k), s.p_near[s.parameters * k :]
@@ -403,7 +395,6 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
 
 
 def keep_look(s: EventTable, t: float, x: Reals) -> None:
-    """Record the point at which `firing_guards` evaluates: t, x, the modes m_here, and the values `was` of the guards there."""
     s.time_seen = t
     for i in range(s.n):
         s.x_seen[i] = x[i]
@@ -429,8 +420,8 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
-    """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero within rounding error and grow along
-    the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
+    """Mark in `rising` the guards that are positive and stay so for `probe` s, and those that are zero within rounding error
+    and grow along the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and a body that
     only reverses does not leave.

@@ -1,5 +1,4 @@
-"""Event handler of one run in machine code: it builds its table from guards, times of events, log and samples, and exchanges
-rows."""
+"""Event handler of one run in machine code, with a table of its guards, event times, log and samples."""
 
 from __future__ import annotations
 
@@ -30,10 +29,11 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
 BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
-"""Approximate size, bytes, and minimum number of rows of the buffer that machine code fills before it hands over log rows."""
+"""Approximate size, in bytes, and minimum number of rows of the buffer that machine code fills before it hands over log
+rows."""
 FREE_BYTES = 1 << 26
-"""Approximate size of free rows when an instant begins, bytes, unless less suffices: unwritten memory costs only address space.
-The buffer doubles if an instant needs more."""
+"""Approximate size of free rows when an instant begins, bytes, unless less suffices; unwritten memory costs only address
+space, and the buffer doubles if an instant needs more."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RunPoint:
 
 
 _GOLDEN = 0x9E3779B97F4A7C15
-"""Odd number near 2^64 divided by the golden ratio: its multiples lie far apart."""
+"""Odd number near 2^64 divided by the golden ratio, whose multiples lie far apart."""
 
 
 class EventHandler:
@@ -138,7 +138,6 @@ class EventHandler:
         self.ready()
 
     def ready(self) -> None:
-        """Update the compiled kernels and clear the labels before a run."""
         self.labels = self._known_labels
         if self._waiting:
             self._refresh_kernels()
@@ -149,11 +148,9 @@ class EventHandler:
         self.table["log_room"] = len(rows)
 
     def trim_log(self) -> None:
-        """Shrink the empty log to the minimum number of rows plus the rows that one instant may need."""
         self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
-        """Update the addresses of compiled kernels; a kernel that was never needed is not compiled yet."""
         arrays, program, waiting = self.table.arrays, self.program, list[int]()
         for i in self._waiting:
             named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
@@ -182,7 +179,6 @@ class EventHandler:
         return 0
 
     def _collide(self) -> int:
-        """Solve the simultaneous collisions that include transition `wanted`; return 0 if there are none."""
         table, arrays, layout = self.table, self.table.arrays, self._layout
         x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["wanted"])
         collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
@@ -201,7 +197,6 @@ class EventHandler:
 
     @property
     def callbacks(self) -> list[int]:
-        """Addresses of the callback functions."""
         return [callback.address for callback in self._answers.values()]
 
     def _stop(self) -> int:
@@ -209,19 +204,16 @@ class EventHandler:
         return 0
 
     def check(self) -> None:
-        """Raise the exception of a callback, if any."""
         self.has_failed = False
         check_each(answer.check for answer in self._answers.values())
 
     # Exchange with a run.
 
     def bind_log(self, log: Log, samples: SampleRows) -> None:
-        """Connect this log, and the modes of these samples, to the table."""
         self._log, self._samples = log, samples
         log.labels = self.labels
 
     def use_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Connect the arrays of an integrator to the table."""
         for name in ("y", "m", "levels", "fired"):
             self.table.point(name, arrays[name])
         self.table.point("reached", arrays["size"])
@@ -249,7 +241,6 @@ class EventHandler:
         self.table.arrays["levels_begun"][:] = levels
 
     def before_call(self, rows: np.ndarray) -> None:
-        """Prepare a call of machine code that fills `rows`, the remaining sample rows."""
         table = self.table
         table.point("rows", rows)
         table.point("held", self._samples.modes_left)
@@ -263,14 +254,13 @@ class EventHandler:
         return int(self.table["held_rows"])
 
     def take_rows(self) -> np.ndarray:
-        """Return the rows of the log (k, width) and free them for machine code."""
         table, rows = self.table, self._rows[: int(self.table["logged"])].copy()
         table["logged"], table["events_left"] = 0, table["events_left"] - len(rows)
         return rows
 
     def end_run(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """End a run whose modes since its last event are m: fill its `modes` (samples, modes) to the end, and return the
-        remaining rows of its log, (k, width)."""
+        """Fill the rest of the `modes` (samples, modes) of a run with m, its modes since its last event; return the remaining
+        rows of its log (k, width)."""
         modes[int(self.table["held_rows"]) + 1 :] = m
         return self.take_rows()
 
@@ -294,19 +284,17 @@ class EventHandler:
         return transition, EventLabel(edge.kind, edge.name) if label == NO_LABEL else self.labels[label]
 
     def last_times(self, transition: int) -> np.ndarray:
-        """Return the times of at most the last `WINDOW` events of a transition, in order."""
         count = int(self.table.arrays["counts"][transition])
         times = self.table.arrays["times"].reshape(-1, HISTORY)[transition]
         return times[np.arange(max(count - WINDOW, 0), count) % HISTORY]
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:
-        """Start time of the current segment, and its levels at the start."""
+        """Start time of the current segment, and the levels at this time."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 
 def _rows_of(size: int, width: int) -> int:
-    """Return the number of rows of this width in `size` bytes, at least the minimum number."""
     return max(_MIN_ROWS, size // (8 * width))
 
 
@@ -318,14 +306,15 @@ def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
 
 
 def _mode_code_step(edge: RunTransition) -> int:
-    """Return the change of the code of modes by a transition; the code is the sum, modulo 2^64, of each mode times its own large
-    number."""
+    """Return the change of the code of modes by a transition, where the code is the sum, modulo 2^64, of each mode times its
+    own large number."""
     step = int(edge.target - edge.source) * (2 * edge.slot + 1) * _GOLDEN % (1 << 64)
     return step - (1 << 64) if step >> 63 else step
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """Return, for each edge, the edge from its target to the state of rest if its events may accumulate, else `NO_TRANSITION`."""
+    """Return, for each edge whose events may accumulate, the edge from its target to the state of rest, and otherwise
+    `NO_TRANSITION`."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges
@@ -333,7 +322,6 @@ def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
 
 
 def _edge_between(edges: Sequence[RunTransition], slot: int, source: float | None, target: float | None) -> int:
-    """Return the first edge of an automaton from a mode to another mode, or `NO_TRANSITION` if there is no such edge."""
     return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == (slot, source, target)), NO_TRANSITION)
 
 

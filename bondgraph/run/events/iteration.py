@@ -32,8 +32,8 @@ from bondgraph.run.events.transitions import (
 from bondgraph.run.kernel_functions import all_finite
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
-"""Largest look-ahead of guards after an event, as fractions of the run and of the previous segment, and smallest look-ahead,
-relative to the current time."""
+"""After an event, guards are followed for at most the fraction PROBE of the run and SEGMENT_PART of the previous segment,
+and for at least the fraction TIME_RESOLUTION of the current time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
@@ -41,8 +41,7 @@ SINGULAR = 2.0**20
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""Maximum number of transitions in an iteration: the first number, plus the second times the number of transitions in the
-program."""
+"""An iteration has at most MAX_TRANSITIONS transitions plus MAX_TRANSITIONS_EACH for each transition of the program."""
 
 
 # Transitions, one by one.
@@ -105,9 +104,8 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 
 def leave_rest(s: EventTable, index: int) -> None:
-    """If transition `index` ends a state of rest after bounces, prevent these bounces from firing again at this instant: the
-    force that held them crosses zero, so their guards and the rates of these guards are zero up to integration errors of either
-    sign."""
+    """Prevent bounces whose state of rest transition `index` ends from firing again at this instant: their guards and the
+    rates of these guards are zero up to integration errors of either sign."""
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
         if same and s.may_rest[i] == 1 and s.rest_modes[i] == s.sources[index]:
@@ -137,13 +135,13 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
 
 
 def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """Fire the transitions in `fired` (if `asked`), then one by one the transitions whose guards fire, into log rows starting at
-    `row` and into x_here, m_here; return their number, and set `outcome`.
+    """Fire the transitions in `fired` (if `asked`), then one by one those whose guards fire, into log rows from `row` on and
+    into x_here, m_here; return their number, and set `outcome`.
 
-    All dry friction elements in a connected part fire together, if its modes are certain (`friction_modes`); all other
-    transitions fire in order of name, whatever their listing order. If modes cycle and no state jumps, search for modes in which
-    no guard fires. A transition into its own state that does not reduce its guard fires once; then the guard must fall below zero
-    before it fires again. Bounces that do not bring their guards back below zero are `stuck`.
+    All dry friction elements in a connected part fire together if its modes are certain (`friction_modes`); all other transitions
+    fire in order of name. If modes cycle and no state jumps, search for modes in which no guard fires. A transition into its own
+    state that does not reduce its guard fires once; its guard must then fall below zero before it fires again. Bounces that do
+    not bring their guards back below zero are `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
     s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0
@@ -220,7 +218,6 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
 
 
 def see_here(s: EventTable) -> None:
-    """Record the states x_here, as `GuardHistory.record_states` does."""
     sizes, x = s.sizes, s.x_here
     for i in range(s.n):
         sizes[i] = larger(sizes[i], abs(x[i]))
@@ -243,7 +240,7 @@ def set_levels(s: EventTable, t: float) -> None:
 
     A guard that starts at a tiny positive value fires above twice the larger of its value and its rounding error, until it has
     fallen below zero by as much; after a bounce, it fires above its value. A guard that starts well above its rounding error only
-    needs to fall below zero by twice this error. A guard that has fired `once` must first fall below zero.
+    needs to fall below zero by twice this error, and a guard that has fired `once` must first fall below zero.
     """
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:
@@ -347,7 +344,6 @@ def iterate(s: EventTable, t: float, probe: float) -> int:
 
 
 def commit(s: EventTable, last: int) -> None:
-    """Commit the iterated events, whose log has `last` rows, to the run."""
     n, modes, y = s.n, s.modes, s.y
     for k in range(s.held_rows, s.written):
         for i in range(modes):
@@ -395,7 +391,6 @@ def handle_event(s: EventTable) -> bool:
 
 
 def take_parameters(s: EventTable) -> None:
-    """Compute the parameters of the neighbouring points, where rounding errors of guards are measured."""
     count = s.parameters
     s.time_seen = NO_TIME
     for k in range(2 * PAIRS):

@@ -15,9 +15,9 @@ from bondgraph.run.program import Program, RunTransition
 NO_LABEL = -1
 """Label index of a row whose event takes the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
-"""Scalars at the front of a row: time since the start, on the user's clock, and on the clock of the formulas, s; transition;
-limit of the times since the start, s, if the row replaces all following transitions, else NaN; index of the label, or
-`NO_LABEL`."""
+"""Scalars at the front of a row. `since`, `time` and `clock` are the time since the start, on the user's clock, and on the
+clock of the formulas, s; `limit` is the limit of the times since the start, s, if the row replaces all following
+transitions, or NaN; `label` is the index of a label, or `NO_LABEL`."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,10 @@ class RowLayout:
 
     @staticmethod
     def of(program: Program) -> RowLayout:
-        """Return the row layout for a program."""
         return _layout(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
 
     @cached_property
     def width(self) -> int:
-        """Number of values in a row."""
         return self.supplied.stop
 
     @cached_property
@@ -95,11 +93,9 @@ class Log:
 
     @property
     def rows(self) -> np.ndarray:
-        """All rows so far (k, width)."""
         return self._rows[: self._count]
 
     def take(self, rows: np.ndarray) -> None:
-        """Add rows (k, width)."""
         count = self._count + len(rows)
         if count > len(self._rows):
             more = np.empty((max(count, 2 * len(self._rows)), self.layout.width))
@@ -109,7 +105,6 @@ class Log:
         self._count = count
 
     def add(self, firing: FiredTransition) -> None:
-        """Add one fired transition."""
         label = NO_LABEL
         if firing.label is not None:
             label = self.labels.index(firing.label) if firing.label in self.labels else len(self.labels)
@@ -120,11 +115,9 @@ class Log:
         self.take(np.concatenate([scalars, *sides, firing.supplied])[None])
 
     def extend(self, firings: Iterable[FiredTransition]) -> None:
-        """Add several fired transitions, in order."""
         for firing in firings:
             self.add(firing)
 
     def until(self, since: float) -> None:
-        """Remove all events later than `since`."""
         kept = self.rows[self.rows[:, 0] <= since]
         self._rows[: len(kept)], self._count = kept, len(kept)

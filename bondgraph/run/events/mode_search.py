@@ -23,7 +23,7 @@ from bondgraph.run.events.transitions import (
 )
 
 NEVER, ALWAYS, ANSWERS = 0, 1, 2
-"""Permission to try a transition in a search: never, always, or if its guard responds to the modes tried."""
+"""Permissions to try a transition in a search: never, always, or if its guard responds to the modes tried."""
 
 
 def stands_still(s: EventTable, x: Reals) -> bool:
@@ -37,7 +37,6 @@ def stands_still(s: EventTable, x: Reals) -> bool:
 
 
 def are_equal(first: Reals, second: Reals, count: int) -> bool:
-    """Return True if `count` values are equal."""
     for i in range(count):
         if first[i] != second[i]:
             return False
@@ -61,7 +60,6 @@ def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
 
 
 def any_rises(s: EventTable, t: float, probe: float) -> bool:
-    """Return True if a guard fires at x_here, m_here."""
     firing_guards(s, t, s.x_here, probe)
     for i in range(s.transitions):
         if s.rising[i] == 1:
@@ -98,8 +96,8 @@ def go_to(s: EventTable, row: int, node: int) -> None:
 
 
 def may_try(s: EventTable, index: int) -> bool:
-    """Return True if a transition may be tried, after `firing_guards`: it belongs to an automaton that cycles, its guard fires,
-    or the modes tried have changed its guard. A guard of time and states alone does not respond to modes."""
+    """Return True if a transition belongs to an automaton that cycles, if its guard fires, or if the modes tried have changed
+    its guard; call after `firing_guards`."""
     if s.allowed[index] == ANSWERS:
         return s.rising[index] == 1 or abs(s.now[index] - s.guards_begun[index]) > s.zero[index]
     return s.allowed[index] == ALWAYS
@@ -148,8 +146,8 @@ def path_to(s: EventTable, row: int, node: int, target: int) -> int:
 
 
 def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int:
-    """Return the smallest number of `allowed` transitions after which no guard fires, write them to rows starting at `target`,
-    and set x_here and m_here to their result; return `NO_TRANSITION` if there are none. Try combinations in rows starting at
+    """Find the smallest number of `allowed` transitions after which no guard fires, write them to rows starting at `target`,
+    and set x_here and m_here to their result; return their number, or `NO_TRANSITION`. Try combinations in rows starting at
     `row`."""
     node, count = NO_TRANSITION, 0
     while True:

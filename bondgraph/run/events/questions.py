@@ -11,7 +11,7 @@ from bondgraph.run.events.state import EventTable
 
 
 def make_ready(s: EventTable, i: int) -> None:
-    """Have the kernels of transition i compiled if they are not compiled yet."""
+    """Compile the kernels of transition i if they are not compiled yet."""
     if s.ready[i] != 1:
         s.wanted = i
         s.compile_kernels(s)
@@ -25,14 +25,14 @@ def has_room(s: EventTable, number: int) -> bool:
 
 
 def collide(s: EventTable, i: int, number: int) -> bool:
-    """Fire transition i with all simultaneous collisions from x_here, m_here into x_after, m_after and row `number` of the log,
-    which `begin_row` has begun; write the transitions to `struck` and, if a contact releases, its transition to `answer`. Return
-    False if there is no simultaneous collision."""
+    """Fire transition i with all simultaneous collisions into x_after, m_after and row `number` of the log, which `begin_row`
+    has begun; return False if there are none. Write the transitions to `struck` and, if a contact releases, its transition
+    to `answer`."""
     s.consulted, s.wanted, s.wanted_row = True, i, number
     return s.collide(s) == 1
 
 
 def stop_unanswered(s: EventTable) -> int:
-    """Stop a run that needs Python but cannot call it."""
+    """Stop a run that needs Python in code that cannot call it."""
     s.stopped = True
     return 0

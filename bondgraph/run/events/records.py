@@ -65,7 +65,6 @@ class Event:
 
     @property
     def lost(self) -> float:
-        """Energy lost at switching, J."""
         held, driven = (slice(None),) * 2 if self.counted is None else (self.counted.storages, self.counted.powers)
         lost = np.sum(self.energies_before[held]) - np.sum(self.energies_after[held]) + np.sum(self.supplied[driven])
         return float(lost)
@@ -90,20 +89,17 @@ class Events(Sequence[Event]):
 
     @OnceProperty
     def _built(self) -> WeakValueDictionary[int, Event]:
-        """Events that have been accessed, by their positions."""
         return WeakValueDictionary()
 
     @classmethod
     def of(cls, program: Program, p: np.ndarray, start: float, log: Log) -> Events:
-        """Return all events of a log."""
         return cls(program, p, start, log.rows, tuple(log.labels))
 
     @classmethod
     def from_machine_code(
         cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray], labels: Sequence[EventLabel]
     ) -> Events:
-        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels to which the rows
-        refer."""
+        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels of the rows."""
         if len(pieces) == 1:
             rows = pieces[0]
         else:
@@ -157,7 +153,6 @@ class Events(Sequence[Event]):
 
     @property
     def kinds(self) -> list[str]:
-        """Kinds of the events, as text."""
         plain, transitions = [edge.kind for edge in self._program.transitions], self.transitions.tolist()
         labels = self._column("label").astype(int).tolist()
         return [plain[i] if label == NO_LABEL else self._labels[label].kind for i, label in zip(transitions, labels, strict=True)]
@@ -210,7 +205,6 @@ class Events(Sequence[Event]):
 
     @staticmethod
     def joined(parts: Sequence[Events]) -> Events:
-        """Return the events of several parts of one run, in this order."""
         rows, labels = [], list[EventLabel]()
         for part in parts:
             rows.append(part._rows.copy())
@@ -229,7 +223,6 @@ class Events(Sequence[Event]):
         return selection
 
     def index_of(self, event: Event) -> int | None:
-        """Return the position of an event in this sequence, or None."""
         near = np.flatnonzero(self.since == event.since).tolist()
         return next((k for k in near if self._built.get(k) is event), None)
 

@@ -36,8 +36,8 @@ the quarters; a polynomial of degree 8 passes through the values at all eighths.
 _FIT = 2.0**-6
 """Largest misfit of a guard's polynomial, relative to the distance of the guard from its chord (`bend`)."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
-"""Rounding error of a polynomial's coefficients, and largest misfit of the polynomial, relative to the guard; shortest part of a
-step that is halved."""
+"""_ROUNDED is the rounding error of a polynomial's coefficients and _FITS its largest misfit, relative to the guard; _PART
+is the shortest part of a step that is halved."""
 _MOST_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
@@ -46,25 +46,23 @@ _STRAIGHT, _SURE = 8, 2
 _STEEP = 1024.0
 """Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
-"""Largest relative change of a jump from one distance to the next; nearest distance (in time resolutions); ratio of successive
-distances; number of further distances."""
+"""The test for a jump compares distances from the zero: the nearest is _JUMP_REACH time resolutions, and each of
+_JUMP_SCALES further distances is _JUMP_SCALE times longer. A jump changes by at most the fraction _JUMP_RATIO from one
+to the next."""
 _FLAT = 2.0**-20
-"""Fraction of a bracket: a guard that is also zero this far before an exact zero has jumped to zero."""
+"""Fraction of a bracket; a guard that is also zero this far before an exact zero has jumped to zero."""
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
-"""Array with a value for each guard at each fraction of a step."""
 AtProbes = Annotated[Reals, Length(lambda c: len(_PROBES) * c.guard_count)]
 Coefficients = Annotated[Reals, Length(lambda c: DEGREE + 1)]
 PerGuard = Annotated[Reals, Length(lambda c: c.guard_count)]
 GuardFlags = Annotated[Ints, Length(lambda c: c.guard_count)]
 PerNumber = Annotated[Reals, Length(lambda c: c.width)]
-"""Array with a value for each state and each integrated power."""
 
 
 class StepTable(Table):
-    """Fields of an integrator's table for a step and its guards: guards at all fractions of the step; guards and state at one
-    fraction; fraction of each guard's zero; flags of the guards that fire first, or may jump."""
+    """Fields of an integrator's table for a step and its guards."""
 
     g: AtFractions
     probes: AtProbes
@@ -135,13 +133,13 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
 
 @inline
 def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
-    """Evaluate the guards at a fraction of the step, using the cubic interpolant."""
     step.cubic(c, theta, h, c.y_dense, step.method)
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 
 
 def mark(marks: Disjoint, g: Reals, count: int) -> None:
-    """Mark guards: 2 if the guard rises through zero between two fractions, 1 if it has a crest below zero at a fraction."""
+    """Mark guards with 2 if they rise through zero between two fractions, and with 1 if they have a crest below zero at a
+    fraction."""
     for i in range(count):
         kind = 0.0
         for j in unrolled(range(1, POINTS - 1)):
@@ -195,21 +193,18 @@ def is_crest(left: float, middle: float, right: float) -> bool:
 
 @inline
 def guard_there(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> float:
-    """Evaluate guard i at a fraction of the step, for the state in y_dense."""
     step.guard_values(c, c.t + theta * h, c.y_dense, c.g_dense)
     return c.g_dense[i]
 
 
 @inline
 def guard_at(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> float:
-    """Evaluate guard i at a fraction of the step, using the exact output."""
     step.exact(c, theta, c.y_dense, step.method)
     return guard_there(c, h, theta, i, step)
 
 
 @inline
 def fraction_of(j: int) -> float:
-    """Return fraction j of a step."""
     fraction = 0.0
     for k in unrolled(range(POINTS)):
         if j == k:
@@ -218,12 +213,12 @@ def fraction_of(j: int) -> float:
 
 
 def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step: Fixed) -> float:
-    """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; 2 if there is
-    none.
+    """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; return 2 if
+    there is none. Fraction j is the highest of the three.
 
-    Of the three fractions, the guard is highest at fraction j. The search alternates parabolas and golden sections (Brent), using
-    the dense output if `exact`, else the cubic interpolant. Chords bound the crest where the guard is concave, as shown by probes
-    on both sides of the middle, or by parabolas that predict the guard.
+    The search alternates parabolas and golden sections (Brent), using the dense output if `exact` and the cubic interpolant
+    otherwise. Chords bound the crest where the guard is concave, as shown by probes on both sides of the middle, or by parabolas
+    that predict the guard.
     """
     g, count = c.g, c.guard_count
     a, m, b = fraction_of(j - 1), fraction_of(j), fraction_of(j + 1)
@@ -317,7 +312,6 @@ def root(c: StepTable, h: float, i: int, low: float, high: float, at_low: float,
 
 @inline
 def resolution(c: StepTable, h: float) -> float:
-    """Return the smallest distinguishable fraction of the step."""
     return larger(larger(abs(c.t), h) / h * EPSILON, EPSILON)
 
 
@@ -331,7 +325,6 @@ def search(c: StepTable, h: float, i: int, low: float, high: float, at_low: floa
 
 
 def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
-    """Find zeros of guard i at crests before the zero in `theta`."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
@@ -430,7 +423,7 @@ def has_zero(c: StepTable, h: float, i: int, low: float, high: float, step: Fixe
 
 
 def locate(c: StepTable, h: float, step: Fixed) -> float:
-    """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`.
+    """Find the fraction of the step where the first guard fires, or 2; mark the guards that fire there in `fired`.
 
     A crossing within the resolution of time after the start counts at the first distinguishable time: guards at the start have
     been evaluated, and errors of the dense output can make a guard that starts at zero cross anywhere in this interval.

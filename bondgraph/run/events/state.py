@@ -15,9 +15,7 @@ from bondgraph.run.complementarity.table import BoxTable
 from bondgraph.run.events.guard_history import PAIRS
 
 MAX_COMBINATIONS = 2000
-"""Maximum number of combinations of modes to try."""
 HISTORY = 1000
-"""Number of events of each transition whose times are remembered."""
 
 CHATTERING, ZENO = 1, 2
 PATTERNS = ("", "chattering", "Zeno")
@@ -25,8 +23,7 @@ PATTERNS = ("", "chattering", "Zeno")
 
 
 class EventOutcome(IntEnum):
-    """Outcome of the events at an instant: consistent modes and states, with which the run continues, or the reason why the run
-    ends."""
+    """Outcome of the events at an instant: modes and states are consistent and the run continues, or the reason why it ends."""
 
     CONSISTENT = 0
     CYCLING = 1
@@ -34,21 +31,17 @@ class EventOutcome(IntEnum):
     STUCK = 2
     """Bounces do not bring their guards back below zero."""
     TERMINAL = 3
-    """A transition ends the run."""
     TOO_MANY = 4
     """The run has more than `max_events` events."""
     ACCUMULATION = 5
     """Events accumulate, and no state of rest follows."""
     UNSOLVED = 6
-    """An algebraic loop has no solution."""
     NOT_FINITE = 7
-    """A state is not finite."""
     STOPPED = 8
     """Python has raised an exception, or is not available for callbacks (`questions`)."""
 
 
 Question = Annotated[Callable[[Any], int], Code(int)]
-"""Address of code that takes the table."""
 PerState = Annotated[Reals, Length(lambda s: s.n)]
 PerMode = Annotated[Reals, Length(lambda s: s.modes)]
 PerTransition = Annotated[Reals, Length(lambda s: s.transitions)]
@@ -67,8 +60,6 @@ Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
 class EventTable(LoopTable):
-    """Run, state machines, current state and workspace of event handling."""
-
     # The run: kernels.
     rates: Kernel
     guards: Kernel

@@ -20,42 +20,35 @@ _NAN = float("nan")
 
 @inline
 def row_of(s: EventTable, number: int) -> Reals:
-    """Return a row of the log."""
     return s.log[s.row_width * number :]
 
 
 @inline
 def x_before(s: EventTable, row: Reals) -> Reals:
-    """Return the states before the transition of a row."""
     return row[len(SCALARS) :]
 
 
 @inline
 def m_before(s: EventTable, row: Reals) -> Reals:
-    """Return the modes before the transition of a row."""
     return row[len(SCALARS) + s.n * 2 :]
 
 
 @inline
 def x_after(s: EventTable, row: Reals) -> Reals:
-    """Return the states after the transition of a row."""
     return row[len(SCALARS) + s.n :]
 
 
 @inline
 def m_after(s: EventTable, row: Reals) -> Reals:
-    """Return the modes after the transition of a row."""
     return row[len(SCALARS) + s.n * 2 + s.modes :]
 
 
 @inline
 def supplied(s: EventTable, row: Reals) -> Reals:
-    """Return the energies that the transition of a row supplies."""
     return row[len(SCALARS) + s.n * 2 + s.modes * 2 :]
 
 
 def watch(s: EventTable, i: int, number: int) -> None:
-    """Record that transition i has happened, in row `number` of the log."""
     s.watched[s.watched_count], s.watched_rows[s.watched_count] = i, number
     s.watched_count += 1
 
@@ -95,7 +88,6 @@ def fire(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def fire_into_row(s: EventTable, t: float, index: int, number: int) -> bool:
-    """Fire transition `index` into row `number` of the log; return False if the log is full."""
     make_ready(s, index)
     if not has_room(s, number):
         return False
@@ -104,7 +96,6 @@ def fire_into_row(s: EventTable, t: float, index: int, number: int) -> bool:
 
 
 def end_row(s: EventTable, row: Reals) -> None:
-    """Write x_after, m_after to a row."""
     x_row, m_row = x_after(s, row), m_after(s, row)
     for i in range(s.n):
         x_row[i] = s.x_after[i]
@@ -113,7 +104,7 @@ def end_row(s: EventTable, row: Reals) -> None:
 
 
 def go_on(s: EventTable, row: Reals) -> None:
-    """End the row of a transition, and continue from the states and modes after it."""
+    """End the row of a transition, and make x_after, m_after the current states and modes."""
     end_row(s, row)
     for i in range(s.n):
         s.x_here[i] = s.x_after[i]
@@ -123,7 +114,6 @@ def go_on(s: EventTable, row: Reals) -> None:
 
 @inline
 def least_jump(s: EventTable, i: int, plain: Reals, after: Reals) -> float:
-    """Return the smallest change of a state, from `plain` to `after`, that counts as a jump."""
     size = larger(s.sizes[i], larger(abs(plain[i]), abs(after[i])))
     return larger(MIN_JUMP * size, jump_error(s, i))
 

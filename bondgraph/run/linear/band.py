@@ -61,8 +61,7 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
 
 
 def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Factorise a tridiagonal matrix, with results bit-identical to `band_factor`; the only row that pivoting needs is kept in
-    registers."""
+    """Factorise a tridiagonal matrix, with results bit-identical to `band_factor`."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
         is_inside, is_far = k + 1 < n, k + 2 < n
@@ -102,8 +101,8 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
 
 
 def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
-    """Solve with tridiagonal factors of at least two rows, with results bit-identical to `band_solve` except for tiny values: the
-    value that the next row needs stays in a register and, after every `_ROWS` rows, is set to zero if it is tiny."""
+    """Solve with tridiagonal factors of at least two rows, with results bit-identical to `band_solve` except for tiny values:
+    the value that the next row needs stays in a register and is checked for being tiny only after every `_ROWS` rows."""
     left, begun = b[0], 0
     while begun < n - 1:
         end = min(n - 1, begun + _ROWS)

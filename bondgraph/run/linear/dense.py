@@ -17,9 +17,9 @@ _DESCENDING = _ASCENDING[::-1]
 
 def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
     """Overwrite a (n, n) with L and U, which contain the reciprocal of each pivot, and pivots (n,) with the rows that were
-    swapped. Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
+    swapped; return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
-    worth (n,): weight of each row in the choice of pivots, the inverse of the size of its unknown, so that the choice does not
+    The weights worth (n,) of the rows in the choice of pivots are the inverse sizes of the unknowns, so that the choice does not
     depend on units. Blocks do not change the order of subtractions in any entry, so the result is bitwise equal to the result of
     column-by-column elimination.
     """
@@ -69,7 +69,6 @@ def dense_eliminate(a: Reals, pivots: Ints, worth: Reals, n: int, k: int, begun:
 
 @inline
 def swap_rows(column: Reals, pivots: Ints, first: int) -> None:
-    """Swap rows of a column as in the block that starts at `first`."""
     for row in unrolled(_ASCENDING):
         swap(column, row, pivots[first + row] - first)
 
@@ -110,7 +109,6 @@ def apply_to_two(block: Reals, one: Disjoint, other: Disjoint, pivots: Ints, fir
 
 
 def apply_to_one(block: Reals, column: Disjoint, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of one column as in the block that starts at `first`, and subtract multiples of the block's columns."""
     solve_rows(block, column, pivots, first, n)
     f0, f1, f2, f3 = column[0], column[1], column[2], column[3]
     if not are_zero(f0, f1, f2, f3):
@@ -118,7 +116,6 @@ def apply_to_one(block: Reals, column: Disjoint, pivots: Ints, first: int, n: in
 
 
 def solve_forward(block: Reals, right: Disjoint, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of a right-hand side as in the block that starts at `first`, and subtract multiples of the block's columns."""
     solve_rows(block, right, pivots, first, n)
     f0, f1, f2, f3 = right[0], right[1], right[2], right[3]
     subtract_block(right[BLOCK:], block[BLOCK:], n, f0, f1, f2, f3, n - first - BLOCK)
@@ -126,13 +123,11 @@ def solve_forward(block: Reals, right: Disjoint, pivots: Ints, first: int, n: in
 
 @inline
 def are_zero(f0: float, f1: float, f2: float, f3: float) -> bool:
-    """Return True if four values are zero."""
     return (f0 == 0.0) & (f1 == 0.0) & (f2 == 0.0) & (f3 == 0.0)
 
 
 @inline
 def subtract_block(out: Reals, block: Reals, n: int, f0: float, f1: float, f2: float, f3: float, count: int) -> None:
-    """Subtract from a column the multiples of the columns of a block, which lie n apart."""
     a, b, c, d = block, block[n:], block[n * 2 :], block[n * 3 :]
     for i in range(count):
         out[i] = out[i] - f0 * a[i] - f1 * b[i] - f2 * c[i] - f3 * d[i]
@@ -161,8 +156,7 @@ def dense_solve(a: Reals, pivots: Ints, b: Reals, n: int) -> None:
 
 
 def solve_backward(a: Reals, b: Disjoint, left: int, n: int) -> None:
-    """Solve for the last block of the first `left` unknowns, in descending order; subtract multiples of its columns from the rows
-    above."""
+    """Solve for the last block of the first `left` unknowns, and subtract multiples of its columns from the rows above."""
     above = left - BLOCK
     block, right = a[above * n + above :], b[above:]
     for row in unrolled(_DESCENDING):

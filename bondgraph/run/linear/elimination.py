@@ -11,13 +11,13 @@ numbers, which slow down a processor a hundredfold."""
 
 @inline
 def without_tiny(value: float) -> float:
-    """Return the value, or zero if it is tiny."""
     return 0.0 if abs(value) < TINY else value
 
 
 @inline
 def pivot_of(column: Reals, worth: Reals, count: int) -> int:
-    """Find the largest of the first `count` entries of a column, weighted by `worth`; the first entry if several are equal."""
+    """Return the index of the largest of the first `count` entries of a column, weighted by `worth`; of equal entries, return
+    the first."""
     pivot_offset, largest = 0, -1.0
     for i in range(count):
         size = abs(column[i]) * worth[i]
@@ -29,14 +29,12 @@ def pivot_of(column: Reals, worth: Reals, count: int) -> int:
 
 @inline
 def subtract(out: Reals, column: Reals, factor: float, count: int) -> None:
-    """Subtract a multiple of a column from another column."""
     for i in range(count):
         out[i] = out[i] - factor * column[i]
 
 
 @inline
 def swap_in(b: Reals, k: int, pivot: int) -> float:
-    """Swap entry k of a right-hand side with the pivot entry and return it."""
     value = b[pivot]
     if pivot != k:
         b[pivot] = b[k]
@@ -46,5 +44,4 @@ def swap_in(b: Reals, k: int, pivot: int) -> float:
 
 @inline
 def swap(array: Reals, one: int, other: int) -> None:
-    """Swap two entries of an array."""
     array[one], array[other] = array[other], array[one]

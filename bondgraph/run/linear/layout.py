@@ -20,11 +20,12 @@ SOLUTIONS = 8
 
 
 _COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
-"""Cost of a column apart from its entries, and cost of an entry whose row is looked up, in units of a plain entry."""
+"""Cost of a column apart from its entries, and cost of an entry whose row is looked up, where a plain entry costs 1."""
 
 
 _MIN_BAND, _MIN_SPARSE = 8, 30
-"""Minimum numbers of unknowns for which band and sparse layouts are considered: the ordering algorithms are slow to load."""
+"""Minimum numbers of unknowns for which band and sparse layouts are considered, because the ordering algorithms are slow
+to load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,6 @@ def pair_layout_of(single: MatrixLayout, rows: np.ndarray, columns: np.ndarray) 
 
 
 def band_is_cheaper(n: int, lower: int, upper: int) -> bool:
-    """Return True if a band with these diagonals is cheaper than a dense matrix."""
     return _band_cost(n, lower, upper) < _dense_cost(n)
 
 
@@ -128,17 +128,13 @@ def _bandwidths(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tup
 
 
 def _dense_cost(n: int) -> float:
-    """Return the number of operations to factorise a dense matrix, and solve."""
     return n * (n + _COLUMN_OVERHEAD) * (n / 3.0 + SOLUTIONS)
 
 
 def _band_cost(n: int, lower: int, upper: int) -> float:
-    """Return the number of operations to factorise a band matrix with pivoting, and solve."""
     above = lower + upper
     return n * ((lower + _COLUMN_OVERHEAD) * above + SOLUTIONS * (lower + above + _COLUMN_OVERHEAD))
 
 
 def _sparse_cost(n: int, entries: float, products: float) -> float:
-    """Return the number of operations for sparse factors with these numbers of `entries` on each side of the diagonal and of
-    `products` to compute them."""
     return _INDEXED_COST * (products + SOLUTIONS * 2.0 * entries) + n * _COLUMN_OVERHEAD * (1.0 + 2.0 * SOLUTIONS)

@@ -1,4 +1,5 @@
-"""Order the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, minimum degree to reduce fill-in."""
+"""Orders of the unknowns of a linear system: reverse Cuthill-McKee for a narrow band, and minimum degree to reduce
+fill-in."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
 
 
 def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Count, for each column, the columns of a supernode that starts there: they share the rows below it."""
+    """Count, for each column, the columns of a supernode that starts there, which share the rows below it."""
     n, lengths = len(below_at) - 1, np.diff(below_at)
     nested = np.ones(n, dtype=np.int64)
     for column in range(n - 2, -1, -1):
@@ -79,7 +80,6 @@ def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 
 def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """Return the symmetrised pattern: ones at every entry (i, j) and at (j, i)."""
     from scipy.sparse import csr_array
 
     both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
@@ -90,8 +90,7 @@ def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
-    """Return the rows below the diagonal in each column of the factor, for a symmetric matrix with entries column n + row: rows
-    of the column itself, and of its children in the elimination tree."""
+    """Return the rows below the diagonal in each column of the factor of a symmetric matrix with entries column n + row."""
     columns, rows = np.divmod(keys, n)
     lower_rows: list[list[int]] = [[] for _ in range(n)]
     for column, row in zip(columns.tolist(), rows.tolist(), strict=True):

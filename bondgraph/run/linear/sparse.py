@@ -17,12 +17,12 @@ _BLOCK = 4
 
 
 def sparse_factor(s: SystemTable) -> bool:
-    """Write L without its unit diagonal to lower_factor, U without its diagonal to upper_factor, and the inverse of the diagonal
-    of U to inverse (n,). Return True if a pivot is too small.
+    """Write L without its unit diagonal to lower_factor, U without its diagonal to upper_factor, and the inverse of the
+    diagonal of U to inverse (n,); return True if a pivot is too small.
 
-    The matrix is stored by columns, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., the
-    entries of U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of nested columns do not
-    change the order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
+    The matrix is stored by columns: column j of the matrix begins at rows[starts[j]], of L at below[below_at[j]] and of U at
+    above[above_at[j]], with ascending rows. Blocks of columns that are nested (`ordering.FillPattern`) do not change the order of
+    subtractions in any entry. The weights worth (n,) are those of `dense_factor`; work (n,) is zero before and after.
     """
     a, starts, rows, nested, worth, work, n = s.matrix, s.starts, s.rows, s.nested, s.worth, s.work, s.n
     below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above
@@ -61,8 +61,8 @@ def sparse_factor(s: SystemTable) -> bool:
 
 
 def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, below: Ints, first: int) -> None:
-    """Subtract multiples of the `_BLOCK` columns of a supernode that start at `first` from a column: compute the factors, which
-    are entries of U, and update the rows below the block."""
+    """Subtract from a column multiples of the `_BLOCK` columns of a supernode that start at `first`: compute the factors,
+    which are entries of U, and update the rows below the block."""
     a, b, c = lower[below_at[first] :], lower[below_at[first + 1] :], lower[below_at[first + 2] :]
     start = below_at[first + 3]
     column, rows = work[first:], below[start:]

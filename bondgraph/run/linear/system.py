@@ -19,7 +19,6 @@ from bondgraph.run.table import FieldTable
 
 
 def table_of(layout: MatrixLayout) -> FieldTable:
-    """Return the table of a system, with its arrays."""
     table, n, fill = FieldTable(SystemTable), len(layout.order), layout.fill
     integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
     lengths = {"right": n, "worth": n, "matrix": layout.room}
@@ -38,12 +37,11 @@ def table_of(layout: MatrixLayout) -> FieldTable:
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, each after the procedures that it calls."""
     return translate([fill_system, factor_system, solve_system, has_negative_determinant])
 
 
 def fill_system(s: SystemTable, j: Reals, h: float) -> None:
-    """Fill the matrix from the entries of J that it contains."""
+    """Fill the matrix 1 - h J from the entries of J that it contains."""
     matrix, room, n, diagonal = s.matrix, s.room, s.n, s.diagonal
     if s.full:
         for i in range(room):
@@ -74,7 +72,6 @@ def factor_system(s: SystemTable) -> bool:
 
 
 def solve_system(s: SystemTable) -> None:
-    """Overwrite the right-hand side with the solution."""
     if s.kind == DENSE:
         dense_solve(s.matrix, s.pivots, s.right, s.n)
     elif s.kind == BAND and s.lower == 1 and s.upper == 1:
@@ -86,7 +83,7 @@ def solve_system(s: SystemTable) -> None:
 
 
 def has_negative_determinant(s: SystemTable) -> bool:
-    """Return True if the determinant of the factorised matrix is negative, from the signs of its pivots and its row swaps."""
+    """Return True if the determinant of the factorised matrix is negative."""
     n, negative = s.n, False
     if s.kind == SPARSE:
         inverse = s.inverse

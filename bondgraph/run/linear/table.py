@@ -8,8 +8,8 @@ from bondgraph.emit.kernel_language.language import Ints, Reals, Table
 class SystemTable(Table):
     """Linear system: fields of `layout.MatrixLayout` and `ordering.FillPattern`, and factors.
 
-    matrix: values of the matrix; right: right-hand side, then the solution; worth: as in `dense_factor`; count: number of entries
-    with an index; full: True if these are all entries, in sequence.
+    The matrix has the values `matrix`; `right` is the right-hand side, then the solution; `worth` is as in `dense_factor`;
+    `count` entries have an index; `full` is True if these are all entries, in sequence.
     """
 
     matrix: Reals

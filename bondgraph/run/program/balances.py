@@ -1,7 +1,7 @@
-"""Energy balances of a program: the storages and powers of each island, a part of the graph that bonds connect.
+"""Energy balances of the islands of a program, the parts of the graph that bonds connect.
 
 Islands exchange signals, and heat through heat ports, which one island records as converted and another as received, so each
-balance closes by itself, whatever else is in the graph.
+balance closes by itself.
 """
 
 from __future__ import annotations
@@ -35,11 +35,8 @@ class Island:
 
 
 def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[str]) -> tuple[Island, ...]:
-    """Return the islands that have storages or powers, in the order of their first bonds; `storages` and `powers` are the paths
-    of their elements.
-
-    The result is empty, which means one balance of the whole model, if there are no islands or an element has no bond.
-    """
+    """Return the islands that have storages or powers, in the order of their first bonds; `storages` and `powers` are the
+    paths of their elements. Return nothing, which means one balance of the whole model, if an element has no bond."""
     components = _connected(model.bonds)
     if not all(path in components for path in (*storages, *powers)):
         return ()
@@ -65,7 +62,7 @@ def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
 
 
 def _unit(domains: Sequence[Domain]) -> str:
-    """Return the unit of effort times displacement; J if any domain uses J, because the value is equal on both sides of a
+    """Return the unit of effort times displacement, J if any domain uses J, because the value is equal on both sides of a
     transformer."""
     units = dict.fromkeys(domain.energy_unit for domain in domains)
     return JOULE if JOULE in units else next(iter(units))
@@ -100,8 +97,8 @@ class Balances:
 
 
 def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Sequence[str]) -> Balances:
-    """Return the balances of these islands; `roles` has one of the `known_roles` for each power. Without islands there is one
-    balance of the whole model, in J."""
+    """Return the balances of these islands, or without islands one balance of the whole model in J; `roles` has one of the
+    `known_roles` for each power."""
     units = list(dict.fromkeys(island.unit for island in islands))
     unit = JOULE if JOULE in units or not units else units[0]
     if len(units) > 1:
@@ -120,7 +117,6 @@ def _merged(indices: Sequence[tuple[int, ...]]) -> np.ndarray:
 
 
 def _columns(storages: Columns, powers: Columns, roles: Sequence[str], known_roles: Sequence[str]) -> BalanceColumns:
-    """Return the columns of a balance, as slices if it has all columns."""
     indices, columns = np.arange(len(roles))[powers].tolist(), dict[str, Columns]()
     for role in known_roles:
         members = [index for index in indices if roles[index] == role]

@@ -1,4 +1,5 @@
-"""Bonds of a model: names of their efforts and flows in a run, and values of effort, flow and power over time."""
+"""Bonds of a model, with the names of their efforts and flows in a run, and the values of effort, flow and power over
+time."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class BondValues:
 
 
 def bond_variables(bonds: Iterable[Bond], resolve: Callable[[str], str]) -> tuple[BondVariables, ...]:
-    """Return the table of a model's bonds, in their order; `resolve` returns the name under which a value is computed."""
+    """Return the bonds of a model in their order; `resolve` returns the name under which a value is computed."""
     return tuple(
         BondVariables(
             name=bond.name,

@@ -1,4 +1,4 @@
-"""Special kernels: clock ticks, nonlinear loops, collisions, and kernels whose code is absent."""
+"""Records of clocks, delays, nonlinear loops and collisions with their kernels, and of kernels whose code is absent."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ FIELDS = (
     *("instance", "phase", "number", "start", "period", "fault", "status", "value", "time", "parameters", "begin", "kernel"),
     *("step", "initialised", "flags", "last"),
 )
-"""Fields of an instance's table, 8 bytes each; three more follow for each group of variables: function, references and values."""
+"""Fields of an instance's table, 8 bytes each; three further fields for each group of variables are its function,
+references and values."""
 _LARGEST_SINGLE = 3.4028234663852886e38
 _WIDE = 2.0**51
 """Magnitude below which adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""
@@ -21,7 +22,7 @@ _WIDE = 2.0**51
 @dataclass(frozen=True)
 class ValueType:
     """Type of variables in a library: its name in LLVM, conversions to and from a float, and its smallest and largest values,
-    None if every float is valid."""
+    or None if every float is valid."""
 
     word: str
     to_number: str = ""
@@ -61,16 +62,13 @@ class LibraryVariables(Protocol):
     """Variables of a library that a block uses, in groups."""
 
     @property
-    def version(self) -> int:
-        """Version of FMI."""
+    def version(self) -> int: ...
 
     @property
-    def inputs(self) -> Sequence[VariableGroup]:
-        """Inputs by type."""
+    def inputs(self) -> Sequence[VariableGroup]: ...
 
     @property
-    def outputs(self) -> Sequence[VariableGroup]:
-        """Outputs by type."""
+    def outputs(self) -> Sequence[VariableGroup]: ...
 
     @property
     def names(self) -> Sequence[str]:
@@ -79,14 +77,11 @@ class LibraryVariables(Protocol):
 
 @dataclass
 class _Writer:
-    """Writer of the LLVM IR of one function: lines, and the message of each fault by number."""
-
     faults: list[str]
     lines: list[str] = field(default_factory=list)
     count: int = 0
 
     def word(self, what: str) -> str:
-        """Write a line with a result, and return the name of the result."""
         self.count += 1
         self.lines.append(f"  %v{self.count} = {what}")
         return f"%v{self.count}"
@@ -95,7 +90,6 @@ class _Writer:
         self.lines.append(f"  {line}")
 
     def field(self, name: str | int, kind: str) -> str:
-        """Write the load of a field of the table; return its name."""
         return self.word(f"load {kind}, ptr {_at(name)}")
 
     def fail_if(self, condition: str, what: str, **fields: str) -> None:
@@ -110,7 +104,6 @@ class _Writer:
         self.lines.append(f"next{self.count}:")
 
     def call(self, function: str, arguments: str, name: str) -> None:
-        """Write the call of a function of the library; a status worse than a warning is a fault."""
         status = self.word(f"call i32 {function}({arguments})")
         failed, wide = self.word(f"icmp sgt i32 {status}, 1"), self.word(f"zext i32 {status} to i64")
         self.fail_if(failed, f"fails in {name} with status {{status}}", status=f"i64 {wide}")
@@ -205,8 +198,8 @@ lost:
   ret void
 }}
 """
-"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its outputs;
-after a failure the outputs are NaN, and the library is not called again."""
+"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
+outputs. After a failure the outputs are NaN, and the library is not called again."""
 
 
 def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:
@@ -231,7 +224,6 @@ def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
 
 
 def _rounded(write: _Writer, number: str) -> str:
-    """Write code that rounds to the nearest integer, ties to even; return the name of the result."""
     half = f"0x{np.float64(3.0 * _WIDE).view(np.uint64):016X}"
     near = write.word(f"fsub double {write.word(f'fadd double {number}, {half}')}, {half}")
     low = write.word(f"fcmp ogt double {number}, 0x{np.float64(-_WIDE).view(np.uint64):016X}")
@@ -264,7 +256,7 @@ def _initialisation(version: int, faults: list[str]) -> _Writer:
 
 
 def _step(version: int, steps: int, faults: list[str]) -> _Writer:
-    """Write code that does a step from the previous tick to this tick, on the grid of the library: start + count x period."""
+    """Write code that does a step from the previous tick to this tick on the grid of the library, start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
     there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")

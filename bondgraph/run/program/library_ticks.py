@@ -17,7 +17,6 @@ from bondgraph.run.program.library_code import FIELDS, LibraryVariables, tick_te
 from bondgraph.run.python_callbacks import PythonCallback
 
 _MADE = 1
-"""Result of creating the instance at the first tick."""
 _PLACES = {name: index for index, name in enumerate(FIELDS)}
 
 
@@ -27,8 +26,8 @@ class LibraryInstance(Protocol):
     start: float
     period: float
     words: Sequence[int]
-    """Addresses of the functions that do a step and end the initialisation; then the addresses of the function, references and
-    values of each group of inputs and outputs."""
+    """Addresses of the functions that do a step and end the initialisation, followed by the addresses of the function,
+    references and values of each group of inputs and outputs."""
 
     @property
     def address(self) -> int:
@@ -37,13 +36,10 @@ class LibraryInstance(Protocol):
     def failed(self, what: str, time: float) -> RunError:
         """Return the error of a call that failed at `time` (s), with the messages of the library."""
 
-    def free(self) -> None:
-        """Free the instance."""
+    def free(self) -> None: ...
 
 
 class LibraryUnit(LibraryVariables, Protocol):
-    """Open library."""
-
     def begin(self, element: str, t: float, parameters: Sequence[float]) -> LibraryInstance:
         """Return a new instance that is being initialised and may still take inputs; t is the time of the first tick, s."""
 
@@ -105,7 +101,6 @@ class LibraryKernel(Kernel):
         return _MADE
 
     def check(self) -> None:
-        """Free the instance and raise the error if a tick has failed."""
         self._callback.check()
         fault, instance = int(self._words[_PLACES["fault"]]), self._instance
         if fault and instance is not None:

@@ -1,4 +1,4 @@
-"""Name the states and modes of a program at one time, as a start for another run."""
+"""Named states and modes of a program at one time, as the start of another run."""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ class RunTransition:
 @dataclass(frozen=True)
 class RunContact:
     """Point where bodies may touch: its description in the model, and the (slot in m, mode) in which no force acts. `forces` : if
-    time steps compute them, the signals of the normal force, N, and of the friction on body 2 along the slips, N.
-    """
+    time steps compute them, the signals of the normal force, N, and of the friction on body 2 along the slips, N."""
 
     point: ContactPoint
     off: tuple[tuple[int, float], ...]

@@ -1,4 +1,4 @@
-"""Plot quantities of a result over time with Matplotlib."""
+"""Plots of quantities of a result over time with Matplotlib."""
 
 from __future__ import annotations
 
@@ -16,19 +16,15 @@ from screws.errors import plural
 
 
 class Plottable(Protocol):
-    """Protocol of a result that can be plotted."""
-
     @property
-    def program(self) -> Program:
-        """Names and units."""
+    def program(self) -> Program: ...
 
     @property
     def t(self) -> np.ndarray:
         """Sample times (k,), s."""
 
     @property
-    def events(self) -> Events:
-        """Events of the run."""
+    def events(self) -> Events: ...
 
     def __getitem__(self, name: str) -> np.ndarray: ...
 
@@ -46,7 +42,6 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
 
 
 def _states(result: Plottable) -> Sequence[str]:
-    """Return the first name of each state; raise E560 if there are too many states."""
     layout = result.program.layout
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
@@ -58,7 +53,6 @@ def _states(result: Plottable) -> Sequence[str]:
 
 
 def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool) -> None:
-    """Plot quantities with their events, labels and units; list modes in the legend if `with_modes`."""
     units, count = [], 0
     for name in names:
         slot = result.program.layout[name]
@@ -92,7 +86,6 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
 
 
 def _modes(result: Plottable, axes: Any) -> bool:
-    """Shade the times at which automata are not in their initial modes; return True if a time is shaded."""
     internal = {transition.name for transition in result.program.transitions if transition.internal}
     shaded = False
     for name, states in result.program.mode_states.items():

@@ -15,7 +15,6 @@ from bondgraph.run.program import Program
 from bondgraph.run.program.balances import JOULE, BalanceColumns
 
 _AT_ONCE = 2**17
-"""Maximum number of values to sum in one pass."""
 
 
 @short_repr
@@ -207,7 +206,6 @@ def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, st
 
 
 def relative(residual: float, in_play: float) -> float:
-    """Return a residual relative to the energy scale; the residual itself if the energy scale is zero."""
     return residual / in_play if in_play > 0.0 else residual
 
 
@@ -222,7 +220,6 @@ def element_names(program: Program, storages: int, powers: int) -> list[str]:
 
 
 def members(names: list[str], program: Program, columns: BalanceColumns) -> tuple[str, ...]:
-    """Return the names of the storages and powers of a balance, from the `names` of all elements."""
     powers = len(program.power_roles)
     split = len(names) - powers
     held, driven = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]
@@ -232,8 +229,8 @@ def members(names: list[str], program: Program, columns: BalanceColumns) -> tupl
 def totals_of(
     columns: BalanceColumns, energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the totals of a balance by name, and the energy scale as "in play": arrays (k,) over the samples. `start` contains
-    the energies of all storages at the start, J; `lost` is the energy that this balance has lost at events; other arguments as in
+    """Return the totals of a balance by name, and the energy scale as "in play", (k,) each. `start` are the energies of all
+    storages at the start, J; `lost` is the energy that this balance has lost at events; the other arguments are those of
     `account`."""
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
@@ -245,8 +242,8 @@ def totals_of(
 
 
 def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
-    """Count the events, given by ascending times, before each sample: a sample at the time of an event shows the state before the
-    event, except if it is the first sample and `starts` the run."""
+    """Count the events, given by ascending times, before each sample. A sample at the time of an event shows the state before
+    the event, except the first sample if it `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
     if starts:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")
@@ -254,8 +251,8 @@ def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.nda
 
 
 def _in_order(terms: np.ndarray) -> np.ndarray:
-    """Return the sum (rows,) of each row of terms (rows, k), added from left to right, because NumPy's order depends on its
-    version and the processor."""
+    """Return the sum (rows,) of each row of terms (rows, k), added from left to right, because the order in NumPy depends on
+    its version and the processor."""
     total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):
         part = slice(first, first + step)

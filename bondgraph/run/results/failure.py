@@ -49,20 +49,17 @@ LOOP_CURES = (
     "a relation that is finite for all values: for a diode, only flow=, as effort= can be the logarithm of a negative number",
     "a small storage (C or I) in the loop",
 )
-"""Remedies if an unknown of an algebraic loop is no longer finite."""
 
 SERIES_CURES = (
     'method="auto": a rate may be finite where its derivatives are infinite, as for a square root at zero',
     *CURES["not finite"],
 )
-"""Remedies if a Taylor coefficient is not finite."""
 
 SLIDING_CURES = (
     "`Friction` for a force that opposes motion and also holds at rest",
     "two thresholds instead of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
     "a steep but continuous law instead of a jump",
 )
-"""Remedies for chattering of a discontinuous law."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,6 @@ def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
 
 
 def not_finite(program: Program, kind: str, x: np.ndarray) -> tuple[str, str, str]:
-    """Return the failure at an event of this `kind` that leads to non-finite states x."""
     place = int(np.flatnonzero(~np.isfinite(x))[0])
     return "not finite", f'the reset at "{kind}" gives a state that is not finite', program.layout.label("x", place)
 

@@ -21,8 +21,8 @@ MAX_REQUESTS = 32
 
 
 def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
-    """Return the kernel, of all outputs or only of these slots, for this number of samples, and the index of each slot in its
-    output; None if there is no kernel."""
+    """Return the kernel of all outputs, or only of these slots if there are many values, and the index of each slot in its
+    output; return None and no indices without slots or outputs."""
     kernel, choose = program.outputs, program.choose
     if not slots or kernel is None:
         return None, {}
@@ -45,13 +45,11 @@ class Outputs:
         self._requests = 0
 
     def __getitem__(self, slot: Slot) -> np.ndarray:
-        """Return the values in a slot, (k, size)."""
         self.compute((slot,))
         values = self._computed.get((slot.start, slot.size))
         return self.all[:, slot.start : slot.stop] if values is None else values
 
     def compute(self, slots: Iterable[Slot]) -> None:
-        """Compute the outputs in these slots together."""
         new = [slot for slot in slots if slot.size and (slot.start, slot.size) not in self._computed]
         if not new or "all" in self.__dict__ or self._program.choose is None:
             return
@@ -67,7 +65,6 @@ class Outputs:
 
     @cached_property
     def all(self) -> np.ndarray:
-        """All outputs, (k, outputs)."""
         kernel, (t, x, m) = self._program.outputs, self._at
         return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, self._p, m)
 

@@ -75,7 +75,6 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the total cost of this part of a run and the next part."""
         counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "events_in_python", "integration_time")
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
@@ -243,7 +242,7 @@ class Result:
 
     @property
     def final(self) -> StartValues:
-        """Return the states and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
+        """States and modes at the end by name, as a start for another run: `simulate(5.0, initial=result.final)`.
 
         Like any run, the new run starts at time 0 s; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
         """
@@ -277,7 +276,6 @@ class Result:
         return diagram(self._drawn_model(), labels=texts_on_bonds(self, at), **options)
 
     def _drawn_model(self) -> Model:
-        """Return the model of the run; raise E100 for a result without a model."""
         if self.program.model is None:
             title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps only values and names'
             cures = ("diagram(at) of the result before pickling", "graph.diagram() of the graph, which shows no values")

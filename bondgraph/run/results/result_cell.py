@@ -14,27 +14,20 @@ if TYPE_CHECKING:
     pass
 
 _NAMES = 12
-"""Maximum number of quantities listed per part."""
 
 
 class Finished(Plottable, Protocol):
-    """Finished run."""
+    @property
+    def failure(self) -> Any: ...
 
     @property
-    def failure(self) -> Any:
-        """Reason why the run ended early, or None."""
+    def warnings(self) -> Sequence[Any]: ...
 
     @property
-    def warnings(self) -> Sequence[Any]:
-        """Reasons why the run cannot be trusted; empty if it can."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """Energy account."""
+    def ledger(self) -> Ledger: ...
 
 
 def result_cell(result: Finished) -> str:
-    """Return a result as HTML."""
     if not len(result.t):
         return cell(line(result.program.name, "no samples"))
     end = "ok" if result.failure is None and not result.warnings else "in doubt" if result.failure is None else "ended early"
@@ -59,7 +52,6 @@ def _states(result: Finished) -> str:
 
 
 def _quantities(result: Finished) -> str:
-    """Return a list of names and units by part, as HTML."""
     layout, parts = result.program.layout, dict[str, list[str]]()
     for name in layout.names():
         if layout[name].block != "p" and name in result:

@@ -14,28 +14,20 @@ from bondgraph.run.settings import number
 
 
 class Sampled(Protocol):
-    """Samples of a run, and values on both sides of its events, such as a `Result`."""
+    @property
+    def t(self) -> np.ndarray: ...
 
     @property
-    def t(self) -> np.ndarray:
-        """Sample times (k,), s."""
-
-    @property
-    def events(self) -> Events:
-        """Transitions in order."""
+    def events(self) -> Events: ...
 
     def __getitem__(self, name: str) -> np.ndarray: ...
 
-    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Values just before and just after every event."""
+    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 class RunSamples(Sampled, Protocol):
-    """Samples of a run with its bonds."""
-
     @property
-    def bonds(self) -> tuple[BondVariables, ...]:
-        """Bonds of the model."""
+    def bonds(self) -> tuple[BondVariables, ...]: ...
 
     def __contains__(self, name: object) -> bool: ...
 
@@ -52,7 +44,6 @@ def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, st
 
 
 def check_instant(samples: RunSamples, at: float) -> None:
-    """Raise `ModelError` E582 for a time (s) outside the run."""
     start, end = float(samples.t[0]), float(samples.t[-1])
     if not start <= number(at, "E582", "at") <= end:
         raise refusal("E582", f"there are no values at {at:g} s", f"a time from {start:g} to {end:g} s", about="this run")
@@ -70,7 +61,6 @@ def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
 
 
 def _value(samples: Sampled, name: str, at: float) -> np.ndarray:
-    """Return the components (n,) of a value at a time (s), by linear interpolation between samples and values beside events."""
     times, values = samples.t, samples[name]
     if len(happened := samples.events.times):
         times = np.concatenate([times, np.repeat(happened, 2)])

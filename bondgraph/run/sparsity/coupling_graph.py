@@ -1,7 +1,8 @@
-"""Find strong components and ears of the coupling graph in machine code.
+"""Search for strong components and ears of a coupling graph in machine code.
 
 A `CouplingStructure` depends on the positions of the nonzero entries of a Jacobian, not on their values; a program caches its
-structures. Independent contacts that open and close have too many combinations to prepare, so machine code searches during a run.
+structures. Independent contacts that open and close have too many combinations to prepare, so machine code searches during a
+run.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ _IN_EAR = 3
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 Ends = Annotated[Ints, Length(lambda g: g.states + 1)]
 PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
-"""Array with a value per step of the ears; all steps of an ear but the last lead to states that no earlier ear reaches."""
+"""Array with a value per step of the ears; the last step of an ear alone may lead to a state that an earlier ear reaches."""
 
 
 class CouplingGraph(Table):
     """Coupling graph to be searched; `part` to `ear_states` as in `structure.CouplingStructure`.
 
-    seen: mark of a state; following: next coupling of each visited state; path: path to the current state; finished: states in
-    post-order; predecessor, step: previous state and coupling on the shortest path; met: number of the ear whose search has
-    visited the state; queue: states whose couplings are followed in turn; queued: count of these states; driven: start of the
-    couplings of each column; ears, ear_steps: number of ears so far, and number of their steps.
+    The fields of a state are its mark `seen`, its next coupling `following`, the previous state `predecessor` and coupling `step`
+    on the shortest path, and the number `met` of the ear whose search has visited it. `path` leads to the current state;
+    `finished` are states in post-order; `queue` are the `queued` states whose couplings are followed in turn; `driven` is the
+    start of the couplings of each column; `ears` and `ear_steps` are the numbers of ears and of their steps so far.
     """
 
     part: PerState
@@ -65,14 +66,12 @@ class CouplingGraph(Table):
 
 
 def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
-    """Return the structure of n states with these couplings (k,), sorted by columns."""
     table = graph_table(n, rows, columns)
     _search()(table.address)
     return structure_from(table)
 
 
 def graph_table(n: int, rows: np.ndarray, columns: np.ndarray) -> FieldTable:
-    """Return the table of a graph of n states with these couplings (k,), sorted by columns."""
     table = FieldTable(CouplingGraph)
     table.allocate(states=n, couplings=len(rows))
     table.point("rows", np.ascontiguousarray(rows, dtype=np.int64))
@@ -82,7 +81,6 @@ def graph_table(n: int, rows: np.ndarray, columns: np.ndarray) -> FieldTable:
 
 
 def structure_from(table: FieldTable) -> CouplingStructure:
-    """Return the structure from the table of a searched graph."""
     ears, steps, arrays = int(table["ears"]), int(table["ear_steps"]), table.arrays
     return CouplingStructure(
         rows=arrays["rows"],
@@ -106,17 +104,14 @@ def _search() -> Callable[[int], Any]:
 
 @build_once
 def machine_code() -> Library:
-    """Return the machine code of the search."""
     return compile_written(procedures, passes=1)
 
 
 def procedures() -> list[Procedure]:
-    """Return `search` and the procedures that it calls."""
     return translate([search], ["search"])
 
 
 def search(g: CouplingGraph) -> None:
-    """Sort the couplings, then find components and ears."""
     sort_couplings(g)
     find_components(g)
     find_ears(g)
@@ -166,7 +161,6 @@ def depth_first(g: CouplingGraph, at: Ints, edges: Ints, out: Ints, root: int, m
 
 @inline
 def visit(seen: Ints, following: Ints, path: Ints, at: Ints, state: int, mark: int, depth: int) -> int:
-    """Append a state to the path of length `depth` unless it has been seen; return the new length."""
     length = depth
     if seen[state] != mark:
         seen[state] = mark
@@ -198,7 +192,6 @@ def find_components(g: CouplingGraph) -> None:
 
 
 def find_ears(g: CouplingGraph) -> None:
-    """Find the ears of all components in turn."""
     rows, part, seen, driven, queue = g.rows, g.part, g.seen, g.driven, g.queue
     head = 0
     for index in range(g.states):

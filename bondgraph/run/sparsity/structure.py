@@ -12,8 +12,8 @@ from bondgraph.emit.kernel_language.language import Ints, Table
 from bondgraph.run.table import FieldTable
 
 MIN_COUPLING, MAX_COUPLING = 1e-100, 1e100
-"""Limits of couplings (1/s): a coupling outside them counts as zero, in any units of the states. The rounding error of a zero is
-squared and cubed on its way into a Jacobian, and products of such numbers around a cycle underflow."""
+"""Limits of couplings (1/s), outside which a coupling counts as zero in any units of the states. The rounding error of a
+zero is squared and cubed on its way into a Jacobian, and products of such numbers around a cycle underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class CouplingStructure:
 
     @OnceProperty
     def table(self) -> FieldTable:
-        """Return this structure as a table for machine code."""
+        """Table of this structure for machine code."""
         table = FieldTable(Structure)
         for field in fields(self):
             table.point(field.name, getattr(self, field.name))

@@ -52,12 +52,11 @@ def _lacks_series(program: Program, steps: Tolerances) -> str:
 
 
 def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
-    """Return the method for the remaining run after stiffness is detected; without a Jacobian, the run keeps its method."""
+    """Return the method for the remaining run after stiffness is detected, which is the same method without a Jacobian."""
     return Selection(choice.entry if program.jacobian_pattern is None else STIFF)
 
 
 def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
-    """Return the tolerances per step of a method, from the user's tolerances."""
     return Tolerances(max(entry.safety * settings.rtol**entry.exponent, entry.least), settings.max_step, settings.max_steps)
 
 
@@ -81,7 +80,7 @@ def build(
     settler: EventHandler | None = None,
 ) -> Integrator:
     """Return the integrator of a selection, which handles events if it gets an event handler. Machine code carries out clock
-    ticks; if ticks must solve algebraic loops, Python does, and the integrator handles no events."""
+    ticks; if ticks must solve algebraic loops, Python carries them out and the integrator handles no events."""
     if not len(ticks) or not bound.program.loops:
         return in_machine_code(bound, settings, choice, weights, ticks, settler)
     return SampleTimeWrapper(bound, in_machine_code(bound, settings, choice, weights), ticks)
@@ -95,6 +94,5 @@ def in_machine_code(
     ticks: ClockSchedule | None = None,
     settler: EventHandler | None = None,
 ) -> OneStep:
-    """Return a method bound to a run, with its loop in machine code."""
     options = StepperOptions(settings.linear, choice.watch_stiffness, ticks, settler)
     return choice.entry.load().integrator(bound, tolerances(settings, choice.entry), weights, options)

@@ -90,13 +90,11 @@ TABLEAU = Tableau(name="dop853", a=A, c=C, last=12, errors=(E5, E3), dense=D, bo
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method and of its loops."""
     return procedures(method_of(TABLEAU))
 
 
 @build_once
 def machine_code() -> Library:
-    """Return the machine code of the method."""
     return compile_written(written)
 
 

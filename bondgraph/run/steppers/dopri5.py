@@ -50,13 +50,11 @@ TABLEAU = Tableau(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method and of its loops."""
     return procedures(method_of(TABLEAU))
 
 
 @build_once
 def machine_code() -> Library:
-    """Return the machine code of the method."""
     return compile_written(written)
 
 

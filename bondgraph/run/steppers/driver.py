@@ -49,7 +49,6 @@ _RATIO = 4.0
 
 
 def ready(c: IntegratorTable, method: Fixed) -> None:
-    """Start a segment: compute rates, guards and the initial step size."""
     if not c.fresh:
         return
     c.fresh = False
@@ -88,13 +87,11 @@ def samples(c: IntegratorTable, h: float, t_new: float, prepared: bool, method: 
 
 
 def dense_samples(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
-    """Write rows as `samples` does, using a dense output that has been prepared."""
     samples(c, h, t_new, True, method)
 
 
 def noisy_step(c: IntegratorTable, h: float, method: Fixed) -> None:
-    """Count an accepted step whose allowed error is dominated by rounding noise, and record the largest such noise of each
-    state."""
+    """Count an accepted step whose allowed error is mostly rounding noise, and record the largest such noise of each state."""
     used = False
     for i in range(c.n):
         rounding, allowed = method.rounding(c, i, h), error_weight(c, i, abs(c.y_new[i]))
@@ -106,7 +103,6 @@ def noisy_step(c: IntegratorTable, h: float, method: Fixed) -> None:
 
 
 def record(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
-    """Add the step just attempted to the history of the delays."""
     d, y = c.delays, c.y_dense
     method.prepare_dense(c, h, method)
     for j in range(8):
@@ -122,7 +118,6 @@ def record(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
 
 
 def accept(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
-    """Accept the step."""
     if c.delays is not None:
         record(c, h, t_new, method)
     if c.noisy > 0:
@@ -140,7 +135,7 @@ def accept(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
 
 @inline
 def move_to_end(c: Any, method: Fixed) -> None:
-    """Advance the state and its rates to the end of the step just attempted."""
+    """Advance the state, its rates and its running size to the end of the step just attempted."""
     y, y_new, k, size, width = c.y, c.y_new, c.k, c.size, c.width
     for i in range(c.n):
         size[i] = larger(size[i], abs(y_new[i]))
@@ -194,7 +189,6 @@ def resume(c: IntegratorTable, p: Reals, count: int) -> int:
 
 
 def has_tick(c: IntegratorTable) -> bool:
-    """Return True if a tick is due at t, before the end."""
     return c.clock_count > 0 and is_tick_due(c, due(c))
 
 
@@ -245,7 +239,6 @@ def advance_run(c: IntegratorTable, method: Fixed) -> int:
 
 
 def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
-    """Update the error weights between two attempts."""
     w, t, y, m, rtol = c.weights, c.t, c.y, c.m, c.rtol
     if status == Status.DOUBT:
         c.weights_test_noise(w, t, y, m, c.h, rtol, not method.explicit)
@@ -272,7 +265,7 @@ def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
 
 
 def steps(c: IntegratorTable, method: Fixed) -> int:
-    """Take steps until the loop must stop or the error weights need an update."""
+    """Take steps until the loop must stop or the error weights need an update; return a status."""
     ready(c, method)
     status: int = Status.RETRY
     while status == Status.RETRY:
@@ -355,8 +348,8 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
-    """Prepare to land again at the first time past a jump and return True, unless the step ended near enough to the jump; a step
-    that ends before the jump because of rounding is lengthened each time."""
+    """Prepare to land again at the first time past a jump and return True; return False if the step has ended near enough to
+    the jump. A step that ends before the jump because of rounding is lengthened each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
@@ -370,7 +363,7 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
 
 
 def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bool:
-    """Return True if, a time `shift` after the end of the step, the first guard is not negative. The states follow their rates
+    """Return True if the first guard is not negative a time `shift` after the end of the step. The states follow their rates
     there, because second-order terms are within rounding error."""
     y, y_new, rates = c.y_dense, c.y_new, c.k[c.width * method.last :]
     for i in range(c.n):
@@ -436,7 +429,7 @@ _COLD = frozenset(
 
 
 def translated(method: Method) -> list[Procedure]:
-    """Return the procedures of a method and of the loop around its steps; exported names must differ from all names in the C
+    """Return the procedures of a method and of the loop around its steps. Exported names must differ from all names in the C
     library, such as `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
     with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
@@ -479,7 +472,6 @@ def translated(method: Method) -> list[Procedure]:
 
 
 def procedures(method: Method) -> list[Procedure]:
-    """Return all procedures of a method, with the loop over events around it."""
     translation = translated(method)
     cold(each for each in translation if each.name.rstrip("_0123456789") in _COLD)
     return translation

@@ -63,13 +63,10 @@ class Tableau:
 
     @property
     def rows(self) -> int:
-        """Number of rows of the dense output."""
         return 3 + len(self.dense)
 
 
 class ExplicitTable(IntegratorTable):
-    """Table of an explicit method."""
-
     # Coefficients of the dense output; squares of the errors; sums for `stiffness`.
     f: Annotated[Reals, Length(lambda c: c.rows * c.width)]
     squares: Annotated[Reals, Length(lambda c: c.estimates * c.width)]
@@ -113,13 +110,12 @@ def weighted(k: Reals, width: int, i: int, row: Fixed) -> float:
 
 
 def combine(out: Disjoint, y: Reals, k: Reals, count: int, width: int, h: float, row: Fixed) -> None:
-    """Compute out = y + h sum_j row[j] k[j], the argument of a stage or the solution, for the first `count` components."""
+    """Compute out = y + h sum_j row[j] k[j] for the first `count` components."""
     for i in range(count):
         out[i] = y[i] + weighted(k, width, i, row) * h
 
 
 def dense_row(out: Disjoint, k: Reals, width: int, h: float, row: Fixed) -> None:
-    """Compute a row of the dense output."""
     for i in range(width):
         out[i] = weighted(k, width, i, row) * h
 
@@ -162,8 +158,8 @@ def scale_of(c: Any, i: int, h: float, moved: float) -> float:
 
 
 def square(out: Disjoint, c: ExplicitTable, h: float, moved: float, row: Fixed) -> None:
-    """Compute, for each component, the square of the ratio of error to error weight; the sum, which depends on the order, is not
-    vectorised."""
+    """Compute the square of the ratio of error to error weight for each component, but not their sum, which depends on the
+    order of the terms and is not vectorised."""
     width, k = c.width, c.k
     for i in range(width):
         error = weighted(k, width, i, row) / scale_of(c, i, h, moved)
@@ -171,7 +167,6 @@ def square(out: Disjoint, c: ExplicitTable, h: float, moved: float, row: Fixed) 
 
 
 def two_squares(first: Disjoint, second: Disjoint, c: ExplicitTable, h: float, moved: float, rows: Fixed) -> None:
-    """Compute the squares of both error estimates of a method."""
     width, k = c.width, c.k
     for i in range(width):
         scale = scale_of(c, i, h, moved)
@@ -182,7 +177,6 @@ def two_squares(first: Disjoint, second: Disjoint, c: ExplicitTable, h: float, m
 
 
 def prepare_dense(c: ExplicitTable, h: float, method: Fixed) -> None:
-    """Compute the coefficients of the dense output over the step just attempted."""
     width, y, y_new, k, f, tableau = c.width, c.y, c.y_new, c.k, c.f, method.coefficients
     for s in unrolled(range(tableau.last + 1, len(tableau.a))):
         combine(c.y_dense, y, k, c.n, width, h, tableau.a[s])
@@ -198,7 +192,6 @@ def prepare_dense(c: ExplicitTable, h: float, method: Fixed) -> None:
 
 
 def dense(c: ExplicitTable, theta: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the dense output at the fraction theta of the step."""
     width, y, f = c.width, c.y, c.f
     rest = 1.0 - theta
     for i in range(width):
@@ -224,7 +217,7 @@ def is_far(c: ExplicitTable, h: float) -> bool:
 
 
 def stiffness(c: ExplicitTable, h: float, method: Fixed) -> bool:
-    """Return True if stability has limited the step size for many steps (Hairer's test), and much of the run is still ahead."""
+    """Return True if stability has limited the step size for many steps (Hairer's test) and much of the run is still ahead."""
     if is_far(c, h):  # otherwise `held_down` does not need the sums
         compare_last_stages(c, method)
         return held_down(c, h, c.sums[0], c.sums[1], method)
@@ -259,8 +252,8 @@ def held_down(c: ExplicitTable, h: float, above: float, below: float, method: Fi
 
 
 class ExplicitRungeKutta(OneStep):
-    """Explicit Runge-Kutta method of a tableau, with dense output, in machine code (`library`); with `watch_stiffness` it ends a
-    segment where the model is stiff."""
+    """Explicit Runge-Kutta method of a tableau in machine code, with dense output; with `watch_stiffness` it ends a segment
+    where the model is stiff."""
 
     def __init__(
         self,
@@ -277,8 +270,6 @@ class ExplicitRungeKutta(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class ExplicitStepper:
-    """Code of a tableau's method."""
-
     tableau: Tableau
     machine_code: Callable[[], Library]
     runs_in_lanes: ClassVar[bool] = True
@@ -286,7 +277,6 @@ class ExplicitStepper:
     def integrator(
         self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions
     ) -> ExplicitRungeKutta:
-        """Bind the method to a run."""
         return ExplicitRungeKutta(self.tableau, self.machine_code(), bound, tolerances, weights, options)
 
 

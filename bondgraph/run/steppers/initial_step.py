@@ -1,5 +1,4 @@
-"""Start of a run in machine code: reset the tables of integrator, error control, clocks and events, carry out ticks and events at
-the start, write the first row, and choose the initial step size."""
+"""Start of a run in machine code: tables, ticks and events at the start, first row, and initial step size."""
 
 from __future__ import annotations
 
@@ -23,7 +22,6 @@ def begin_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals,
 
 
 def reset(c: IntegratorTable) -> None:
-    """Reset counts, times, the step size control and the window of the formulas."""
     c.steps = 0
     c.rejected = 0
     c.rate_count = 0
@@ -89,7 +87,6 @@ def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, 
 
 @inline
 def norm(c: IntegratorTable, values: Reals, n: int) -> float:
-    """Return the Euclidean norm of n values, one per state, relative to the error weights at y."""
     total = 0.0
     for i in range(n):
         part = values[i] / error_weight(c, i, abs(c.y[i]))
@@ -99,7 +96,6 @@ def norm(c: IntegratorTable, values: Reals, n: int) -> float:
 
 @inline
 def norm_of_difference(c: IntegratorTable, values: Reals, others: Reals, n: int) -> float:
-    """Return the norm of the difference of two arrays of n values, as `norm` does."""
     total = 0.0
     for i in range(n):
         part = (values[i] - others[i]) / error_weight(c, i, abs(c.y[i]))

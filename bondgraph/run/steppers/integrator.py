@@ -28,8 +28,8 @@ from bondgraph.run.table import FieldTable
 
 
 class Page:
-    """Page of rows that Python fills: `left` are empty, `written` are filled on this page and `total` on all pages; `following`
-    returns the next page."""
+    """Page of rows that Python fills: `left` are empty rows; `written` rows are filled on this page and `total` on all pages;
+    `following` returns the next page."""
 
     def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
         self._rows, self._m, self._following = rows, m, following
@@ -37,12 +37,10 @@ class Page:
 
     @property
     def left(self) -> np.ndarray:
-        """Rows that are still empty."""
         return self._rows[self.written :]
 
     @property
     def filled(self) -> np.ndarray:
-        """Rows on this page that are filled."""
         return self._rows[: self.written]
 
     def put(self, values: np.ndarray) -> None:
@@ -56,12 +54,11 @@ class Page:
         self.wrote(len(values))
 
     def wrote(self, count: int) -> None:
-        """Mark `count` rows as filled."""
         self.written += count
         self.total += count
 
     def next(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """Return the next page (a `NextPage`); `count` does not include rows filled here."""
+        """Return the next page (a `NextPage`); `count` excludes the rows that this page filled."""
         assert self._following is not None, "rows for all samples"
         self.total += count
         self._rows = self._following(self.written + count, m, self.written + held if held else 0)
@@ -77,11 +74,9 @@ class LentPage:
 
     @cached_property
     def _drain(self) -> PythonCallback:
-        """Callback for full rows; after an exception there are no more samples."""
         return PythonCallback(self._full, self._no_more)
 
     def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
-        """Provide rows for samples at times (k,), s."""
         self._times, self._following = times, following
         table, fit = self._table, min(len(times), len(rows))
         table.point("times", times)
@@ -104,7 +99,6 @@ class LentPage:
         return 0
 
     def check(self) -> None:
-        """Raise the exception of a callback."""
         if "_drain" in self.__dict__:
             self._drain.check()
 
@@ -154,7 +148,6 @@ class OneStep(Integrator):
         self.seconds = 0.0
 
     def share(self, ticks: ClockSchedule) -> None:
-        """Pass the clocks to the machine code."""
         kernels = [None if row is None else self._bound.tick_kernels[row] for row in ticks.clocks]
         addresses = [0 if kernel is None else kernel.address or 0 for kernel in kernels]
         arrays = {
@@ -197,7 +190,6 @@ class OneStep(Integrator):
         return self.segment(status)
 
     def segment(self, status: Status) -> Segment:
-        """Return the segment that ended with this status of the machine code."""
         table, n, settler = self.table, self._n, self._settler
         y = table.arrays["y"].copy()
         marked = fired(table) if status == Status.EVENT else ()
@@ -224,7 +216,7 @@ class OneStep(Integrator):
 
 @dataclass(frozen=True, eq=False)
 class StepperOptions:
-    """Options of an integrator: kind of linear algebra, True to report stiffness, clocks, and event handler or None."""
+    """Options of an integrator: kind of linear algebra, whether to report stiffness, clocks, and the event handler or None."""
 
     linear: str = "auto"
     watch_stiffness: bool = False
@@ -239,7 +231,6 @@ class MethodCode(Protocol):
 
     @property
     def machine_code(self) -> Callable[[], Library]:
-        """Compile the loop around its steps, once per process."""
+        """Function that compiles the loop around the steps of the method, once per process."""
 
-    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep:
-        """Bind the method to a run."""
+    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep: ...

@@ -9,8 +9,8 @@ from typing import Any
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 AT_HAND, DAMPED, NOT_AT_HAND = range(3)
-"""Outcomes of `foresee`: the Jacobian at the end of the step is available; the step damps a growing mode; the Jacobian is not
-available."""
+"""Outcomes of `foresee`: the Jacobian at the end of the step is available, the step damps a growing mode, or the Jacobian
+is not available."""
 
 
 @dataclass(frozen=True, eq=False)

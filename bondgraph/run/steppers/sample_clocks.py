@@ -1,4 +1,4 @@
-"""Sample clocks inside the integration loop: stop at the next tick, and carry it out."""
+"""Sample clocks inside the integration loop, which stops at the next tick and carries it out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def due(c: IntegratorTable) -> float:
 
 @inline
 def side_of_break(c: IntegratorTable, time: float, side: float) -> float:
-    """Return the time on the clock of the formulas just before (side -1) or after (1) a break (see `clock_schedule`)."""
+    """Return the time on the clock of the formulas just before (side -1) or after (side 1) a break."""
     on_clock = c.origin + time
     return on_clock + (abs(on_clock) + c.span * 1e-6) * (side * BREAK_MARGIN)
 
@@ -58,7 +58,7 @@ def time_of_ticks(c: IntegratorTable, last: float) -> float:
 
 
 def carry_out_ticks(c: IntegratorTable, time: float, last: float) -> None:
-    """Carry out all ticks up to `last` at `time`; update the states, the window of the formulas, and the times of the next
+    """Carry out all ticks up to `last` at `time`, and update the states, the window of the formulas, and the times of the next
     ticks."""
     y, y_new, size, following, index = c.y, c.y_new, c.size, c.following, c.tick_index
     c.moved = True
@@ -111,7 +111,6 @@ def tick(c: IntegratorTable, first: float) -> bool:
 
 
 def start_clocks(c: IntegratorTable) -> None:
-    """Reset all clocks, and carry out the ticks at time 0."""
     earliest = math.inf
     for i in range(c.clock_count):
         c.tick_index[i] = 0

@@ -1,4 +1,4 @@
-"""Sample clocks around an integrator without clocks: stop the integrator at every tick, and restart it afterwards."""
+"""Sample clocks around an integrator without clocks, which stops at every tick and restarts afterwards."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from bondgraph.run.steppers.integrator import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment
 
 _TICKS = 50
-"""Number of ticks after which a segment pauses to update a progress bar; a count, not a time, because the end of a run may depend
-on the pauses."""
+"""Number of ticks after which a segment pauses to update a progress bar. It is a count, not a time, because the end of a
+run may depend on the pauses."""
 
 
 class SampleTimeWrapper(Integrator):
-    """Integrator that stops at every tick and restarts afterwards."""
-
     def __init__(self, bound: Bound, integrator: Integrator, ticks: ClockSchedule):
         self._bound, self._integrator, self._ticks = bound, integrator, ticks
 
@@ -57,15 +55,15 @@ class SampleTimeWrapper(Integrator):
                 return replace(segment, written=page.written)
 
     def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
-        """In a sample at a time break, replace the loop unknowns by their values after the break (states do not change there):
-        formulas of the sample are evaluated after the break, where the unknowns can be far from the values `before`."""
+        """Replace the loop unknowns in a sample at a time break by their values after the break, because the sample's formulas
+        are evaluated there."""
         true_states = self._bound.true_states
         sampled = page.written > 0 and times[page.total - 1] >= self._t
         if sampled and np.array_equal(before[true_states], self._x[true_states]):
             page.filled[-1, : len(self._x)] = self._x
 
     def _tick(self) -> Segment | None:
-        """Carry out ticks; return a segment if a guard jumps through zero, or an algebraic loop has no solution."""
+        """Carry out ticks; return a segment if a guard jumps through zero or an algebraic loop has no solution."""
         bound, before = self._bound, self._guards(self._t, self._x)
         self._t, x = self._ticks.tick(self._t, self._x, self._m)
         self._x, unsolved = bound.consistent(self._t, x, self._m)
@@ -80,8 +78,7 @@ class SampleTimeWrapper(Integrator):
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return guards minus their levels; a level is dropped once its guard has fallen below zero by more than the depth
-        (`Integrator.restart`)."""
+        """Return guards minus their levels; drop a level once its guard has fallen below zero by more than its depth."""
         raw = self._bound.guards(t, x, self._m)
         levels, depths = self._levels.reshape(2, -1)
         levels[raw < -depths] = 0.0

@@ -61,8 +61,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Effort:
-    """Cost of a run: counts since the start; `noisy` is the number of steps whose error weights were set by rounding errors of
-    the rates."""
+    """Cost of a run in counts since its start; `noisy` is the number of steps whose error weights were set by rounding errors
+    of the rates."""
 
     steps: int = 0
     rejected: int = 0
@@ -79,8 +79,8 @@ class Effort:
 _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
-"""Number of steps after which a run gives up if, at its rate of progress, it would need too large a multiple of its maximum
-number of steps; the multiple itself."""
+"""After MIN_STEPS_BEFORE_GIVING_UP steps a run gives up if, at its rate of progress, it would need HOPELESS_RATIO times
+its maximum number of steps."""
 
 FIRST_INSPECTION = 8192
 """Number of steps after which a run that would take too many steps is first inspected for chattering."""
@@ -93,11 +93,9 @@ def too_many_steps(steps: int, max_steps: int, progress: float) -> bool:
 
 
 class Integrator(Protocol):
-    """Integration method bound to one program and one run."""
-
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a segment; until a guard has fallen below zero by more than its depth, it fires only above its level. `levels` (2
-        guards,) has the levels, then the depths."""
+        """Begin a segment. Until a guard has fallen below zero by more than its depth, it fires only above its level; `levels`
+        (2 guards,) contains the levels, then the depths."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. Write states and
@@ -105,25 +103,22 @@ class Integrator(Protocol):
         exchanges for empty rows when they are full."""
 
     def slow_pace(self) -> float:
-        """Return the mean length, s, of the last steps if an inspection found that the run would take too many steps, else 0;
-        each finding is returned once."""
+        """Return the mean length, s, of the last steps if an inspection found that the run would take too many steps, or 0;
+        return each finding once."""
 
-    def effort(self) -> Effort:
-        """Return the cost of the run so far."""
+    def effort(self) -> Effort: ...
 
     def close(self) -> None:
-        """Free resources, if any."""
         return
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Selected method; True if it reports stiffness."""
+    """Selected method, and whether it reports stiffness."""
 
     entry: MethodEntry
     watch_stiffness: bool = False
 
     @property
     def method(self) -> str:
-        """Name of the method."""
         return self.entry.name

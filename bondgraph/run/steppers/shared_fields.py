@@ -1,7 +1,7 @@
 """Table of an integrator in machine code: the arrays of a run, guards, samples, noise, step size control and clocks.
 
-Every procedure accesses its data through one pointer, c, so the code is the same for all models and threads and is compiled once
-per machine. Vectors hold states, then integrated powers.
+The code is the same for all models and threads and is compiled once per machine, because every procedure accesses its data
+through one pointer, c. Vectors hold states, then integrated powers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
 class IntegratorTable(StepTable):
-    """Table of an integrator; tables of methods append more fields."""
+    """Table of an integrator, to which methods append further fields."""
 
     # Kernels, and arrays of the run: parameters, modes, levels of guards and their depths as in `segment.Integrator`.
     rates: Kernel
@@ -170,7 +170,6 @@ def table_of(
 
 
 def fired(table: FieldTable) -> tuple[int, ...]:
-    """Return the indices of the guards that fired."""
     return tuple(int(i) for i in np.flatnonzero(table.arrays["fired"]))
 
 
@@ -196,7 +195,6 @@ def error_weight(c: Any, i: int, magnitude: float) -> float:
 
 
 def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
-    """Evaluate guards minus their levels at (t, y) into g."""
     if c.delays is not None:
         c.look_back(c.delays, t, y)
     c.guards(formula_time(c, t), y, c.p, c.m, g)
@@ -217,10 +215,8 @@ def update_levels(c: IntegratorTable, now: Reals) -> None:
 
 
 def next_row(c: IntegratorTable, until: float) -> int:
-    """Return the index of the row to fill for the next sample time up to `until`, or -1; count the row as filled.
-
-    Full rows are emptied by a call of `drain`.
-    """
+    """Return the index of the row to fill for the next sample time up to `until`, or -1, and count the row as filled; call
+    `drain` if the rows are full."""
     while c.written >= c.samples:
         if c.drain is None:
             return -1
@@ -233,8 +229,6 @@ def next_row(c: IntegratorTable, until: float) -> int:
 
 @inline
 def exceeds(c: Any, i: int, rounding: float, allowed: float) -> bool:
-    """Return True if the rounding error of a step exceeds the allowed error of state i.
-
-    A state that is rounding error (such as the difference of two equal states) is ignored.
-    """
+    """Return True if the rounding error of a step exceeds the allowed error of state i, unless the state is itself rounding
+    error, such as the difference of two equal states."""
     return (rounding / allowed > 1.0) & (c.size[i] > rounding * _ROUNDING_ONLY_RATIO)

@@ -14,7 +14,6 @@ from bondgraph.run.steppers.segment import FIRST_INSPECTION, HOPELESS_RATIO, MIN
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 GROW = 6.0
-"""Largest growth factor of the step size."""
 STALE = 100
 """Number of steps after which noise is measured again."""
 _SAFE, _SHRINK = 0.9, 0.2
@@ -23,7 +22,6 @@ _ANOTHER = 1e3
 
 
 def is_tick_due(c: IntegratorTable, following: float) -> bool:
-    """Return True if the next tick is due at t, before the end."""
     size = larger(abs(c.t), abs(following))
     inside = following < c.stop - abs(c.stop) * SAME_TIME
     return (following - c.t <= size * SAME_TIME) & inside
@@ -37,8 +35,8 @@ def has_too_many_steps(c: IntegratorTable) -> bool:
 
 
 def takes_too_many_steps(c: IntegratorTable) -> bool:
-    """Return True if the run has taken, or will take, too many steps. This is tested at every step, so that the result does not
-    depend on other pauses of the loop."""
+    """Return True if the run has taken, or will take, too many steps. The loop asks this at every step, so that the result
+    does not depend on its other pauses."""
     return has_too_many_steps(c) or (c.steps >= FIRST_INSPECTION and c.steps >= c.inspection and is_too_slow(c))
 
 
@@ -135,5 +133,5 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
 
 @inline
 def tiny_of(t: float) -> float:
-    """Return the shortest step at time t: 16 rounding errors of t."""
+    """Return the shortest step at time t, 16 rounding errors of t."""
     return 16.0 * EPSILON * abs(t)

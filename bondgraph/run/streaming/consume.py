@@ -1,4 +1,5 @@
-"""Consume the samples of a run page by page: keep or send the wanted quantities, and check and drop all other values."""
+"""Consumption of the samples of a run page by page: keep or send the wanted quantities, and check and drop all other
+values."""
 
 from __future__ import annotations
 
@@ -41,7 +42,6 @@ class SampleConsumer:
         self._stays = list[tuple[np.ndarray, ...]]()
 
     def begin(self, run: Hybrid) -> None:
-        """Prepare for the first sample."""
         self._run, program, settings, (since, _) = run, run.bound.program, run.settings, self._wanted
         self._own = np.isin(settings.times, since)
         self._all = bool(self._own.all())
@@ -82,7 +82,7 @@ class SampleConsumer:
         self._send(dates.copy(), self._chosen.values(dates, x, p, m))
 
     def finish(self) -> int:
-        """After the last sample, end the run before a lost solution, if any; return the number of valid samples."""
+        """End the run before a lost solution, if any, after the last sample; return the number of valid samples."""
         lost = self._search.result()
         if lost is None:
             return self.seen
@@ -97,20 +97,17 @@ class SampleConsumer:
         return numbers[wanted], np.ascontiguousarray(x[wanted]), m[wanted], np.ascontiguousarray(q[wanted])
 
     def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return copies of the times of the first `count` requested samples since the start and on the user's clock, (count,) s
-        each."""
         settings, (since, dates) = self._run.settings, self._wanted
         if self._all:
             return settings.times[:count], settings.dates[:count]
         return since[:count].copy(), dates[:count].copy()
 
     def asked(self, holding: int) -> int:
-        """Return the number of requested samples among the first `holding`."""
         return int(self._own[:holding].sum())
 
 
 def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the samples to keep: a few of the `wanted` samples (k,), and the samples at which constraints and
+    """Return a mask (k,) of the samples to keep: a few of the `wanted` samples (k,), and those at which constraints and
     contacts are checked."""
     stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True

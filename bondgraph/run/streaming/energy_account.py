@@ -10,8 +10,8 @@ from bondgraph.run.program import Program
 from bondgraph.run.results.energy_account import IslandBalance, Ledger, element_names, events_before, members, totals_of
 
 MAX_SAMPLES = 5000
-"""Maximum number of samples of an account. Above it, each group of consecutive samples is represented by the sample with the
-largest residual."""
+"""Maximum number of samples of an account; above it, the sample with the largest residual represents each group of
+consecutive samples."""
 
 
 _OF_ISLAND = ("residual", "energy scale so far", "largest residual so far")
@@ -19,8 +19,8 @@ _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residu
 
 
 class RunningAccount:
-    """Running energy account of a run with parameters p: `log` is its event log, `start` the energies of the storages at the
-    start (storages,), J, and `samples` the number of its samples."""
+    """Running energy account of a run with parameters p, from its event log and the energies of the storages at the `start`
+    (storages,), J; `samples` is the number of samples of the run."""
 
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start
@@ -73,7 +73,6 @@ class RunningAccount:
         self._rows[slot], self._numbers[slot] = row, number
 
     def _lost_before(self, since: np.ndarray) -> np.ndarray:
-        """Return the energy that each balance has lost at events before each sample (k, balances), J."""
         new = Events(self._program, self._p, 0.0, self._log.rows[self._logged :])
         self._logged = len(self._log)
         times = np.concatenate([self._ahead[0], new.since])

@@ -1,5 +1,4 @@
-"""Partial results of runs that keep only some quantities: a `Result` with these quantities, which refuses all other
-quantities."""
+"""Result of a run that keeps only some quantities, which refuses all other quantities."""
 
 from __future__ import annotations
 
@@ -18,7 +17,6 @@ from bondgraph.run_arguments import StartValues
 
 
 def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
-    """Return the error E347 for quantities that were not kept."""
     details = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
     where = "in its sink" if sunk else "kept"
     cures = ("its name in keep=[...], without sink=", "no keep=: the result then contains everything")
@@ -86,24 +84,21 @@ class KeptResult(Result):
         return (*(self.values or ()), *self.program.layout.names("p"))
 
     def _find(self, names: Sequence[str]) -> None:
-        """Do nothing: all values have been computed."""
+        """Do nothing, because all values have been computed."""
 
     def account(self) -> Ledger:
-        """Return the totals of the energy account, computed during the run."""
         return self.totals
 
     @property
     def final(self) -> StartValues:
-        """Return the states and modes at the end, by name: a start for another run. Raises E347 if the run was cut off where
-        states were not kept."""
+        """States and modes at the end by name, a start for another run; raises E347 if the run was cut off where states were
+        not kept."""
         if self.last is None:
             raise not_kept("the state at the last sample", tuple(self.slots), self.values is None)
         return start_values(self.program, *self.last)
 
     def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
-        """Plot quantities as `Result.plot` does; without names, plot the kept quantities."""
         return super().plot(*(names or tuple(self.values or ())), axes=axes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: kept values and names, without the code."""
         return {**self.__dict__, "_sides": self._sides, "program": self.program.described()}

@@ -27,7 +27,6 @@ class ChosenQuantities:
 
     @property
     def quantities(self) -> tuple[KeptQuantity, ...]:
-        """Names, units and shapes."""
         return tuple(KeptQuantity(name, slot.unit, slot.shape) for name, slot in self.slots.items())
 
     def values(self, t: np.ndarray, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
@@ -84,7 +83,6 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
 
 
 def _slot(program: Program, name: object) -> Slot | str:
-    """Return the slot of a quantity, or the reason why there is none."""
     if not isinstance(name, str):
         return f"{name!r} is not a name"
     try:

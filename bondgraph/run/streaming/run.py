@@ -38,22 +38,18 @@ class Memory(Sink):
         self.values: dict[str, np.ndarray] = {}
 
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """Allocate the arrays."""
         self.values = {one.name: np.empty((self._samples, *one.shape)) for one in kept}
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Store the values."""
         for name, array in values.items():
             self.values[name][self._written : self._written + len(t)] = array
         self._written += len(t)
 
     def end(self, wrong: str, valid: int) -> None:
-        """Drop invalid samples."""
         if valid < self._samples:
             self.values = {name: array[:valid].copy() for name, array in self.values.items()}
 
     def abandon(self) -> None:
-        """Drop all values."""
         self.values = {}
 
 
@@ -93,8 +89,8 @@ class KeptRuns:
         return self._measured(complete) if self.measures else complete
 
     def _measured(self, result: KeptResult) -> KeptResult:
-        """Return the result with its measures, and drop the measured quantities except series. Measures of a run that ended early
-        are NaN."""
+        """Return the result with its measures, which are NaN if the run ended early, and without the measured quantities
+        except series."""
         measured, failed = dict[str, np.ndarray](), result.failure is not None
         for name, measure in self.measures.items():
             of = measure.of_program(name, self.program)
@@ -105,7 +101,6 @@ class KeptRuns:
         return replace(result, slots=slots, values=values, measured=measured)
 
     def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:
-        """Run, send the values to a sink, and return the result without them."""
         program, (since, dates) = self.program, self.wanted
         consumer = SampleConsumer(self.chosen, self.wanted, sink.take)
         run = _begun(program, settings, consumer, bar)

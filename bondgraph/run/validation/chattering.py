@@ -1,10 +1,10 @@
-"""Find out if a run chatters: a law jumps across a surface, and the rates on both sides lead back to it (sliding mode).
+"""Test whether a run chatters: a law jumps across a surface, and the rates on both sides lead back to it (sliding mode).
 
-However short the steps, they cross the surface back and forth, while a smooth law is nearly constant over short enough steps. No
-step size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
+However short the steps, they cross the surface back and forth, while a smooth law is nearly constant over short enough steps.
+No step size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
 
-Two other kinds of run oscillate in this way: runs whose rates are rounding error, and runs in which the solution of an algebraic
-loop ceases to exist.
+Two other kinds of run oscillate in this way: runs whose rates are rounding error, and runs in which the solution of an
+algebraic loop ceases to exist.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from bondgraph.run.program import NewtonLoop
 from bondgraph.run.results.failure import SLIDING_CURES
 
 _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
-"""Step of the first walk relative to the mean step of the run, ratio of the steps of successive walks, and number of walks."""
+"""The first of _LEVELS walks has steps of the fraction _FIRST of the mean step of the run; the steps of each further walk
+are shorter by the factor _RATIO."""
 _MOST_STEPS, _CROSSINGS = 16_384, 4
-"""Maximum number of steps of a walk, and the number of crossings that ends it."""
+"""A walk ends after _MOST_STEPS steps or after _CROSSINGS crossings."""
 _JUMP, _ALIKE = 0.1, 0.5
-"""Minimum relative change of a rate in a step that counts as a jump; minimum ratio of the smallest to the largest of similar
-jumps."""
+"""A rate jumps if its relative change in a step exceeds _JUMP; jumps are similar if the smallest is at least the fraction
+_ALIKE of the largest."""
 _LEAST_SHARE = 1e-6
 """Minimum rate that is considered, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0
@@ -36,8 +37,8 @@ _LEAP = 1e-3
 
 @dataclass(frozen=True)
 class Endless:
-    """Reason why a run would take steps forever: kind of failure, message, suspected element, and remedies (by default the
-    remedies for the kind)."""
+    """Reason why a run would take steps forever: kind of failure, message, suspected element, and remedies, which by default
+    are those for the kind."""
 
     kind: str
     reason: str
@@ -54,7 +55,6 @@ class SlidingMode:
     after: np.ndarray
 
     def explained(self, bound: Bound, t: float, m: np.ndarray) -> Endless:
-        """Explain the jump; the suspect is the element whose law jumps or, failing that, the state whose rate jumps."""
         label = bound.program.layout.label("x", self.state)
         if _is_rounding(bound, t, m, self):
             reason = (
@@ -81,7 +81,7 @@ def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> b
 
 
 def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
-    """Return the algebraic loop whose solution jumps across the surface: its next Newton step is not small."""
+    """Return the algebraic loop whose solution jumps across the surface, so that its next Newton step is not small."""
     for loop in bound.program.loops:
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
@@ -110,9 +110,9 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
-    """Walk from (t, x) several times, in shorter Euler steps each time, starting with a fraction of `pace`, s; return the last
-    crossing of a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes of
-    the states."""
+    """Walk from (t, x) several times in ever shorter Euler steps, starting with a fraction of `pace`, s. Return the last
+    crossing of a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes
+    of the states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):
@@ -132,7 +132,7 @@ def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
     """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
-    steps, s, and the mean jump, or None if no rate has jumped in this way."""
+    steps, s, and the mean jump, or None."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None
@@ -156,7 +156,7 @@ def _crossings(
 
 
 def _jump(before: np.ndarray, after: np.ndarray, scale: np.ndarray) -> tuple[int | None, float]:
-    """Return the state whose rate has the largest relative jump, and the jump; None if no rate jumps."""
+    """Return the state whose rate has the largest relative jump, or None, and the jump."""
     largest = np.maximum(np.abs(before), np.abs(after))
     counts = largest / scale > _LEAST_SHARE * np.max(largest / scale)
     change = np.where(counts, np.abs(after - before) / largest, 0.0)

@@ -1,4 +1,4 @@
-"""Truncate a result where its constraints no longer determine the motion."""
+"""Result of a run up to the time at which its constraints no longer determine the motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, find_rank_loss
 
 MIN_CHECKED = 501
-"""Minimum number of times at which constraints are checked."""
 
 MAX_CHECKED = 5000
 """Maximum number of times at which constraints are checked; longer results are checked with a stride."""
@@ -28,8 +27,8 @@ def has_constraints(program: Program) -> bool:
 
 
 def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
-    """Return the sample times of a run since its start: the requested times, and further times if constraints or contacts are
-    `checked` in between."""
+    """Return the sample times of a run since its start: the requested times and, if `checked`, further times for the checks of
+    constraints or contacts."""
     if not checked or len(since) >= MIN_CHECKED:
         return since
     grid = np.linspace(0.0, span, MIN_CHECKED)
@@ -39,7 +38,6 @@ def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
 
 
 def check_stride(times: int) -> int:
-    """Return the stride at which a result with this number of samples is checked."""
     return -(-times // MAX_CHECKED)
 
 
@@ -75,7 +73,6 @@ def rank_loss(result: Result, origin: float, t: float, x: np.ndarray, arrival: b
 
 
 def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
-    """Truncate the result before the loss of rank, and before the step across it."""
     named = " and ".join(f'"{path}"' for path in lost.elements)
     step = 2.0 * (result.since[-1] - result.since[0]) / max(result.statistics.steps, 1)
     count = max(int(np.searchsorted(result.since, lost.time - (0.0 if lost.contradiction else step))), 1)

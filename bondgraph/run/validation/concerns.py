@@ -1,7 +1,7 @@
-"""Find the reason why a finished run cannot be trusted: an energy balance, in total or of an island, does not close.
+"""Reason why a finished run cannot be trusted: an energy balance, in total or of an island, does not close.
 
-The account of a valid run closes to within `FAR` times its rtol. On the project's models, it closes to within 200 times rtol for
-every method, and to within rtol for dop853.
+The account of a valid run closes to within `FAR` times its rtol. On the project's models, it closes to within 200 times rtol
+for every method, and to within rtol for dop853.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
 
 FAR, MOST = 1e3, 0.1
-"""Multiple of rtol, and fraction of the energy scale: a residual above either is reported."""
+"""Multiple of rtol, and fraction of the energy scale, above which a residual is reported."""
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 
@@ -25,7 +25,6 @@ _ROUNDINGS = 64.0
 """Number of rounding errors of powers, over the whole run, up to which the energy scale counts as rounding error."""
 
 _LISTED = 3
-"""Maximum number of elements of an island that a message lists."""
 
 _AT_ONCE = 2**20
 """Maximum number of state values that are perturbed together (8 MB)."""
@@ -81,7 +80,6 @@ def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> boo
 
 
 def _owner(balance: IslandBalance) -> str:
-    """Return the phrase that names an account's owner in a message; "its" for the whole model."""
     if not balance.elements:
         return "its"
     shown = [f'"{name}"' for name in balance.elements[:_LISTED]]
@@ -91,8 +89,8 @@ def _owner(balance: IslandBalance) -> str:
 
 
 def _turned_over(result: Result) -> np.ndarray:
-    """Return the summed magnitudes of the single states' energies in each storage, at some samples (samples, storages), J: energy
-    that changes form within one storage, such as a falling `IC`, counts although its sum stays zero."""
+    """Return the summed magnitudes of the single states' energies in each storage, at some samples (samples, storages), J, so
+    that energy that changes form within one storage counts although its sum stays zero."""
     program, n = result.program, result.program.states
     step = max(1, _AT_ONCE // max(n, 1))
     probed = _probed(result)
@@ -117,16 +115,16 @@ def _probed(result: Result) -> np.ndarray:
 
 
 def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
-    """Return the energy account of a result, `elements`, and the index at which the residual of their island (of the whole model
-    if `elements` is empty) grows most."""
+    """Return the energy account of a result, `elements`, and the index at which the residual of their island, or of the whole
+    model without elements, grows most."""
     ledger = result.account()
     residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
     return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
 
 
 def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
-    """Return the element, among `elements` (all if it is empty), whose energy or work changes most where the residual grows
-    most."""
+    """Return the element, among `elements` or, if there are none, among all, whose energy or work changes most where the
+    residual grows most."""
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
     moved = {name: abs(float(course[at] - course[before])) for name, course in courses.items()}
@@ -136,8 +134,8 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
-    """Return the storage, among `elements` (all if it is empty), whose change of energy differs most from the power into it at
-    states of the run; "" if none differs."""
+    """Return the storage, among `elements` or, if there are none, among all, whose change of energy differs most from the
+    power into it, or ""."""
     program = result.program
     if program.energies is None:
         return ""

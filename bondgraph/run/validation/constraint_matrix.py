@@ -1,7 +1,7 @@
-"""Evaluate the constraint (Delassus) matrix A = J M^-1 J^T of a program along a run, and its eigenvalues.
+"""Constraint (Delassus) matrix A = J M^-1 J^T of a program along a run, and its eigenvalues.
 
-Bodies that no constraint couples have separate diagonal blocks, so the cost is linear in the number of independent mechanisms. A
-long run is evaluated in pieces, so memory does not grow with the number of samples.
+Bodies that no constraint couples have separate diagonal blocks, so the cost is linear in the number of independent
+mechanisms. A long run is evaluated in pieces, so memory does not grow with the number of samples.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from bondgraph.run.program import Program
 
 @dataclass(frozen=True, eq=False)
 class MatrixBlock:
-    """Diagonal block of rows and columns that are coupled only to each other: their indices in the matrix (n,); the indices of
-    its entries among the entries of the matrix (e,), and their rows and columns in the block (e,); all in ascending order."""
+    """Diagonal block of rows and columns that are coupled only to each other.
+
+    In ascending order it has its indices in the matrix (n,), the indices of its entries among the entries of the matrix (e,), and
+    their rows and columns in the block (e,).
+    """
 
     indices: np.ndarray
     entries: np.ndarray
@@ -26,7 +29,6 @@ class MatrixBlock:
     column_indices: np.ndarray
 
     def dense_of(self, entries: np.ndarray) -> np.ndarray:
-        """Return the matrices of the block (k, n, n) from the entries of the whole matrices (k, all)."""
         n = len(self.indices)
         matrices = np.zeros((len(entries), n, n))
         matrices[:, self.row_indices, self.column_indices] = entries[:, self.entries]
@@ -51,7 +53,6 @@ def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Matr
 
 
 def _grouped(numbers: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return the indices at which each of the numbers 0, ..., count - 1 occurs."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.searchsorted(numbers[order], np.arange(1, count))) if count else []
 
@@ -60,7 +61,6 @@ SHARE = 0.3
 """Fraction of the largest component of a null vector above which a constraint counts as involved."""
 
 MAX_NUMBERS = 4_000_000
-"""Maximum number of matrix entries in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,6 @@ class ConstraintMatrix:
         return kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)
 
     def diagonals(self, entries: np.ndarray) -> np.ndarray:
-        """Return the diagonals of the matrices with these entries, (k, n)."""
         diagonals = np.zeros((len(entries), len(self.closing.owners)))
         on_diagonal = np.flatnonzero(self.rows == self.columns)
         diagonals[:, self.rows[on_diagonal]] = entries[:, on_diagonal]

@@ -1,11 +1,11 @@
-"""Find singular positions of a run, where its constraints lose rank or contradict each other.
+"""Singular positions of a run, where its constraints lose rank or contradict each other.
 
-Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from there,
-and the equations on both sides do not determine which: a step across it may continue on either branch. The smallest eigenvalue of
-the matrix of the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run, then vanishes like
-the square of the time to that instant; its square root consists of two straight lines that meet there. The search covers the
-intervals between samples, with states interpolated by their rates, and, because a run may leave on a branch other than the one on
-which it arrived, extrapolations from both sides. The search does not affect the integration.
+Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from
+there, and the equations on both sides do not determine which: a step across it may continue on either branch. The smallest
+eigenvalue of the matrix of the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run,
+then vanishes like the square of the time to that instant; its square root consists of two straight lines that meet there. The
+search covers the intervals between samples, with states interpolated by their rates, and, because a run may leave on a branch
+other than the one on which it arrived, extrapolations from both sides. The search does not affect the integration.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ MAX_CONTRADICTION = 1e-4
 contradiction."""
 
 EXTRAPOLATION = 0.5
-"""Distance beyond the ends of an interval, as a fraction of its length: the interval is suspect if an extrapolated line reaches
-zero within this distance."""
+"""Distance beyond the ends of an interval, as a fraction of its length, within which an extrapolated line that reaches
+zero makes the interval suspect."""
 
 
 @dataclass(frozen=True)
 class RankLoss:
-    """Loss of rank, at which constraints no longer determine the motion: time (s), elements, and True if they contradict each
-    other there."""
+    """Loss of rank, at which constraints no longer determine the motion: time (s), elements, and whether the constraints
+    contradict each other there."""
 
     time: float
     elements: tuple[str, ...]
@@ -47,9 +47,9 @@ class RankLoss:
 def find_rank_loss(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool = False
 ) -> RankLoss | None:
-    """Find the first position of a run, with times t (k,), states x (k, n) and modes m (k, modes), at which constraints
-    contradict each other or, failing that, lose rank; `jumps` (s) are the times of events. With `arrival`, the motion after such
-    a position is ignored."""
+    """Find the first position, along times t (k,), states x (k, n) and modes m (k, modes), at which constraints contradict
+    each other or, failing that, lose rank. The times of events are `jumps` (s); with `arrival`, the motion after such a
+    position is ignored."""
     return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
 
 
@@ -113,7 +113,6 @@ class _ScaledRoots:
         self.at_samples = self._roots(values)
 
     def roots(self, entries: np.ndarray) -> np.ndarray:
-        """Return the square root of the smallest eigenvalue that is not zero throughout, (k,)."""
         return self._roots(self._constraints.eigenvalues(entries, self.scaling))
 
     def _roots(self, values: np.ndarray) -> np.ndarray:
@@ -121,8 +120,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in which linear extrapolations of the square root s of the eigenvalue reach zero: from
-    both sides, or from the earlier side if `arrival`."""
+    """Return the intervals between samples in which linear extrapolations of the square root s reach zero, from both sides or,
+    with `arrival`, from the earlier side."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None
@@ -152,15 +151,12 @@ class _StateCurve:
 
 
 class _ClosestPoint(NamedTuple):
-    """Time (s) and states (n,) on a curve at which the square root is smallest, and this square root."""
-
     time: float
     state: np.ndarray
     root: float
 
 
 def _closest(constraints: ConstraintMatrix, measure: _ScaledRoots, curve: _StateCurve, low: float, high: float) -> _ClosestPoint:
-    """Find the point of a curve between the times `low` and `high` that is nearest to a singular position."""
     for _ in range(8):
         times = np.linspace(low, high, 17)
         states = np.array([curve.state_at(float(t)) for t in times])

@@ -1,4 +1,4 @@
-"""Find the first sample of a run at which a value is not finite or no longer solves its equations."""
+"""First sample of a run at which a value is not finite or no longer solves its equations."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, within the rounding error of the formulas."""
 
 ROUNDING = 1e-12
-"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes: a current
-that symmetry holds at zero is a sum of other currents."""
+"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes,
+because a current that symmetry holds at zero is a sum of other currents."""
 
 
 @dataclass(frozen=True)
 class LostSolution:
-    """First sample at which a value is not finite or no longer solves its equations: kind of failure, reason, suspect, and states
-    there (n,)."""
+    """First sample at which a value is not finite or no longer solves its equations, with kind of failure, reason, suspect,
+    and states there (n,)."""
 
     sample: int
     kind: str
@@ -49,7 +49,6 @@ def find_lost_solution(
 
 
 def energies_at(program: Program, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return the energy per storage (k, storages), J, finite or not."""
     with np.errstate(all="ignore"):
         return _computed(program.energies, t, p, x, m)
 
@@ -59,7 +58,6 @@ def _computed(kernel: Kernel | None, t: np.ndarray, p: np.ndarray, x: np.ndarray
 
 
 def _is_finite(values: np.ndarray) -> bool:
-    """Return True if all values are finite; the sum is a quick test."""
     return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
 
 
@@ -73,8 +71,7 @@ class SolutionCheck:
 
     def see(self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray) -> LostSolution | None:
         """Check the next samples, given as for `find_lost_solution`, with their energies (k, storages), J; return the first
-        sample so far at which a value is not finite, or None.
-        """
+        sample so far at which a value is not finite, or None."""
         if len(t):
             self._broken = self._broken or self._not_finite(t, x, m, q, energies)
             for loop in self._loops:
@@ -83,7 +80,6 @@ class SolutionCheck:
         return self._broken
 
     def result(self) -> LostSolution | None:
-        """Return the first lost solution; None if there is none."""
         lost = [self._broken, *(loop.result() for loop in self._loops)]
         return min((one for one in lost if one is not None), key=lambda one: one.sample, default=None)
 
@@ -124,9 +120,8 @@ class _LoopCheck:
         return np.fmax(self._tolerance * self._sizes, zero * natural)
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-        """Check samples, starting at number `first`. Later growth of the unknowns may clear samples that are suspect now; a
-        sample is recorded only if an unknown deviates more than in all earlier samples, because otherwise it is cleared with
-        those samples."""
+        """Check samples, starting at number `first`. A sample is recorded only if an unknown deviates more than in all earlier
+        samples, because otherwise later growth of the unknowns clears it together with those samples."""
         loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):
@@ -140,7 +135,6 @@ class _LoopCheck:
         self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
 
     def result(self) -> LostSolution | None:
-        """Return the first sample that is suspect relative to the final sizes of the unknowns, or None."""
         allowed, named = self._allowed(), ", ".join(self._loop.elements)
         reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
         lost = ((sample, x) for sample, further, x in self._suspects if np.any(further > allowed))

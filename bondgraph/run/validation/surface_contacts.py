@@ -1,5 +1,5 @@
-"""Check the contacts of surfaces in a finished run: each must follow the closest points, with the force of its own gap, and
-bodies must not overlap at a point that no contact follows."""
+"""Check of the contacts of surfaces in a finished run: each must follow the closest points, with the force of its own gap,
+and bodies must not overlap at a point that no contact follows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
 
 MAX_SAMPLES, MAX_SEARCHES = 100, 3
-"""Maximum number of samples of a run that are checked for overlap, and of full searches among these."""
+"""A run is checked for overlap at MAX_SAMPLES samples at most, with MAX_SEARCHES full searches at most."""
 MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
-"""Tolerances of the closest points: angle between their normals, rad; fraction of the largest gap in contact; fraction of the
-size of the smaller body."""
+"""Tolerances of the closest points: MAX_TILT is the angle between their normals, rad, GAP_SHARE a fraction of the largest
+gap in contact, and SIZE_SHARE a fraction of the size of the smaller body."""
 APART = "a start or a shape for which the bodies touch at only one point"
 FOCAL = (
     "a body smaller than the radius of curvature of every hollow that it reaches",
@@ -35,7 +35,7 @@ LOST = (
 @dataclass(frozen=True)
 class SurfaceContacts:
     """Contacts between the same two surfaces: pose signals of the two bodies, surfaces as designed, paths of the surfaces'
-    parameters, and contacts, each with the index in `poses`, 0 or 1, of its body 1."""
+    parameters, and the contacts, each with the index in `poses`, 0 or 1, of its body 1."""
 
     poses: tuple[str, str]
     surfaces: tuple[Surface, Surface]
@@ -44,16 +44,15 @@ class SurfaceContacts:
 
     @property
     def may_touch_twice(self) -> bool:
-        """Return True if the bodies are not both convex, and samples can show where they overlap."""
+        """True if the bodies are not both convex and samples can show where they overlap."""
         return any(map(has_samples, self.surfaces)) and not all(map(is_convex, self.surfaces))
 
     @property
     def may_lose_contact(self) -> bool:
-        """Return True if one of the surfaces is a user's formula, which may have an edge."""
+        """True if one of the surfaces is a user's formula, which may have an edge."""
         return any(not surface.shape.latex for surface in self.surfaces)
 
     def actual_surfaces(self, result: Result) -> tuple[Surface, Surface]:
-        """Return the surfaces with the parameters of a run."""
         first, second = (
             replace(surface, parameters={key: float(result[path]) for key, path in zip(surface.parameters, paths, strict=True)})
             for surface, paths in zip(self.surfaces, self.parameters, strict=True)
@@ -62,7 +61,7 @@ class SurfaceContacts:
 
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
-    """Return the contacts of a program that are checked after a run: all except contacts between convex surfaces that no user's
+    """Return the contacts that are checked after a run: all contacts except those between convex surfaces that no user's
     formula defines."""
     if program.model is None or not program.contacts:
         return ()
@@ -134,8 +133,8 @@ def _poses(result: Result, name: str, rows: np.ndarray) -> np.ndarray:
 def _lost_contact(
     result: Result, contact: RunContact, poses: tuple[str, str], size: float, rtol: float
 ) -> ValidityConcern | None:
-    """Return a concern about a contact whose coordinates are not at the closest points, or whose law uses a depth other than the
-    gap: the force then does not follow the law at the gap."""
+    """Return a concern about a contact whose coordinates are not at the closest points, or whose law uses a depth other than
+    the gap, so that the force does not follow the law at the gap."""
     rows, point = np.arange(0, len(result.t), check_stride(len(result.t))), contact.point
     touching = np.asarray(contact.touching(result.m[rows]), dtype=bool)
     rows = rows[touching]
@@ -161,7 +160,6 @@ def _lost_contact(
 
 
 def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Surface]) -> ValidityConcern | None:
-    """Return a concern about the deepest overlap of two bodies in a run at a point without a contact."""
     rows = np.unique(np.linspace(0, len(result.t) - 1, MAX_SAMPLES).astype(int))
     H1, H2 = (_poses(result, pose, rows) for pose in group.poses)
     H_1_2 = np.array([np.asarray(inverse(first), dtype=float) @ second for first, second in zip(H1, H2, strict=True)])

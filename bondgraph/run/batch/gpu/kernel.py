@@ -27,9 +27,7 @@ from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.steppers.method import Method
 
 ENTRY = "advance_runs"
-"""Name of the kernel."""
 MOST_LOCAL = 512 * 1024
-"""Maximum local memory of a GPU thread, bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +60,6 @@ class GPUKernel:
     first: np.ndarray
 
     def shared_at(self, address: int) -> np.ndarray:
-        """Return the words that all threads read, for this start address."""
         return self.memory.shared_at(address)
 
     def same_clocks(self, p: np.ndarray) -> np.ndarray:
@@ -128,14 +125,12 @@ def gpu_kernel(
 
 
 def _symbol(name: str, has_events: bool) -> str:
-    """Return the name that a function of the image has in the LLVM IR."""
     if name in CALLED_BY_BATCHES:
         return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
     return with_letter(name, "")
 
 
 def _procedures(method: Method, functions: Iterable[str]) -> list[Procedure]:
-    """Return the loop of a thread, and all procedures that it calls by name or through the image."""
     procedures = list[Procedure]()
     for letter, library in {**run_libraries(method), "b_": threads.procedures()}.items():
         names = {procedure.name for procedure in library}
@@ -154,7 +149,6 @@ def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
 
 
 def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
-    """Return the types of the results and arguments of the functions defined in modules of LLVM IR."""
     return {
         name: (gives, tuple(argument.split()[0] for argument in arguments.split(",")))
         for text in texts
@@ -201,7 +195,6 @@ def _rules_text() -> str:
 
 
 def _entry_texts(memory: GPUMemory) -> list[str]:
-    """Return the LLVM IR of the kernel and of the counters in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
     kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
     counters = {"taken_run": "next_run", "count_done": "done_runs"}
@@ -217,7 +210,7 @@ def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
 
 
 def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
-    """Return the reason why runs cannot use a GPU (E283), or None; compile nothing."""
+    """Return the reason why runs cannot use a GPU (E283), or None, without compiling anything."""
     program, settings = prepared.program, prepared.settings
     reasons = list[str]()
     if not program.is_machine_code:

@@ -29,11 +29,9 @@ from screws.errors import plural
 _at_work = dict[str, threading.Lock]()
 """Locks by GPU name: a batch takes all of the memory, so other batches wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
-"""Error codes of GPUs and GPU code."""
 _NUMBER = 32
 """Memory per run, bytes, for choosing the runs of a chunk."""
 _SHARE = 0.8
-"""Fraction of the memory of this machine that runs may take."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,6 @@ class GPULauncher:
 
     @property
     def name(self) -> str:
-        """Name of the GPU."""
         return self.device.facts.name
 
     def fill(
@@ -90,7 +87,7 @@ class GPULauncher:
         return np.flatnonzero(batch.status == UNFINISHED)
 
     def let_cpu_go_on(self, error: ProblemError, runs: int) -> None:
-        """Warn that the CPU continues with this many runs after an error of the GPU; raise the error if the CPU may not."""
+        """Warn that the CPU continues with this many runs after an error of the GPU; raise the error unless `is_optional`."""
         if is_lost(error):
             forget(self.device)
         if not self.is_optional or error.problem.code not in _OF_GPUS:
@@ -149,7 +146,6 @@ def _refused(name: str, reasons: Sequence[str]) -> RunError:
 
 
 def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) -> int:
-    """Return the memory that the values and results of a run take on this machine, bytes."""
     program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6
@@ -157,7 +153,6 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
 
 
 def _check_count(runs: int, each: int) -> None:
-    """Raise `RunError` E294 if this many runs of this many bytes each exceed the memory of this machine."""
     memory = memory_here()
     if memory and runs * each > _SHARE * memory:
         why = f"each takes {each} bytes and all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"

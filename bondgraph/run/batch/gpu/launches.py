@@ -24,13 +24,12 @@ UNFINISHED = -1000
 """Number that marks a run that has not ended; no `Status` has this number."""
 _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
 _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
-"""Attempted steps of the first launch; maximum for any launch; bounds on the factor from one launch to the next."""
+"""Bounds on the factor between the budgets of successive launches; a budget is a number of attempted steps."""
 _SHARE = 0.9
-"""Fraction of the free memory that is used; the driver needs the remainder."""
+"""Fraction of the free memory that chunks use, because the driver needs the remainder."""
 _WAVES = 8
 """Minimum number of runs per GPU thread for which a first chunk measures the cost of runs."""
 _LINE = 256
-"""Alignment of arrays, bytes."""
 
 Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Parameters, states and modes of runs, (runs or 1, values) each."""
@@ -40,12 +39,10 @@ class Launchable(Protocol):
     """GPU code of runs; `kernel.GPUKernel` describes its words."""
 
     @property
-    def call_words(self) -> Mapping[str, int]:
-        """Index, by name, of each word of the call block."""
+    def call_words(self) -> Mapping[str, int]: ...
 
     @property
-    def call_size(self) -> int:
-        """Number of words of the call block."""
+    def call_size(self) -> int: ...
 
     @property
     def state_words(self) -> int:
@@ -55,19 +52,17 @@ class Launchable(Protocol):
     def scratch_words(self) -> int:
         """Number of scratch words of a thread, which are too many to move at each launch."""
 
-    def shared_at(self, address: int) -> np.ndarray:
-        """Return the words that all threads read, for this start address."""
+    def shared_at(self, address: int) -> np.ndarray: ...
 
 
 @dataclass
 class Pace:
-    """Attempted steps of the next launch; `said` is True after a warning that memory is scarce."""
+    """Budget of the next launch, in attempted steps; `said` is True after a warning that memory is scarce."""
 
     budget: int = _FIRST_BUDGET
     said: bool = False
 
     def follow(self, seconds: float) -> None:
-        """Adapt the budget to the duration of the last launch, s."""
         factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-9), _LEAST_GROWTH), _MOST_GROWTH)
         self.budget = min(max(int(self.budget * factor), 1), _MOST_BUDGET)
 
@@ -135,7 +130,6 @@ class GPUWork:
         return Room(held, slots)
 
     def _say_smaller(self, why: str) -> None:
-        """Warn, once, that chunks become smaller (E291)."""
         if self.pace.said:
             return
         self.pace.said = True
@@ -144,8 +138,8 @@ class GPUWork:
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Run the rows with these indices, in this order, and put their results into the batch; run them in halves if another
-        program has taken memory meanwhile. `done` runs have already ended."""
+        """Run the rows with these indices, in halves if another program has taken memory meanwhile; `done` runs have already
+        ended."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:
@@ -157,7 +151,6 @@ class GPUWork:
                 self._run_chunk(part, self.room(len(part)).slots, before)
 
     def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Copy the rows with these indices to the GPU, launch until these runs are done, and put their results into the batch."""
         code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads
         slots = min(slots, -(-runs // threads) * threads)
         blocks = dict(zip("pxm", self.blocks, strict=True))
@@ -204,8 +197,7 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield the addresses, by name, of sections of these sizes (bytes) in one block of GPU memory, which is freed at the end of
-    the context."""
+    """Yield the addresses, by name, of sections of these sizes (bytes) in one block of GPU memory."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at

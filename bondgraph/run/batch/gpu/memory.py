@@ -20,7 +20,7 @@ LARGE_ARRAY = 1_000
 """Minimum number of words for which an array of the event handling, or of a loop over runs, lies in scratch memory."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
-"""Tables whose large arrays lie in scratch memory, and rarely used tables, all of whose arrays lie there."""
+"""Rarely used tables, whose arrays lie in scratch memory whatever their size if they are zero at first."""
 READERS = ("i_searchsorted", "i_take")
 """Functions that only read their last array."""
 
@@ -47,7 +47,6 @@ class GPUMemory:
     offsets: Mapping[str, int]
 
     def shared_at(self, address: int) -> np.ndarray:
-        """Return the shared words for this start address."""
         words = self.shared.copy()
         if self.shared_places:
             at, to = np.array(self.shared_places).T
@@ -56,7 +55,6 @@ class GPUMemory:
 
 
 def called_fields(image: Image) -> dict[str, set[str]]:
-    """Return the names of the functions that each code field holds, by field name."""
     names, fields = dict(image.calls), defaultdict[str, set[str]](set)
     for first, kind in image.every:
         for name, type_ in types_of(kind).items():
@@ -81,7 +79,7 @@ def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str
 
 
 class Extents:
-    """Memory blocks of an image by number."""
+    """Numbered memory blocks of an image."""
 
     def __init__(self, image: Image):
         self.image, self.places = image, dict(image.places)
@@ -90,11 +88,9 @@ class Extents:
         self.of_tables = frozenset(self.number(first) for first, _ in image.every)
 
     def number(self, word: int) -> int:
-        """Return the number of the block that contains this word."""
         return int(np.searchsorted(self.starts, word, side="right")) - 1
 
     def pointers(self) -> Pointers:
-        """Return the targets of pointers in tables and arrays."""
         fields, objects = defaultdict[str, set[int]](set), defaultdict[int, set[int]](set)
         for field, word in self.fields():
             if word in self.places:
@@ -109,7 +105,6 @@ class Extents:
         )
 
     def fields(self) -> Iterator[tuple[str, int]]:
-        """Yield the names and words of all table fields that are addresses of memory."""
         for first, kind in self.image.every:
             for name, type_ in types_of(kind).items():
                 if isinstance(type_, Array) or is_table(type_):
@@ -191,7 +186,6 @@ def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[st
 
 
 def _with_addresses(extents: Extents, stored: Objects) -> Objects:
-    """Return the memory ranges that are written to, and the ranges that hold addresses of written ranges."""
     pairs = {(extents.number(word), extents.number(place)) for word, place in extents.image.places}
     while more := frozenset(one for one, other in pairs if other in stored and one not in stored):
         stored |= more

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 _LEAST, _MOST = 4, 100_000
-"""Minimum number of known runs per coefficient of the estimate, and maximum number of runs used."""
+"""Minimum number of known runs per coefficient of the estimate, and maximum number of known runs that a fit uses."""
 _MOST_COLUMNS = 8
 
 
@@ -17,8 +17,7 @@ class CostGuess:
         self._coefficients: np.ndarray | None = None
 
     def learn(self, runs: np.ndarray, costs: np.ndarray) -> None:
-        """Fit the estimate to the costs (runs,) of at most `_MOST` of these runs, given by index, such as their rate
-        evaluations."""
+        """Fit the estimate to the costs (runs,), such as rate evaluations, of at most `_MOST` of these runs."""
         runs, costs = runs[:_MOST], costs[:_MOST]
         if self._coefficients is not None or not len(runs):
             return
@@ -33,9 +32,8 @@ class CostGuess:
         self._coefficients = np.linalg.lstsq(self._terms(numbers), np.log(costs), rcond=None)[0]
 
     def order(self, runs: np.ndarray) -> np.ndarray:
-        """Return runs, given by index, in order of estimated cost, the longest first. Runs with equal estimates, and all runs
-        before `learn`, keep their order.
-        """
+        """Return these runs in order of estimated cost, the longest first; runs with equal estimates, and all runs before
+        `learn`, keep their order."""
         if self._coefficients is None:
             return runs
         with np.errstate(all="ignore"):
@@ -43,7 +41,6 @@ class CostGuess:
         return runs[np.argsort(-np.nan_to_num(guess), kind="stable")]
 
     def _numbers(self, runs: np.ndarray) -> np.ndarray:
-        """Return the varying values of runs, (runs, columns)."""
         return np.array([column[runs] for column in self._columns]).T.reshape(len(runs), -1)
 
     def _terms(self, numbers: np.ndarray) -> np.ndarray:

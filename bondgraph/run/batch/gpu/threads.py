@@ -20,8 +20,8 @@ OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
 
 
 class SharedWords(Table):
-    """Words that all threads read: the template of a thread's own memory (own_count,), the indices of the words in it that may be
-    addresses of own or scratch memory (pointer_count,), and the size of scratch memory in words."""
+    """Words that all threads read: the template of a thread's own memory (own_count,), the indices (pointer_count,) of its
+    words that may be addresses of own or scratch memory, and the size of scratch memory in words."""
 
     template: Ints
     pointers: Ints
@@ -32,11 +32,11 @@ class SharedWords(Table):
 
 
 class Launch(Table):
-    """Call of a kernel: filled in by the host, except `next_run` and `done_runs`.
+    """Call of a kernel, which the host fills in except `next_run`, the first run not yet taken, and `done_runs`, the number of
+    runs that have ended.
 
-    slots: number of threads; runs: number of runs in this call; budget: attempted steps after which a thread goes to sleep;
-    next_run: first run not yet taken; done_runs: number of runs that have ended. states (own_count + 1, slots); scratch (slots,
-    scratch_count); other fields as in `BatchTable`.
+    A thread goes to sleep after a `budget` of attempted steps. Each of the `slots` threads has a column of states (own_count + 1,
+    slots) and a row of scratch (slots, scratch_count); other fields are as in `BatchTable`.
     """
 
     states: Ints
@@ -92,8 +92,7 @@ def saw_far_angle(call: Launch) -> int:
 
 
 def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
-    """Wake the thread of a slot, continue its runs, and put it to sleep; `memory` is its own memory, which contains the table
-    r."""
+    """Wake the thread of a slot, continue its runs, and put it to sleep; its own `memory` contains the table r."""
     wake(memory, call, slot)
     connect(r, call)
     go_on(r, call)
@@ -101,8 +100,7 @@ def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
 
 
 def wake(memory: Ints, call: Launch, slot: int) -> None:
-    """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in this memory to its
-    location."""
+    """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in it to its location."""
     words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(memory)
     before = states[words.own_count * slots]
     if before == 0:
@@ -135,7 +133,6 @@ def sleep(memory: Ints, call: Launch, slot: int) -> None:
 
 
 def connect(r: BatchTable, call: Launch) -> None:
-    """Point the table of the loop to the runs of this call."""
     r.p, r.x, r.m = call.p, call.x, call.m
     r.p_stride, r.x_stride, r.m_stride, r.runs = call.p_stride, call.x_stride, call.m_stride, call.runs
     r.status, r.ends, r.modes_end, r.times_end = call.status, call.ends, call.modes_end, call.times_end
@@ -171,7 +168,6 @@ def go_on(r: BatchTable, call: Launch) -> None:
 
 
 def finish(r: BatchTable, call: Launch, status: int) -> None:
-    """Store the results of a run that has ended with this status; Python repeats a run that needs a C library."""
     ended(r, r.present, status, 1)
     if saw_far_angle(call) == 1:
         r.status[r.present] = Status.UNTRUSTED
@@ -180,5 +176,4 @@ def finish(r: BatchTable, call: Launch, status: int) -> None:
 
 
 def procedures() -> list[Procedure]:
-    """Return `run_thread` and all that it calls by name."""
     return translate([run_thread], ["run_thread"])

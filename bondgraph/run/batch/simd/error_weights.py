@@ -30,12 +30,10 @@ def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
 
 @inline
 def is_due(status: int) -> bool:
-    """Return True if the error weights of a run with this status need an update."""
     return status == Status.DOUBT or status == Status.RENEW or status == Status.LANE_STARTS
 
 
 def update_weights_of(v: LaneTable, slot: int) -> None:
-    """Compute or update the weights of a run, then prepare its next step."""
     c, status = v.tables[slot], v.statuses[slot]
     if status == Status.LANE_STARTS:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)

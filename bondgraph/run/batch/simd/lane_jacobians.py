@@ -16,8 +16,6 @@ from bondgraph.run.table import FieldTable
 
 
 class LaneJacobians(Table):
-    """Table of `couple_ahead`."""
-
     # As in `emit.interpreter`; quick, guarded: the steps; entries: offset of each nonzero.
     interpret: Routine
     quick: Ints

@@ -115,7 +115,6 @@ def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
 
 
 def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None:
-    """Begin a run in this slot, unless Python has to begin it."""
     select_run(r, v, slot)
     if begun(r, run) == 0:
         ended(r, run, Status.NOT_STARTED, lanes)
@@ -125,7 +124,6 @@ def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) ->
 
 
 def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
-    """Set the tables of the batch loop to the tables of the run in this slot."""
     c = v.tables[slot]
     r.table, r.rows, r.modes = c, v.row_blocks[slot], c.m
 
@@ -167,7 +165,7 @@ def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 
 def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
-    """Move the run out of a lane; `status` states the work that its step still needs."""
+    """Move the run out of a lane; `status` states what its step still needs."""
     slot = v.seats[lane]
     c = v.tables[slot]
     for name in ("y", "k", "size"):
@@ -177,7 +175,6 @@ def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
 
 
 def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
-    """End the run in a lane with this status."""
     slot = v.seats[lane]
     c = v.tables[slot]
     select_run(r, v, slot)
@@ -191,7 +188,6 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
 
 
 def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
-    """Finish an accepted step of a lane: write samples, test for stiffness, and count a noisy step."""
     c, h = v.tables[v.seats[lane]], v.h[lane]
     if c.written < c.samples and c.times[c.written] <= c.target:
         gather(c.y, v.y, v.width, lane, lanes)
@@ -215,23 +211,19 @@ def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
 
 @external
 def attempt(v: LaneTable, h: Reals, t_new: Reals, error: Reals) -> None:
-    """Attempt a step of each lane."""
     raise NotImplementedError
 
 
 @external
 def prepare_dense(v: LaneTable, h: Reals) -> None:
-    """Compute the dense output of the steps just attempted."""
     raise NotImplementedError
 
 
 @external
 def compare_last_stages(v: LaneTable) -> None:
-    """Compute the sums of the stiffness test."""
     raise NotImplementedError
 
 
 @external
 def accept_all(v: LaneTable) -> None:
-    """Advance the lanes whose steps are taken."""
     raise NotImplementedError

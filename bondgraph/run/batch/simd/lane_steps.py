@@ -47,7 +47,6 @@ DRIVER = (
 
 PerState = Annotated[Reals, Length(lambda v: v.n * v.lanes)]
 PerNumber = Annotated[Reals, Length(lambda v: v.width * v.lanes)]
-"""Array with a value for each state and each integrated power, in each lane."""
 LaneNumbers = Annotated[Reals, Length(lambda v: v.lanes)]
 LaneIndices = Annotated[Ints, Length(lambda v: v.lanes)]
 LaneArrays = Annotated[list[Any], Array(Array(float)), Length(lambda v: v.lanes)]
@@ -146,13 +145,11 @@ class StepsTable(LaneTable):
 
 
 def procedures(method: Method, lanes: int) -> list[Procedure]:
-    """Return the functions of `steppers.explicit`, and `accept_all`, for this many lanes."""
     functions = (attempt, prepare_dense, compare_last_stages, accept_all)
     tables = dict.fromkeys((IntegratorTable, ExplicitTable), StepsTable)
     return translate([functools.partial(each, method=method) for each in functions], (), lanes, tables)
 
 
 def accept_all(v: StepsTable, method: Fixed) -> None:
-    """Advance the lanes whose steps are `taken` to the ends of these steps."""
     if v.taken == 1.0:
         move_to_end(v, method)

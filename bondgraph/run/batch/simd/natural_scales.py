@@ -19,7 +19,7 @@ from bondgraph.run.sparsity.structure import Structure
 from bondgraph.run.table import FieldTable
 
 FOUR = 4
-"""Runs per group: divisions dominate, and wider vectors do not speed them up."""
+"""Number of runs per group: divisions dominate, and wider vectors do not speed them up."""
 
 Controls = Annotated[list[Any], Array(Control)]
 ArrayOfEach = Annotated[list[Any], Array(Array(float))]
@@ -27,8 +27,6 @@ ArrayOfEach = Annotated[list[Any], Array(Array(float))]
 
 
 class LaneScales(Table):
-    """Table of `scale_ahead`."""
-
     # Tables of the error control of all runs, and procedures for a single run.
     weights: Controls
     weights_see: Routine
@@ -109,7 +107,6 @@ def fastest_of_four(a: LaneScales) -> None:
 
 
 def propagate_of_four(a: LaneScales) -> None:
-    """Propagate the scales of the runs in a group along their couplings."""
     w = a.weights[a.members[0]]
     load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)
     load_lanes(a, a.rates, "fastest", w.n)
@@ -121,27 +118,23 @@ def propagate_of_four(a: LaneScales) -> None:
 
 @external
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
-    """Call `balancing.fastest` for four runs."""
     for lane in range(FOUR):
         balancing.fastest(s, values[lane::FOUR], rates[lane::FOUR], work[lane::FOUR])
 
 
 @external
 def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Reals) -> None:
-    """Call `balancing.propagate` for four runs."""
     for lane in range(FOUR):
         balancing.propagate(s, values[lane::FOUR], speed[lane::FOUR], scales[lane::FOUR], work[lane::FOUR])
 
 
 @inline
 def array_of(a: LaneScales, member: int, name: Fixed) -> Reals:
-    """Return an array of a run in a group."""
     numbers: Reals = getattr(a.weights[a.members[member]], name)
     return numbers
 
 
 def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Load `count` values of an array, for each run in a group, into SIMD lanes."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]
@@ -149,7 +142,6 @@ def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
 
 
 def store_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Store `count` values of SIMD lanes in an array, for each run in a group."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]
@@ -157,7 +149,6 @@ def store_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
 
 
 def set_level(a: LaneScales, level: int) -> None:
-    """Mark the scales of the runs in a group as ready up to this level."""
     for member in range(FOUR):
         w = a.weights[a.members[member]]
         w.scaled = level

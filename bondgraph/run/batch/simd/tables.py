@@ -1,5 +1,5 @@
-"""Table of the loop over runs in SIMD lanes: a table for each active run (there are more of these runs than lanes), the SIMD
-kernels, and procedures that copy values between tables and lanes."""
+"""Table of the loop over runs in SIMD lanes, with a table for each active run and the SIMD kernels; procedures copy values
+between tables and lanes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ UNDER_WAY = 2
 
 
 NOBODY = -1
-"""Run number of an empty slot."""
 
 
 def lane_table(
@@ -54,27 +53,24 @@ def lane_table(
 
 
 def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
-    """Return the tables of the couplings and scales of runs in lanes; no tables if the couplings are not interpreted, or are too
-    many."""
+    """Return the tables of the couplings and scales of runs in lanes; return no tables if the couplings are not interpreted or
+    are too many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
 
 
 def emptied(table: FieldTable) -> FieldTable:
-    """Reset the table: no run is active."""
     table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
     table["following"] = table["paused"] = 0
     return table
 
 
 def gather(out: Disjoint, values: Reals, count: int, lane: int, lanes: Fixed) -> None:
-    """Gather the values of one lane into an array."""
     for i in range(count):
         out[i] = values[i * lanes + lane]
 
 
 def spread(out: Disjoint, values: Reals, count: int, lane: int, lanes: Fixed) -> None:
-    """Scatter an array to one lane."""
     for i in range(count):
         out[i * lanes + lane] = values[i]

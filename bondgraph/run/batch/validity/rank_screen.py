@@ -90,7 +90,7 @@ def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fi
 
 @inline
 def measure_diagonal(diagonal: Reals, low: Reals, high: Reals, is_first: bool, lanes: Fixed) -> None:
-    """Update the smallest and largest size of a diagonal in each lane."""
+    """Update the smallest and largest size of a diagonal entry in each lane."""
     for lane in range(lanes):
         size = abs(diagonal[lane])
         if is_first:
@@ -102,7 +102,6 @@ def measure_diagonal(diagonal: Reals, low: Reals, high: Reals, is_first: bool, l
 
 @inline
 def mean(out: Reals, ours: Reals, theirs: Reals, sign: float, other: float, lanes: Fixed) -> None:
-    """Compute the mean of two transposed entries, each multiplied by the sign of its row, in each lane."""
     for lane in range(lanes):
         out[lane] = (ours[lane] * sign + theirs[lane] * other) * 0.5
 
@@ -144,6 +143,5 @@ def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fix
 
 @inline
 def take_bounds(theta: Reals, bounds: Reals, first: int, last: int, lanes: Fixed) -> None:
-    """Set `theta` to the bound of the sample in each lane."""
     for lane in range(lanes):
         theta[lane] = bounds[min(first + lane, last)]

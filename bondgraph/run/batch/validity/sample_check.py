@@ -145,7 +145,6 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return the procedures that check values and constraints."""
     every: list[Callable[..., Any]] = [take_rows, present_run, evaluate_samples]
     every += [see_samples, any_spoilt] if lanes > 1 else []
     return translate([partial(function, lanes=lanes) for function in every])
@@ -153,7 +152,6 @@ def procedures(lanes: int) -> list[Procedure]:
 
 @inline
 def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lanes: Fixed) -> None:
-    """Copy a row (width,) and its time into a lane."""
     x = s.x
     s.t[lane] = date
     for i in range(width):
@@ -168,14 +166,12 @@ def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, w
 
 
 def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy the values of these rows into the lanes, one index after another."""
     for i in range(width):
         for lane in unrolled(range(lanes)):
             x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]
 
 
 def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
-    """Copy parameters and modes of a run into all lanes."""
     for k in range(s.parameters):
         for lane in range(lanes):
             s.p[k * lanes + lane] = c.p[k]
@@ -189,7 +185,7 @@ def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
 
 
 def spoil(spoilt: Disjoint, values: Reals, count: int) -> None:
-    """Mark the values that are not finite. Each value has its own flag, so no value waits for another."""
+    """Mark the values that are not finite, each with its own flag, so that no value waits for another."""
     for i in range(count):
         spoilt[i] = spoilt[i] + values[i] * 0.0
 
@@ -213,7 +209,7 @@ def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, 
 
 
 def any_spoilt(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
-    """Return True if a value at a checked sample was not finite: states, integrated powers, rates, powers and energies."""
+    """Return True if a state, integrated power, rate, power or energy at a checked sample was not finite."""
     spoilt = s.spoilt
     for i in range((c.width + s.values) * lanes):
         if spoilt[i] != 0.0:

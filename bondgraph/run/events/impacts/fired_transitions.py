@@ -1,5 +1,5 @@
-"""Fired transitions: one transition of a state machine, or several simultaneous transitions, with the states and modes before and
-after."""
+"""Fired transitions: one transition of a state machine, or several simultaneous transitions, with states and modes before
+and after."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_JUMP = 1e-9
 
 @dataclass(frozen=True)
 class EventLabel:
-    """Label of a fired transition, if it differs from the transition's own: kind and name, and all transitions of simultaneous
+    """Label of a fired transition whose kind or name differs from the transition's own, and all transitions of simultaneous
     collisions that are solved as one problem."""
 
     kind: str
@@ -67,7 +67,7 @@ class FiredTransition:
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Return indices of transitions in an order that does not depend on how they are listed: `first` transitions first, `last`
+    """Return the indices of transitions in an order that is independent of their listing: `first` transitions first, `last`
     transitions last."""
 
     def key(i: int) -> tuple[bool, bool, str, str, float]:
@@ -93,8 +93,8 @@ def recorded(
     after: tuple[np.ndarray, np.ndarray],
     supplied: np.ndarray,
 ) -> FiredTransition:
-    """Return the record of a transition; solve the algebraic loops for the state after it. `before` and `after` contain x and
-    m."""
+    """Return the record of a transition with the algebraic loops solved for the state after it; `before` and `after` contain x
+    and m."""
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
     return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)

@@ -44,7 +44,6 @@ class Cones:
         return Cones(self.response / np.outer(root, root), self.count, self.groups, bounds), root
 
     def slices(self) -> list[slice]:
-        """Return the slice of the scalars of each friction element."""
         ends = self.count + np.cumsum(self.groups, dtype=int)
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
@@ -62,8 +61,6 @@ class Cones:
         return size * impulses / root
 
     def _iterated(self, start: np.ndarray) -> np.ndarray | None:
-        """Alternate projected gradient steps with Newton's method; step all scalars simultaneously, so that their order has no
-        effect."""
         step = 1.0 / max(float(np.linalg.norm(self.response, 2)), 1.0)
         z = np.zeros(len(start))
         for _ in range(_ROUNDS):
@@ -143,5 +140,5 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """Split the scalars of friction elements, which follow `count` scalars of constraints, into one array (size,) per element."""
+    """Split the scalars of friction elements, which follow `count` scalars of constraints, into one array per element."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

@@ -23,7 +23,7 @@ NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 @dataclass(frozen=True)
 class CollisionOptions:
     """Options of collisions: they are simultaneous if they differ in time by at most the fraction `within` of the run, or in
-    states by this fraction of the states' sizes; never if `alone`."""
+    states by this fraction of the states' sizes; with `alone`, no collisions are simultaneous."""
 
     within: float
     alone: bool = False
@@ -44,15 +44,15 @@ class UnitImpulses:
 
     @property
     def scale(self) -> np.ndarray:
-        """Speed of each scalar for unit energy, up to a factor, (c,); infinite if nothing moves it."""
+        """Speed of each scalar for unit energy (c,), up to a factor; infinite if nothing moves the scalar."""
         mobility = np.abs(np.diag(self.flows))
         return np.where(mobility > 0.0, np.sqrt(mobility), np.inf)
 
 
 @dataclass(frozen=True)
 class Contact:
-    """Constraint that takes part: its index, the sign of an impulse that pushes (+-1), the sign of a flow that separates (+-1),
-    and its transition: the bounce of a collision, or the release of a held contact."""
+    """Constraint that takes part, with the signs (+-1) of an impulse that pushes and of a flow that separates, and its
+    transition: the bounce of a collision, or the release of a held contact."""
 
     index: int
     push: float
@@ -63,8 +63,6 @@ class Contact:
 
 @dataclass(frozen=True)
 class ImpactParticipants:
-    """Contacts that take part in a collision, and the effects of impulses there."""
-
     table: UnitImpulses
     contacts: tuple[Contact, ...]
 
@@ -87,14 +85,12 @@ def participants_of(
 
 
 def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitImpulses:
-    """Compute the effects of unit impulses at states x, in modes m."""
     collisions = bound.program.collisions
     assert collisions is not None
     return unit_impulses_from(bound.program, collisions, collisions.kernel(bound.clock(t), x, bound.p, m))
 
 
 def unit_impulses_from(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
-    """Build the table from the output of the kernel of collisions."""
     count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
@@ -139,7 +135,6 @@ def _bouncing_contacts(
 
 
 def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Find the contacts that are closed now and would release under tension: an impulse changes the guard that releases them."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None
     for c, bounces in enumerate(collisions.bounces):

@@ -39,10 +39,9 @@ def collide(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> tuple[FiredTransition, list[int]] | None:
     """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in this
-    impact.
+    impact. Friction sticks after the impact if the impulse has stopped its slip.
 
-    Return None if the bounce is alone, or if the laws of storages make the problem nonlinear. Friction takes part: it sticks
-    after the impact if the impulse has stopped its slip.
+    Return None if the bounce is alone, or if the laws of storages make the problem nonlinear.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:
@@ -122,7 +121,6 @@ def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impac
     else:
 
         def gained(z: np.ndarray) -> float:
-            """Return the energy that impulses supply."""
             return float(z @ (flow + 0.5 * gain @ z))
 
         most = float(np.max(flow * flow / np.maximum(np.abs(np.diag(gain)), 1e-300), initial=0.0))
@@ -135,14 +133,13 @@ def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impac
 
 
 def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, table: UnitImpulses) -> np.ndarray:
-    """Return the rounding error of the flows (c,) of a table at x."""
     near = x + perturbations(len(x)) * np.fmax(history.sizes, np.abs(x))
     return rounding_error(table.flow, np.array([unit_impulses(bound, t, y, m).flow for y in near]))
 
 
 def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    """Set the modes of friction after a collision, in states x and modes m: friction sticks if its `flow` (c,) is at most `least`
-    (c,), else slips along its flow; friction that the model has switched off stays off."""
+    """Set the modes of friction after a collision: friction sticks if its `flow` (c,) is at most `least` (c,), and otherwise
+    slips along its flow; friction that the model has switched off stays off."""
     count = len(collisions.constraints)
     for rubs, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(slip))
@@ -160,8 +157,9 @@ def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x
 
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
-    """Solve an LCP: L >= 0 and gain L + offset >= 0, one of them zero in each row, for a positive semidefinite `gain` (c, c) and
-    `offset` (c,); return None if no such L is found. If `gain` is singular, return the shortest L with the same effect.
+    """Solve an LCP for a positive semidefinite `gain` (c, c) and `offset` (c,): L >= 0 and gain L + offset >= 0, where one of
+    the two is zero in each row; return None if no L is found. If `gain` is singular, return the shortest L with the same
+    effect.
 
     Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
     """
@@ -190,7 +188,6 @@ def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
 
 
 def _with_names(bound: Bound, firing: FiredTransition, bounced: list[int]) -> FiredTransition:
-    """Return one fired transition, labelled with all transitions of the impact."""
     edges = [bound.program.transitions[i] for i in bounced]
     names, kinds = dict.fromkeys(e.name for e in edges), dict.fromkeys(e.kind for e in edges)
     return replace(firing, label=EventLabel(", ".join(kinds), ", ".join(names), tuple(bounced)))

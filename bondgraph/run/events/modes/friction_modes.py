@@ -1,9 +1,9 @@
-"""Modes of all dry friction elements in a part at an instant, from one complementarity problem, and log rows of the transitions
-that lead to these modes.
+"""Modes of all dry friction elements in a part at an instant, from one complementarity problem, and the transitions to
+these modes.
 
-Friction that sticks, or whose flow is zero, takes part; friction that slips keeps its mode and its effort. The problem is posed a
-moment later along the motion, so that an effort that is about to exceed its limit does exceed it. The guards then confirm or
-reject the solution.
+Friction that sticks, or whose flow is zero, takes part; friction that slips keeps its mode and its effort. The problem is
+posed a moment later along the motion, so that an effort that is about to exceed its limit does exceed it. The guards then
+confirm or reject the solution.
 """
 
 from __future__ import annotations
@@ -90,7 +90,6 @@ def adopt(s: EventTable, row: int, count: int) -> bool:
 
 
 def is_asked(s: EventTable, row: int, count: int) -> bool:
-    """Return True if a friction guard of a problem fires."""
     for i in range(s.transitions):
         if s.rising[i] == 1:
             for k in range(count):
@@ -123,8 +122,8 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
-    """Return True if transition i leads from its current mode towards `m_box`; with `stops`, only transitions that stop a slip
-    count; without it, only the remaining transitions."""
+    """Return True if transition i may lead from the current mode to a different mode in `m_box`: with `stops`, by stopping a
+    slip; otherwise directly, without stopping a slip."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
         return False
@@ -165,7 +164,6 @@ def holds_clearly(s: EventTable, t: float, since: int, count: int) -> bool:
 
 
 def is_settled(s: EventTable, t: float, probe: float) -> bool:
-    """Return True if no friction guard of the problems fires now."""
     firing_guards(s, t, s.x_here, probe)
     for i in range(s.transitions):
         if s.boxed[i] == 1 and s.rising[i] == 1:
@@ -174,8 +172,8 @@ def is_settled(s: EventTable, t: float, probe: float) -> bool:
 
 
 def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
-    """Fire all transitions of dry friction that lead to consistent modes, and log them from row `row` + `count` on; call
-    after `firing_guards`. Return the new count; fire none and return `count` if the modes are not certain."""
+    """Fire all transitions of dry friction that lead to consistent modes, and log them from row `row` + `count` on; return the
+    new count, which is `count` if the modes are not certain. Call after `firing_guards`."""
     for i in range(s.modes):
         s.m_box[i] = s.m_here[i]
         s.m_begun[i] = s.m_here[i]

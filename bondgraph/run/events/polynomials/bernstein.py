@@ -36,13 +36,11 @@ def quartic_misfit(a: float, b: float, m: float, d: float, e: float, near: float
 
 @inline
 def second_coefficient(a: float, b: float, m: float, d: float, e: float) -> float:
-    """Return the second coefficient of the quartic through the values a, b, m, d, e at the quarters."""
     return (b * 48.0 - m * 36.0 + d * 16.0 - a * 13.0 - e * 3.0) * (1.0 / 12.0)
 
 
 @inline
 def middle_coefficient(a: float, b: float, m: float, d: float, e: float) -> float:
-    """Return the middle coefficient of the quartic through the values a, b, m, d, e at the quarters."""
     return ((a + e) * 13.0 - (b + d) * 64.0 + m * 120.0) * (1.0 / 18.0)
 
 

@@ -22,15 +22,12 @@ FLOW_ROWS = 12
 ROUNDING = 2.0**-48
 """Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""After a step that would have damped a growing mode: number of steps in which modes are tested with a margin, and this margin, a
-factor on the tested step size."""
+"""For ALERT steps after a step that would have damped a growing mode, modes are tested for the step size times MARGIN."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 
 
 class ImplicitTable(IntegratorTable):
-    """Table of an implicit method."""
-
     # Kernel of the Jacobian, and its output.
     jacobian: Kernel
     nonzeros: Annotated[Reals, Length(lambda c: c.nonzero_count)]
@@ -71,7 +68,8 @@ class Implicit:
 
 @inline
 def rounding(c: Any, i: int, h: float) -> float:
-    """Return the effect of the rounding error of a rate on state i in an implicit step: the error times h / (1 + h |J_ii|)."""
+    """Return the effect of the rounding error of a rate on state i in an implicit step, which is the error times h / (1 + h
+    |J_ii|)."""
     return h * c.noise[i] / (h * c.speed[i] + 1.0)
 
 
@@ -91,7 +89,6 @@ def factors(c: ImplicitTable, h: float, state: Reals, gamma: Fixed) -> bool:
 
 @inline
 def is_finite(nonzeros: Reals, count: int) -> bool:
-    """Return True if all nonzeros of the Jacobian are finite."""
     total = 0.0
     for i in range(count):
         total = total + nonzeros[i] * 0.0
@@ -115,8 +112,8 @@ def differentiate(c: ImplicitTable, h: float) -> None:
 
 
 def damps_growth(c: ImplicitTable, k: Reals) -> bool:
-    """Return True if the factorised matrix 1 - s J has a negative determinant: an odd number of modes grow faster than exp(t /
-    s). A state whose rates `k` are zero does not move, however unstable."""
+    """Return True if the factorised matrix 1 - s J has a negative determinant, so that an odd number of modes grow faster than
+    exp(t / s). A state whose rates `k` are zero does not move, however unstable."""
     if not has_negative_determinant(c.system):
         return False
     moves = False

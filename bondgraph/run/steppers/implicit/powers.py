@@ -12,15 +12,14 @@ from bondgraph.run.steppers.shared_fields import derivative, error_weight
 WIDTH = 2.0**-17
 """Largest relative change of a state in the central difference of `correct_powers`, about the cube root of the rounding error."""
 STRAIGHT = 2.0**-8
-"""Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are first
-chosen relative to the largest sizes of the states so far, then, if this limit is exceeded, relative to their current values."""
+"""Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are
+relative to the largest sizes of the states so far or, if this limit is then exceeded, to their current values."""
 SIGNIFICANT = 0.1
 """Fraction of the tolerance above which a correction of an integrated power is significant."""
 
 
 @inline
 def error_of(flows: Reals, many: int, i: int, rule: Fixed) -> float:
-    """Return the error of an integrated power over the step just attempted, J."""
     error = 0.0
     for node, weight in enumerate(rule.error):
         error = error + flows[many * node + i] * weight
@@ -63,7 +62,6 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
 
 
 def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
-    """Return True if the correction of an integrated power is significant; `moved` is the largest integrated power."""
     many, changes, significant = c.quadratures, c.flows[c.quadratures * len(rule.nodes) :], False
     for i in range(many):
         change = 0.0
@@ -75,7 +73,6 @@ def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
 
 
 def corrected_integrals(c: ImplicitTable, h: float, rule: Fixed) -> float:
-    """Compute the integrated powers as `power_integrals` does, with their corrections."""
     n, many, flows, moved, total = c.n, c.quadratures, c.flows, 0.0, 0.0
     changes, y, y_new = c.flows[c.quadratures * len(rule.nodes) :], c.y[c.n :], c.y_new[c.n :]
     for i in range(many):
@@ -152,7 +149,6 @@ def off_manifold(c: ImplicitTable, reach: float, k: Reals, out: Reals) -> None:
 
 @inline
 def lagrange_integral(theta: float, terms: Fixed) -> float:
-    """Return the integral of a Lagrange polynomial from 0 to theta, given its coefficients."""
     total = terms[-1]
     for term in reversed(terms[:-1]):
         total = total * theta + term
@@ -160,7 +156,6 @@ def lagrange_integral(theta: float, terms: Fixed) -> float:
 
 
 def powers_inside(c: ImplicitTable, theta: float, out: Disjoint, rule: Fixed) -> None:
-    """Evaluate the integrated powers at the fraction theta of the step."""
     many, flows, y, powers = c.quadratures, c.flows, c.y[c.n :], out[c.n :]
     for i in range(many):
         gained = 0.0

@@ -29,7 +29,6 @@ class Rule:
 
     @property
     def inner(self) -> range:
-        """Indices of the nodes between the ends."""
         return range(1, len(self.nodes) - 1)
 
 
@@ -51,4 +50,4 @@ LOBATTO = Rule(
     weights=(1.0 / 20.0, 49.0 / 180.0, 16.0 / 45.0, 49.0 / 180.0, 1.0 / 20.0),
     error=(2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0),
 )
-"""Rule of order 8; its error estimate is the difference from the rule of order 4 without the midpoint."""
+"""Rule of order 8, whose error estimate is the difference from the rule of order 4 without the midpoint."""

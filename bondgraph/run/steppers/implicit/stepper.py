@@ -51,5 +51,4 @@ class ImplicitStepper:
     runs_in_lanes: ClassVar[bool] = False
 
     def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> ImplicitMethod:
-        """Bind the method to a run."""
         return ImplicitMethod(self, bound, tolerances, weights, options)

@@ -31,11 +31,11 @@ INVERSE = (
     (-4.17871859155190428, -0.32768282076106237, 0.47662355450055044),
     (0.50287263494578682, -2.57192694985560522, 0.59603920482822492),
 )
-"""T and its inverse."""
+"""Matrix T and its inverse."""
 
 ERROR = ((-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
-"""Weights of z in the error estimate, (h f + sum ERROR_i z_i) / REAL: f minus the slope of the collocation polynomial at the
-start of the step. The estimate is of order 3."""
+"""Weights of z in the error estimate of order 3, (h f + sum ERROR_i z_i) / REAL: f minus the slope of the collocation
+polynomial at the start of the step."""
 
 POLYNOMIAL = (
     tuple(-weight for weight in ERROR),
@@ -45,8 +45,8 @@ POLYNOMIAL = (
 """Weights of z in the coefficients of theta, theta^2 and theta^3 of the collocation polynomial."""
 
 BEND = (-0.1, 0.45, -0.6, 0.25)
-"""Coefficients of theta, ..., theta^4 of the integral of (theta - c1) (theta - c2) (theta - 1): the polynomial that keeps the
-slopes at the stages and changes the slope at the start of the step by -1/10."""
+"""Coefficients of theta, ..., theta^4 of the integral of (theta - c1) (theta - c2) (theta - 1), the polynomial that keeps
+the slopes at the stages and changes the slope at the start of the step by -1/10."""
 
 
 def _difference(nodes: tuple[float, ...]) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Radau IIA of order 5: method for the integration loop, and its code."""
+"""Radau IIA of order 5 as a method of the integration loop."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def evaluate_jacobian(c: RadauTable, h: float) -> None:
-    """Evaluate the Jacobian at (t, y)."""
     differentiate(c, h)
     c.age = 0
     c.factored = 0.0
@@ -112,7 +111,6 @@ def growth(c: Any, h: float, error: float) -> float:
 
 @inline
 def tempered(c: Any, length: float) -> float:
-    """Return the next step size after an accepted step whose error would allow `length`."""
     wish = smaller(length, larger(0.2, c.growth) * c.trial)
     stays = wish >= c.trial and wish <= _KEPT * c.trial and c.contraction <= _QUICK
     return c.trial if stays else wish
@@ -133,19 +131,17 @@ def foresee(c: RadauTable, h: float, error: float, method: Fixed) -> int:
 
 
 def dense(c: RadauTable, theta: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate states and integrated powers at the fraction theta of the step."""
     states_inside(c, theta, out)
     if c.quadratures > 0:
         powers_inside(c, theta, out, method.coefficients.rule)
 
 
 def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the states for preliminary event detection."""
     states_inside(c, theta, out)
 
 
 def at_node(c: RadauTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
-    """Write the states at a node of the quadrature: at the start, or in a stage. Sums over stages keep the energy balance of the
+    """Write the states at a node of the quadrature, the start or a stage; sums over stages keep the energy balance of the
     method."""
     n, y, z = c.n, c.y, c.z
     for i in range(n):
@@ -171,13 +167,11 @@ RADAU5 = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method and of its loops."""
     return procedures(RADAU5)
 
 
 @build_once
 def machine_code() -> Library:
-    """Return the machine code of the method."""
     return compile_written(written)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a step of Radau IIA: its table, linear systems, simplified Newton iteration, error estimate and dense output."""
+"""Parts of a step of Radau IIA: linear systems, simplified Newton iteration, error estimate and dense output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ LAST = 1
 POINTS = len(table.NODES)
 TERMS = len(table.BEND)
 MAX_ITERATIONS = 8
-"""Maximum number of iterations of a step."""
 _GENTLE = 0.03
 """Largest error of the iteration, as a fraction of the tolerance of a step."""
 _SLOW = 0.99
@@ -48,8 +47,6 @@ PairNonzeros = Annotated[Reals, Length(lambda c: 2 * c.nonzero_count + 2 * c.n)]
 
 
 class RadauTable(ImplicitTable):
-    """Table of fields for Radau IIA."""
-
     # Differences of the stages from the start of the step, the same in the coordinates of the Newton iteration, and their rates.
     z: PerStage
     w: PerStage
@@ -80,12 +77,10 @@ class RadauTable(ImplicitTable):
 
 @inline
 def fourth_root(x: float) -> float:
-    """Return x ** (1/4)."""
     return sqrt(sqrt(x))
 
 
 def pair_factors(c: RadauTable, h: float) -> bool:
-    """Factorise the matrix of the complex unknowns; return True if it is singular."""
     pair, entries, n, count, length = c.pair, c.pair_nonzeros, c.n, c.nonzero_count, h / table.PAIR
     coupling = _COUPLING / length
     for i in range(count):
@@ -118,7 +113,6 @@ def prepare_matrices(c: RadauTable, h: float) -> bool:
 
 @inline
 def in_stages(values: Reals, n: int, i: int, weights: Fixed) -> float:
-    """Return the weighted sum of the values of state i in the three stages."""
     return values[i] * weights[0] + values[n + i] * weights[1] + values[n * 2 + i] * weights[2]
 
 
@@ -143,7 +137,6 @@ def guess(c: RadauTable, h: float) -> None:
 
 
 def right_sides(c: RadauTable, h: float) -> None:
-    """Compute the right-hand sides of both systems from the rates of the stages."""
     n, w, rates, system, pair = c.n, c.w, c.stage_rates, c.system, c.pair
     for i in range(n):
         state = system.order[i]
@@ -230,7 +223,6 @@ def filtered(c: RadauTable, h: float, k: Reals) -> float:
 
 
 def remember(c: RadauTable, h: float, error: float) -> None:
-    """Keep the polynomial of an accepted step for the start of the next step."""
     n, z, before = c.n, c.z, c.before
     for i in range(n):
         for row, weights in enumerate(table.POLYNOMIAL):
@@ -251,7 +243,6 @@ def prepare_dense(c: RadauTable, h: float, method: Fixed) -> None:
 
 
 def states_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the states at the fraction theta of the step."""
     n, y, f = c.n, c.y, c.f
     for i in range(n):
         change = f[n * (TERMS - 1) + i]
@@ -261,7 +252,7 @@ def states_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
 
 
 def slopes_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the derivative of the states with respect to the fraction of the step, at the fraction theta."""
+    """Evaluate the derivative of the states with respect to the fraction of the step at this fraction."""
     n, f = c.n, c.f
     for i in range(n):
         slope = f[n * (TERMS - 1) + i] * float(TERMS)

@@ -1,10 +1,10 @@
 """Coefficients of the Rosenbrock method Rodas5P: weights by stage, in the form without products of the Jacobian.
 
-G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential Equations
-package, BIT Numerical Mathematics 63, 2023. The form follows E. Hairer, G. Wanner, Solving Ordinary Differential Equations II,
-1996, IV.7: (1 / (h GAMMA) - J) u_i = f(t + ALPHA_i h, y + sum A_ij u_j) + sum C_ij u_j / h + SLOPES_i h f_t. Each of the last two
-of eight stages adds the u of the previous stage to that stage's argument, and u_8 is the error: the step ends at y + ... + u_7 +
-u_8. H: rows of the dense output of order 4.
+G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical benchmarks within the Julia Differential
+Equations package, BIT Numerical Mathematics 63, 2023. The form follows E. Hairer, G. Wanner, Solving Ordinary Differential
+Equations II, 1996, IV.7: (1 / (h GAMMA) - J) u_i = f(t + ALPHA_i h, y + sum A_ij u_j) + sum C_ij u_j / h + SLOPES_i h f_t.
+Each of the last two of eight stages adds the u of the previous stage to that stage's argument, and u_8 is the error: the step
+ends at y + ... + u_7 + u_8. H has the rows of the dense output of order 4.
 """
 
 from __future__ import annotations

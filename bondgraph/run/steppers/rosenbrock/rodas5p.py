@@ -1,4 +1,4 @@
-"""Rodas5P: method for the integration loop, and its code."""
+"""Rodas5P as a method of the integration loop."""
 
 from __future__ import annotations
 
@@ -71,7 +71,6 @@ def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def dense(c: RosenbrockTable, theta: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate states and integrated powers at the fraction theta of the step."""
     states_inside(c, theta, out)
     if c.quadratures > 0:
         powers_inside(c, theta, out, method.coefficients.rule)
@@ -84,7 +83,6 @@ def look_inside(c: RosenbrockTable, theta: float, h: float, out: Disjoint, metho
 
 
 def at_node(c: RosenbrockTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the states at a node of the quadrature."""
     states_inside(c, method.coefficients.rule.nodes[node], out)
 
 
@@ -106,13 +104,11 @@ RODAS5P = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method and of its loops."""
     return procedures(RODAS5P)
 
 
 @build_once
 def machine_code() -> Library:
-    """Return the machine code of the method."""
     return compile_written(written)
 
 

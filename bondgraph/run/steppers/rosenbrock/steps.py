@@ -33,8 +33,6 @@ DenseRows = Annotated[Reals, Length(lambda c: DENSE * c.n)]
 
 
 class RosenbrockTable(ImplicitTable):
-    """Table of a Rosenbrock method."""
-
     # Time derivative of the rates; u of all stages; coefficients of the dense output of states.
     drift: PerState
     u: PerStage
@@ -43,13 +41,11 @@ class RosenbrockTable(ImplicitTable):
 
 @inline
 def fifth_root(x: float) -> float:
-    """Return x ** (1/5)."""
     return power(x, 0.2)
 
 
 @inline
 def weighted(u: Reals, n: int, i: int, weights: Fixed) -> float:
-    """Return the weighted sum of u of state i over the first stages."""
     total = _EMPTY
     for stage, weight in enumerate(weights):
         total = total + u[n * stage + i] * weight
@@ -67,8 +63,8 @@ def next_argument(out: Reals, rest: Disjoint, y: Reals, u: Reals, n: int, stage:
 
 
 def time_drift(c: RosenbrockTable, h: float) -> None:
-    """Compute the time derivative of the rates at (t, y) into `drift`, by the parabola through the rates at three times; zero if
-    the first two have the same rates, or the same time on the clock of the formulas."""
+    """Compute the time derivative of the rates at (t, y) into `drift`, by the parabola through the rates at three times. The
+    result is zero if the first two times have the same rates or are equal on the clock of the formulas."""
     n, t, y, k, slopes, ahead, beyond = c.n, c.t, c.y, c.k, c.drift, c.ahead, c.beyond
     soon, later = t + h * _AHEAD, t + h * (2.0 * _AHEAD)
     now = formula_time(c, t)
@@ -104,7 +100,6 @@ def unknowns(c: RosenbrockTable, h: float, k: Reals, later: float, u: Reals) -> 
 
 
 def prepare_dense(c: RosenbrockTable, h: float, method: Fixed) -> None:
-    """Compute the coefficients of the dense output of the states over the step just attempted."""
     n, u, f = c.n, c.u, c.f
     for i in range(n):
         for row, weights in enumerate(table.H):
@@ -112,7 +107,6 @@ def prepare_dense(c: RosenbrockTable, h: float, method: Fixed) -> None:
 
 
 def states_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the states at the fraction theta of the step."""
     n, y, y_new, f = c.n, c.y, c.y_new, c.f
     rest = 1.0 - theta
     for i in range(n):
@@ -123,7 +117,7 @@ def states_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
 
 
 def slopes_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the derivative of the states with respect to the fraction of the step, at the fraction theta."""
+    """Evaluate the derivative of the states with respect to the fraction of the step at this fraction."""
     n, y, y_new, f = c.n, c.y, c.y_new, c.f
     rest = 1.0 - theta
     for i in range(n):

@@ -29,14 +29,12 @@ from bondgraph.run.steppers.step_control import GROW
 from bondgraph.tape.taylor import order_for
 
 _WITHIN = 0.98
-"""Fraction of the longest step that is used: a step that ends at the horizon may be slightly longer."""
+"""Fraction of the longest step that is used, because a step that ends at the horizon may be slightly longer."""
 _MOST_DEFECT = 100.0
 """Largest ratio of a step's defect to the error weights: at order n, the defect is n + 1 times the error, which is below 1."""
 
 
 class TaylorTable(IntegratorTable):
-    """Table of the Taylor series method."""
-
     # Kernel of the coefficients of the orders 1 to `order`; coefficients at the start of the step, order by order.
     expand: Kernel
     coefficients: Annotated[Reals, Length(lambda c: c.order * c.width)]
@@ -67,7 +65,6 @@ def size_over_weights(c: TaylorTable, values: Reals) -> float:
 
 
 def expand_here(c: TaylorTable) -> None:
-    """Compute the coefficients at (t, y), and the longest step that they allow."""
     c.moved = False
     c.expand(formula_time(c, c.t), c.y, c.p, c.m, c.coefficients)
     order, latest = float(c.order), c.coefficients[c.width * (c.order - 2) :]
@@ -108,7 +105,6 @@ def tempered(c: TaylorTable, length: float) -> float:
 
 
 def sum_up(c: TaylorTable, h: float, out: Disjoint) -> None:
-    """Compute the state a time h after the start of the step."""
     width, y, coefficients = c.width, c.y, c.coefficients
     for i in range(width):
         total = 0.0
@@ -135,17 +131,15 @@ def prepare_dense(c: TaylorTable, h: float, method: Fixed) -> None:
 
 
 def dense(c: TaylorTable, theta: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the polynomial at the fraction theta of the step."""
     sum_up(c, c.trial * theta, out)
 
 
 def look_inside(c: TaylorTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the polynomial at the fraction theta of a step of length h."""
     sum_up(c, h * theta, out)
 
 
 def never_stiff(c: TaylorTable, h: float, method: Fixed) -> bool:
-    """Return False: only a run with the method "auto" changes its method."""
+    """Return False, because only a run with the method "auto" changes its method."""
     return False
 
 
@@ -167,19 +161,15 @@ TAYLOR = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method and of its loops."""
     return procedures(TAYLOR)
 
 
 @build_once
 def machine_code() -> Library:
-    """Return the machine code of the method."""
     return compile_written(written)
 
 
 class TaylorSeries(OneStep):
-    """Taylor series method in machine code."""
-
     def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
         assert bound.program.expand is not None, "refused by `choose`"
         kernel = bound.program.expand(order_for(tolerances.relative))
@@ -192,13 +182,10 @@ class TaylorSeries(OneStep):
 
 
 class TaylorStepper:
-    """Code of the method."""
-
     runs_in_lanes: ClassVar[bool] = False
     machine_code = staticmethod(machine_code)
 
     def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> TaylorSeries:
-        """Bind the method to a run."""
         return TaylorSeries(bound, tolerances, weights, options)
 
 
