@@ -77,7 +77,6 @@ def _device(kind: str, number: int) -> Device:
 
 
 def _suitable() -> Device | None:
-    """Return the first GPU that is fast in double precision, or None."""
     for kind in MAKERS:
         number = 0
         while True:

@@ -32,7 +32,6 @@ SUPPLIED = Path(__file__).with_name("supplied")
 """Folder of code that came with the package: the solvers' code, in wheels (`warming.supply`)."""
 _DIGEST = 32
 _PACKAGES = ("bondgraph", "screws")
-"""Packages whose sources determine the generated procedures."""
 _OBJECT_FILE = re.compile(r"[0-9a-f]{64}\.o")
 _STALE_AGE = 3600.0
 """Age (s) above which a temporary file must be left over from a process that has ended."""
@@ -73,7 +72,6 @@ def limit() -> float:
 
 
 def key(*parts: str) -> str:
-    """Return the cache key of code compiled from `parts`."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -127,7 +125,6 @@ def load_supplied(name: str) -> bytes | None:
 
 
 def supply(folder: Path, name: str, body: bytes) -> None:
-    """Write `body` to a folder of `SUPPLIED` code."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.o").write_bytes(_seal(name, body) + body)
 
@@ -173,14 +170,12 @@ def obstacle() -> str:
 
 
 def _open_temporary(folder: Path) -> tuple[int, str] | None:
-    """Open a new temporary file in a folder, created if need be; return its handle and name, or None if other users can
-    write there."""
+    """Return the handle and name of a new temporary file; None if other users can write to the folder."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 
 
 def _seal(name: str, body: bytes) -> bytes:
-    """Return the digest of a key and its content."""
     return hashlib.sha256(name.encode() + b"\n" + body).digest()
 
 
@@ -225,7 +220,6 @@ def _trusted(folder: Path) -> bool:
 
 
 def _make_room(folder: Path, stored: int) -> None:
-    """Check the size of a folder from time to time, and delete the least recently used objects if it is too large."""
     max_bytes = limit()
     remaining = _bytes_before_sweep.get(folder, 0.0) - stored
     if remaining > 0.0:

@@ -1,6 +1,7 @@
 """Build an object once in a process, under a lock: all threads wait for the first build and share its result.
 
-`functools.cache` lets two threads build at the same time and drops one result, even machine code whose addresses are in use.
+`functools.cache` lets two threads build at the same time and drops one result, even if it is machine code whose addresses are in
+use.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ class OnceProperty(functools.cached_property[Built]):
     _lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
-        """Return the property itself, or its value."""
         with self._lock:
             return super().__get__(instance, owner)
 

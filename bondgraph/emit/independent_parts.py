@@ -52,7 +52,6 @@ def independent_parts_text(
 
 
 def _tables(form_name: str, form: Form) -> Iterator[str]:
-    """Yield the constant tables of a form: input indices, numbers and output indices, part by part."""
     for table, rows, kind, shown in (
         ("places", form.input_positions, "i32", str),
         ("numbers", form.numbers, "double", number),
@@ -63,7 +62,6 @@ def _tables(form_name: str, form: Form) -> Iterator[str]:
 
 
 def _loop(form_name: str, k: int, form: Form, blocks: int, outs: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the loop over the parts of form k."""
     yield from (f"before{k}:", f"br label %each{k}", f"each{k}:", f"%k{k} = phi i64 [0, %before{k}], [%next{k}, %each{k}]")
     inputs, results = len(form.input_positions[0]), sum(form.results)
     start = 0

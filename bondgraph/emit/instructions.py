@@ -40,12 +40,10 @@ Term = Name | Literal | Variable
 
 
 def integer(number: int) -> Literal:
-    """Return a literal integer."""
     return Literal("i64", number)
 
 
 def real(number: float) -> Literal:
-    """Return a literal double."""
     return Literal("double", float(number))
 
 
@@ -89,14 +87,10 @@ class Called(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A label."""
-
     label: str
 
 
 class Jump(NamedTuple):
-    """A jump to a label."""
-
     label: str
 
 

@@ -19,7 +19,6 @@ _FLOAT = np.dtype(float)
 _DATA = object.__basicsize__  # NumPy's binary interface: the data pointer follows the object's head
 _pointer = ctypes.c_void_p.from_address
 _LINE = 64
-"""Size of a cache line of the processor, bytes."""
 
 
 class KernelError(ProblemError, ValueError):
@@ -32,7 +31,6 @@ def address_of(array: np.ndarray) -> int:
 
 
 def aligned_zeros(count: int) -> np.ndarray:
-    """Return an array of zeros that is aligned to a cache line."""
     block = np.zeros(count + _LINE // 8)
     start = (-int(block.ctypes.data) // 8) % (_LINE // 8)
     return block[start : start + count]
@@ -252,7 +250,6 @@ class InterpretedKernel(Kernel):
 
     @property
     def address(self) -> int:  # type: ignore[override]
-        """Address that machine code calls."""
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
@@ -300,7 +297,6 @@ class DeferredKernel(Kernel):
     keep = property(lambda self: self.made().keep)
 
     def check(self) -> None:
-        """Raise the exception, if any, of an earlier call by machine code."""
         if self.is_made:
             self.made().check()
 

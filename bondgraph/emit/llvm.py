@@ -72,11 +72,9 @@ class Library:
     each: Mapping[str, str] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
-        """Return the address of the function `name`; raise `CompileError` E394 if it does not exist."""
         return _entry("compiled function", name, self.addresses)
 
     def kernel(self, name: str) -> Kernel:
-        """Return the routine `name` as a kernel; raise `CompileError` E394 if it does not exist."""
         sizes, outputs = _entry("compiled routine", name, self.routines)
         has_loop = name not in self.each
         loop = self.addresses[f"{name}.many" if has_loop else self.each[name]]

@@ -176,7 +176,6 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
 
 
 def object_code(text: str, passes: int, level: int) -> bytes:
-    """Return object code of `text`, from the cache if it was compiled before."""
     name = _object_name(cache.key(text), passes, level)
     stored = cache.load(name)
     if stored is not None:
@@ -266,6 +265,5 @@ def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tu
 
 
 def defined_functions(text: str) -> tuple[str, ...]:
-    """Return the names of the functions that `text` defines and exports."""
     lines = re.findall(r"^define\s+(?!internal|private)[^@]*@\"?([\w.$]+)\"?\s*\(", text, flags=re.MULTILINE)
     return tuple(dict.fromkeys(lines))

@@ -48,7 +48,6 @@ class Procedure:
         return Name(self.arguments[argument].split()[0], argument)
 
     def _record(self, instruction: Instruction) -> None:
-        """Append an instruction; leave it out after the end of a block, where it is unreachable."""
         if not self.ended:
             self.instructions.append(instruction)
 
@@ -81,7 +80,6 @@ class Procedure:
         return made
 
     def get(self, variable: Variable) -> Term:
-        """Load the value of a variable."""
         return self.step(f"load {variable.holds}", variable)
 
     def set(self, variable: Variable, value: Term) -> None:
@@ -110,7 +108,6 @@ class Procedure:
         self._end(Fork(condition, yes, no))
 
     def give(self, value: Term | None = None) -> None:
-        """Return."""
         self._end(Return(value))
 
 

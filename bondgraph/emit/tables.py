@@ -120,7 +120,7 @@ def search_text(leaf: Node) -> str:
 
 
 def definitions(programs: Iterable[Listing]) -> list[str]:
-    """Return the LLVM IR that the lookups of these programs need: the functions, and each table of constants once."""
+    """Return the LLVM IR that the lookups of these programs need, with each table of constants once."""
     steps = [(program.steps, step) for program in programs for step in program.steps if step[0] in op.LOOKUPS]
     leaves = [(step[0], listed[step[2]]) for listed, step in steps]
     texts = [_array(leaf[1]) for _, leaf in leaves if leaf[0] == op.TABLE]

@@ -40,7 +40,6 @@ DECLARATIONS = "\n".join([*_CALLED, _TO_INTEGER, "declare ptr @malloc(i64)", "de
 
 
 def wide_declarations(lanes: int) -> str:
-    """Return `DECLARATIONS` for several lanes."""
     called = [*(widened(line, lanes) for line in _CALLED), *(line for line in _CALLED if "@elementary." in line)]
     return "\n".join([*called, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 
@@ -60,7 +59,7 @@ class Part:
     joint: dict[int, list[int]] = field(default_factory=dict)
     """Step of a sine or cosine -> angles of the call that computes it, this step's angle first."""
     lanes: int = 1
-    """SIMD lanes."""
+    """Number of SIMD lanes."""
 
     def write(self, *lines: str) -> None:
         """Append lines, written for scalars, widened to all lanes."""
@@ -114,7 +113,6 @@ class Part:
         return f"%v{a}"
 
     def condition(self, a: int) -> str:
-        """Return the value of step `a` as a condition."""
         text = self.conditions.get(a)
         if text is None:
             if not (a >= self.first and self.program.steps[a][0] in op.CONDITIONS):
@@ -124,7 +122,6 @@ class Part:
         return text
 
     def _table(self, a: int) -> str:
-        """Return the address of the first entry of a table."""
         code, first, *rest = self.program.steps[a]
         if code == op.TABLE:
             return f"@{tables.array_name(first)}"
@@ -201,7 +198,7 @@ def function_text(
     *,
     fused: bool = True,
 ) -> str:
-    """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit`.
+    """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit` steps.
 
     `outs` names other output arrays, with the length of each. With several `lanes`, each number of the blocks and outputs is a
     vector with one number per run. Unless `fused`, products and sums are rounded separately.
@@ -231,20 +228,17 @@ def function_text(
 
 
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
-    """Surround calls with a workspace of `size` doubles, on the stack or, if large, on the heap, so that threads share
-    nothing."""
+    """Surround calls with a workspace of `size` doubles, which is on the stack or, if large, on the heap."""
     if size > HEAP:
         return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]
     return [f"%{name} = alloca double, i64 {max(size, 1)}, align 64", *calls]
 
 
 def _passed(blocks: int, *others: str) -> str:
-    """Return the arguments of a call: all blocks and the other pointers."""
     return ", ".join([*(f"ptr %b{i}" for i in range(blocks)), *(f"ptr %{other}" for other in others)])
 
 
 def define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
-    """Return the LLVM IR of a void function from its lines."""
     lines = "\n".join(f"  {line}" for line in body)
     return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
 

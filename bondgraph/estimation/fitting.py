@@ -37,7 +37,6 @@ CONVERGED = 1e-8
 """Relative changes of the sum of squares and of the estimated numbers; the search ends when both are smaller."""
 
 MAX_RUNS = 100
-"""Maximum total number of runs over all experiments."""
 
 LARGEST = 1e75
 """Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""
@@ -139,7 +138,6 @@ class _Search:
     _cached: tuple[bytes, Evaluation] | None = None
 
     def refuse_start(self, numbers: np.ndarray) -> None:
-        """Raise E378 if the experiments cannot be run at the initial guess."""
         try:
             self._run(numbers)
         except ScrewbondError as failure:
@@ -163,7 +161,6 @@ class _Search:
     def minimum(
         self, begin: np.ndarray, low: np.ndarray, high: np.ndarray, noise: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, str]:
-        """Return the numbers that minimise the loss, and the search's message."""
         from scipy.optimize import least_squares
 
         weight = 1.0 / np.concatenate([n.ravel() for n in noise])
@@ -236,7 +233,6 @@ def _variation(y: np.ndarray) -> float:
 
 
 def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:
-    """Raise E377 if an array has bounds as a whole."""
     for name in unknown:
         labels = free_parameters_of(compiled, name).labels
         if len(labels) > 1:

@@ -123,7 +123,6 @@ def _orthogonal(V: np.ndarray, k: int) -> np.ndarray:
 
 
 def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V: np.ndarray, determined: np.ndarray) -> list[str]:
-    """Describe numbers that do not affect the data, and combinations that the data do not determine."""
     columns = np.linalg.norm(slopes, axis=0)
     idle = columns <= ROUNDING_RANK * columns.max(initial=0.0)
     messages = [f'"{labels[j]}" does not affect the data' for j in np.flatnonzero(idle).tolist()]
@@ -159,7 +158,6 @@ def _at_bounds(fit: Fit) -> list[str]:
 
 
 def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -> list[str]:
-    """Describe reasons not to trust the estimate."""
     from scipy.stats import chi2 as distribution
 
     messages = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.warnings), *run.warnings)]

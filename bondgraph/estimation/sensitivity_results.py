@@ -39,7 +39,6 @@ from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues,
 from screws.names import answer_old_names
 
 SCALE_SAMPLES = 32
-"""Number of samples at which the variational equations are evaluated for the scale of S."""
 
 MAX_DIFFERENCE = 1e3
 """Largest difference between x in the two runs at the end of a segment, in units of the run's rtol times the size of x."""
@@ -114,7 +113,6 @@ class _SensitivityIntegration:
             yield tuple(group)
 
     def _flow(self) -> Integrator:
-        """Return the integrator of x and S, with the method of the run."""
         result, variational = self.result, self.variational
         names = result.statistics.method.split(", ")
         entry = next((METHODS[name] for name in names if name in METHODS and METHODS[name].stiff), START)
@@ -160,7 +158,6 @@ class _SensitivityIntegration:
         return np.max(np.where(shares < np.inf, shares, 0.0), axis=(0, 2), initial=0.0)
 
     def _advance(self, integrator: Integrator, at: SensitivityState, stop: float) -> None:
-        """Integrate to a time, in place."""
         n, none = self.variational.n, np.zeros(0)
         y = np.concatenate([at.x, at.S.T.ravel()])
         integrator.restart(at.t, y, none, at.m, none)

@@ -45,7 +45,6 @@ from bondgraph.tracing.events.time_events import breaks_of
 from bondgraph.tracing.routines import outputs_of, values_on_tape
 
 _Direction = dict[int, TapeScalar | float]
-"""Nonzero components of one variable along the directions."""
 
 MAX_CACHED = 5000
 """Maximum number of states and parameters of a model whose kernels are cached for later runs with the same names."""
@@ -68,7 +67,6 @@ class PreparedKernel:
     prepare: Kernel
 
     def parameters(self, p: np.ndarray) -> np.ndarray:
-        """Return the kernel's parameter vector from the user's p."""
         return np.concatenate([p, self.prepare(p)])
 
 
@@ -314,7 +312,6 @@ class SensitivityWeights(ErrorWeights):
         self._measure(t, x, m)
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Update the natural scales."""
         self._model_weights.refresh(t, x[: self._count], m)
         self._measure(t, x, m)
 
@@ -330,7 +327,6 @@ class SensitivityWeights(ErrorWeights):
         self.table["rejections_before_test"] = after_noise if matters else min(2 * before, longest)
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain, and measure again."""
         self._noise_gain = max(0.5 * self._noise_gain, 1.0)
         self._keep_noise(t, x, m, h, relative)
 
@@ -378,15 +374,12 @@ class SensitivityWeights(ErrorWeights):
         self.floor[n:] = COLUMN_PART * np.where(sized, columns, moved).ravel()
 
     def check(self) -> None:
-        """Raise the errors of the callbacks."""
         super().check()
         for callback in self._callbacks.values():
             callback.check()
 
 
 def _callback(function: Callable[[], None]) -> PythonCallback:
-    """Return a callback for a function that returns nothing."""
-
     def call() -> int:
         function()
         return 0

@@ -28,7 +28,6 @@ from bondgraph.passes.repeatability import is_users
 
 _POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 _TIME = frozenset({"t", "time"})
-"""Argument names that denote time."""
 
 
 def wrong_arguments(
@@ -49,7 +48,6 @@ def wrong_arguments(
 
 
 def _cures(missing: Sequence[str], system: System, owner: Element | Automaton | None) -> Iterator[str]:
-    """Yield ways to give the missing arguments."""
     if not isinstance(owner, Element) or isinstance(owner.law, SignalBlock):
         yield f"a name for {' and '.join(missing)} among the names that follow the formula"
         return
@@ -189,7 +187,6 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
 
 
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:
-    """Report a formula that returns None, a string, or an array that contains either (E129)."""
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, not a number"
     owner = owner_of(statement, model)
@@ -219,13 +216,11 @@ def _owner(statement: Statement, model: Model) -> str:
 
 
 def _readable(name: str) -> str:
-    """Return the name of a value as the user would write it."""
     bond, _, variable = name.rpartition(":")
     return f'{variable} of bond "{bond}"' if bond and " " not in variable else name
 
 
 def _mismatches(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
-    """Yield rates, clock updates and resets whose shape differs from the shape of their state (E128)."""
     expected = {state.name: state.initial.shape for state in system.states}
     assigned = [(f'the rate of "{s.name}"', s.name, s.rate, s.name) for s in system.states]
     assigned += [(f'the update of "{name}"', name, value, name) for clock in system.clocks for name, value in clock.updates]
@@ -239,7 +234,6 @@ def _mismatches(system: System, model: Model, values: dict[str, Any]) -> Iterato
 
 
 def _not_skew(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
-    """Yield Euler junctions whose matrix at the start is not skew-symmetric (E133)."""
     for path, element in model.elements.items():
         matrix = values.get(system.resolve(f"{path}.J")) if isinstance(element.law, SkewGyrator) else None
         if matrix is None:

@@ -121,7 +121,6 @@ def _too_dependent(
 
 
 def sort_statements(system: System) -> System:
-    """Sort the statements topologically; tear each algebraic loop and keep it in one block."""
     statements = system.statements
     producer = {out: index for index, statement in enumerate(statements) for out in statement.outs}
     needs = [[producer[arg] for arg in statement.args if arg in producer] for statement in statements]

@@ -118,7 +118,6 @@ def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m:
 
 
 def _rows(block: Any) -> int:
-    """Return the number of rows of a block of runs."""
     shape = np.shape(block)
     return shape[0] if len(shape) > 1 else 1
 
@@ -281,7 +280,6 @@ class PreparedRun:
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
-    """Prepare runs; see `Compiled.prepare_run`."""
     return PreparedRun(compiled, prepare(compiled.program, t_end, kept, **settings))
 
 

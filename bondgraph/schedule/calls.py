@@ -17,7 +17,7 @@ GIVEN = ("t", "x", "p", "m")
 """Input blocks of every routine; results lie in `out`, intermediate values in the workspace `w`."""
 
 NUMBERS = "c"
-"""The block of constants of a routine."""
+"""Name of a routine's block of constants."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,6 @@ class ValueTable:
     """Value number of each constant."""
 
     def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
-        """Append a value and return its number."""
         number = len(self.sizes)
         self.sizes.append(size)
         self.fixed.append(fixed)
@@ -57,14 +56,12 @@ class ValueTable:
         return number
 
     def number(self, number: float) -> int:
-        """Return the value number of a constant."""
         value = self.numbers.get(number)
         if value is None:
             value = self.numbers[number] = self.value(1, True, (NUMBERS, len(self.numbers)))
         return value
 
     def results(self, kind: Kind, fixed: bool = False) -> tuple[int, ...]:
-        """Append values for the results of a call and return their numbers."""
         first, count = len(self.sizes), len(kind.sizes)
         self.sizes += kind.sizes
         self.fixed += [fixed] * count

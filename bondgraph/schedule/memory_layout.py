@@ -23,7 +23,6 @@ class Batch:
 
 
 def needed(calls: Sequence[Call], results: Iterable[int]) -> list[Call]:
-    """Return the calls that `results` depend on."""
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
     used = [False] * len(calls)
     stack = [producer[value] for value in results if value in producer]
@@ -196,7 +195,6 @@ def schedule(
 
 
 def _input_locations(calls: Sequence[Call], locations: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:
-    """Return blocks and offsets of the inputs that calls read."""
     base: dict[int, str] = {}
     address: dict[int, int] = {}
     for call in calls:
@@ -207,8 +205,6 @@ def _input_locations(calls: Sequence[Call], locations: Mapping[int, tuple[str, i
 
 
 class Tables:
-    """Concatenated index tables of a routine."""
-
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
         self._length = 0

@@ -97,9 +97,10 @@ def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
 
 
 def narrow(table: StatementTable, targets: set[int]) -> dict[int, tuple[int, ...]]:
-    """Return values that depend on no more scalars than they have components, with the values that they depend on. A Jacobian
-    costs less without them: the chain rule through a matrix that depends on a pose takes many products, whereas derivatives with
-    respect to the pose take few.
+    """Return values that depend on no more scalars than they have components, with the values that they depend on.
+
+    A Jacobian costs less without such values: the chain rule through a matrix that depends on a pose takes many products, whereas
+    derivatives with respect to the pose take few.
     """
     size, fixed = table.book.sizes.__getitem__, table.book.fixed
     origins: dict[int, tuple[int, ...]] = {}
@@ -128,8 +129,7 @@ def _trace_groups(
     sources: Mapping[int, tuple[int, ...]],
     kernels: dict[object, TracedGroup],
 ) -> list[Group]:
-    """Trace each group from its head, depth first, and return its steps, arguments and stores in an order that equal groups
-    share."""
+    """Trace each group from its head, depth first, so that equal groups list their steps, arguments and stores in the same order."""
     args, outs, formulas, producer = table.args, table.outs, table.formulas, table.producer
     fixed, shapes, ops = table.book.fixed, table.shapes, table.ops
     prepared = [is_fixed and not _is_long(table, value) for value, is_fixed in enumerate(fixed)]
@@ -204,11 +204,10 @@ class KernelCache:
 
     @property
     def book(self) -> ValueTable:
-        """All values."""
         return self.table.book
 
     def merged(self, groups: Sequence[Group]) -> list[Group]:
-        """Return the groups with one kernel instead of many that differ only in constants."""
+        """Return the groups, in which one kernel replaces kernels that differ only in constants."""
         self.shared.update(merge_kernels(group.traced for group in groups if group.traced not in self.shared))
         result = []
         for group in groups:

@@ -27,12 +27,10 @@ METADATA_KEY = "screwbond"
 
 
 def run_metadata(model: str, kept: Sequence[KeptQuantity]) -> dict[str, Any]:
-    """Return the metadata at the beginning of a run: the model, and the unit of each quantity."""
     return {"model": model, "units": {"t": "s", **{quantity.name: quantity.unit for quantity in kept}}}
 
 
 def metadata_json(metadata: Mapping[str, Any]) -> str:
-    """Return metadata as one line of JSON."""
     return json.dumps(metadata, ensure_ascii=False)
 
 
@@ -45,7 +43,6 @@ def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
 
 
 def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[KeptQuantity]) -> np.ndarray:
-    """Return the rows (k, columns) of a table with these columns."""
     return np.hstack([t[:, None], *(values[quantity.name].reshape(len(t), -1) for quantity in kept)])
 
 
@@ -62,7 +59,6 @@ class SampleBuffer:
         self._numbers = 0
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Append samples."""
         self._chunks.append((t, values))
         self._numbers += t.size + sum(array.size for array in values.values())
         if self._numbers >= BUFFER_SIZE:
@@ -94,13 +90,11 @@ class _FileSink(Sink):
             raise write_error(Path(self._path), system_reason(error)) from error
 
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """Begin the file, with names and units."""
         self._kept = tuple(kept)
         with self._write_errors():
             self._begin(model)
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Write samples."""
         with self._write_errors():
             self._take(t, values)
 
@@ -124,7 +118,6 @@ class _FileSink(Sink):
         raise NotImplementedError
 
     def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
-        """Write the rest of the file, with the metadata at the end of the run, and close it."""
         raise NotImplementedError
 
     def _close(self) -> None:
@@ -304,7 +297,6 @@ SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
     ".parquet": ParquetSink,
     ".zarr": ZarrSink,
 }
-"""Sink for each file extension."""
 
 
 class Observer(Sink):

@@ -28,7 +28,6 @@ _AXES, PLANAR = "xyz", motions([False, False, True])
 
 
 def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution) -> Problem:
-    """Return the reason why a step has no solution."""
     if not np.all(np.isfinite(workspace.buffer[~np.isneginf(workspace.buffer)])):
         return _not_finite(steps, workspace)
     if np.any(workspace.H) and np.linalg.eigvalsh(workspace.H).min() < -1e-9 * np.abs(workspace.H).max():
@@ -58,7 +57,6 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
 
 
 def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report velocities with non-finite forces, and contacts with non-finite gaps."""
     n = len(workspace.f)
     wrong = ~np.isfinite(workspace.f) | ~np.isfinite(workspace.H).all(axis=0)
     names = [steps.layout.owners[k] for k in range(n) if wrong[k]]
@@ -90,7 +88,6 @@ class _Face:
 
 
 def _faces(steps: Steps, workspace: StepWorkspace) -> list[_Face]:
-    """Return all contacts within reach: contacts of the graph, and pairs of bodies with shapes."""
     faces = []
     for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True):
         rows = range(cone.first, cone.first + cone.rows)
@@ -107,12 +104,10 @@ def _faces(steps: Steps, workspace: StepWorkspace) -> list[_Face]:
 
 
 def _edges(rows: np.ndarray, exact: bool) -> np.ndarray:
-    """Return the edges of a friction cone; for an exact (round) cone, the edges of a pyramid that approximates it."""
     return np.asarray(rows[0] + directions(2, _ROUND) @ rows[1:] if exact else rows)
 
 
 def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report contacts and constraints that cannot be satisfied simultaneously."""
     from scipy.optimize import linprog
 
     faces, constraints = _faces(steps, workspace), steps.layout.constraints
@@ -133,7 +128,6 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
 
 
 def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report a motion that nothing resists."""
     ray = falling(steps, workspace)
     if ray is None:
         why = "the unbalanced part cannot be distinguished from rounding error"
@@ -216,7 +210,6 @@ def _way(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
 
 
 def _pivots(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) -> str:
-    """Return the contacts that stay closed in a motion."""
     names = []
     reach = np.max(np.abs(ray) * _levers(workspace.A), initial=0.0)
     faces = _faces(steps, workspace)

@@ -30,7 +30,6 @@ from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 
 VELOCITY = "v"
-"""Name of the velocity state of an inertia."""
 MOMENTUM, OWN_FORCE = ":momentum", ":own force"
 """Names of the momentum of a velocity, and of the effort of an IC due to its position."""
 
@@ -153,7 +152,7 @@ def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) 
 
 
 def _acceleration(law: laws.InertialField) -> Op:
-    """Return v' from position, velocity and effort, in either form of the element."""
+    """Return the operation that computes v' from position, velocity and effort."""
     if law.motion == "v":
         return law.rate
     assert law.mechanics is not None  # otherwise it has been refused
@@ -161,7 +160,6 @@ def _acceleration(law: laws.InertialField) -> Op:
 
 
 def _velocity(draft: Assembly, path: str, bond: Bond, start: Any) -> None:
-    """Declare the velocity state, and equate the flow with it."""
     initial = np.broadcast_to(np.asarray(start, dtype=float), bond.shape)
     rate = draft.declare(f"{path}.{VELOCITY}'", bond.shape, per_second(bond.domain.flow_unit))
     declare_state(draft, path, VELOCITY, laws.StateSpec(initial, unit=bond.domain.flow_unit), bond.shape, rate)

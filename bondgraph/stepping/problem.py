@@ -124,8 +124,6 @@ _NEVER, _NOTHING = ":no guard", ":no power"
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Graph compiled for time stepping."""
-
     compiled: Compiled
     """Program of the graph with given velocities: kernels, names and start values."""
     options: StepOptions
@@ -137,13 +135,12 @@ class Steps:
     gaps."""
     traced: Traced
     routine: Routine
-    """Routine of `matrices`, for derivatives."""
+    """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
     """Constant modes in which the laws of contacts give no force."""
 
     @property
     def model(self) -> Model:
-        """Model of the graph."""
         return self.compiled.model
 
 
@@ -195,7 +192,6 @@ def force_names(contact: ContactPoint) -> tuple[str, str]:
 
 
 def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
-    """Return a contact whose mode and forces come from the steps of a run."""
     return RunContact(contact, ((layout[f"{contact.path}.mode"].start, float(MODES.index(OPEN))),), force_names(contact))
 
 

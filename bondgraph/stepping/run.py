@@ -53,7 +53,6 @@ class StepHistory:
         """Energies of candidates, J: lost by friction, supplied by moved bodies, and work of the forces on gaps."""
 
     def add(self, workspace: StepWorkspace, solution: ProgramSolution) -> None:
-        """Add a step."""
         k = self.steps
         if workspace.pairs is None:
             self.multipliers[k], self.along[k], self.drift[k] = solution.multipliers, workspace.along, workspace.drift

@@ -76,12 +76,10 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
 
 @build_once
 def machine_code() -> Library:
-    """Return the step as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """Return the procedures of the step."""
     return translate([move], ["move"])
 
 
@@ -140,8 +138,6 @@ UNSETTLED, TOO_FAR = "unsettled", "too far"
 
 @dataclass(frozen=True)
 class StepSettings:
-    """Settings of a step."""
-
     friction: str
     """"convex" or "coulomb"."""
     reach: float
@@ -247,7 +243,6 @@ class StepWorkspace:
         return solution
 
     def fill(self) -> None:
-        """Write the entries of the quadratic program into the buffer."""
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
@@ -303,7 +298,6 @@ class StepWorkspace:
         return np.sqrt(self.sums @ (along * along))
 
     def _convex(self) -> ProgramSolution:
-        """Solve one quadratic program."""
         self.programs += 1
         solution = self.solver.solve(self.H, self.f, self.A, self.lower)
         self.along = self.slip @ solution.y + self.drift

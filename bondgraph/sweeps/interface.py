@@ -58,7 +58,6 @@ _RAMP, _WAIT = 0.005, 0.5
 """Longest waits for a chunk (s): at the start, while few chunks are sent, and afterwards."""
 
 Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
-"""Function that sends some runs to an executor."""
 
 
 def workers_of(executor: Executor) -> int:
@@ -72,7 +71,6 @@ def workers_of(executor: Executor) -> int:
 
 
 def processors() -> int:
-    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -163,7 +161,7 @@ OWN = frozenset({"progress", "strict"})
 """Settings of a run that a sweep handles itself."""
 _AMONG = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
 INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
-"""Settings of a run that a sweep does not accept, with the cure."""
+"""Settings of a run that a sweep does not accept -> what to use instead."""
 _PART = re.compile(r"(.+)\[[\d, ]+\]")
 """Name of an entry of an array in a table."""
 
@@ -322,7 +320,6 @@ def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chun
 def _columns_of(
     keep: Mapping[str, Keepable], compiled: Compiled, points: Points, executor: Executor | None, samples: int
 ) -> tuple[Kept, ...]:
-    """Return the columns to keep; raise E362 or E366 with all problems."""
     about = compiled.model.name
     if not isinstance(keep, Mapping) or not keep:
         cures = ('keep={"speed": last("rotor.flow")}',)

@@ -24,7 +24,6 @@ from bondgraph.sweeps.tasks import Chunk, RunIssue
 
 OLDER_VERSIONS = (1, 2)
 _BLOCK = 10_000
-"""Runs in a chunk."""
 Shapes = Mapping[str, tuple[int, ...]]
 
 

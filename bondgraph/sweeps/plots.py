@@ -38,8 +38,6 @@ class Drawable(Tabled, Protocol):
 
 @dataclass(frozen=True)
 class _ReadColumns:
-    """Columns to be plotted, read in one pass: arrays (runs, *shape) by name, and the axes of the runs."""
-
     name: str
     axes: tuple[tuple[str, int], ...]
     columns: Mapping[str, Column]
@@ -131,7 +129,7 @@ def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
 
 
 def _crossed(runs: _ReadColumns) -> list[str]:
-    """Return the names with an axis, starting with the name with the most values."""
+    """Return the names that have an axis of their own, the name with the most values first."""
     return [name for name, _ in sorted(runs.axes, key=lambda axis: -axis[1]) if name != RUN]
 
 
@@ -178,7 +176,6 @@ def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -
 
 
 def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None, axes: Any) -> None:
-    """Plot a scalar result of each run: lines or a map over crossed values, dots against another column, or a histogram."""
     entries, crossed = _entries(runs, column), _crossed(runs)
     if against is None and _is_grid(runs) and len(crossed) <= 2:
         _over_grid(runs, column, entries, [_abscissa(runs, name) for name in crossed], axes)
@@ -205,7 +202,7 @@ def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None,
 def _over_grid(
     runs: _ReadColumns, column: Column, entries: Mapping[str, np.ndarray], along: Sequence[_Abscissa], axes: Any
 ) -> None:
-    """Plot over one or two axes: a line for each value of the shorter axis, or a map if there are too many lines for a legend."""
+    """Plot over one or two axes: a line for each value of the shorter axis, or a map if a legend has no space for so many lines."""
     x, by = along[0], along[1] if len(along) > 1 else None
     groups = np.unique(by.at) if by is not None else np.zeros(1)
     if by is not None and len(groups) * len(entries) > MAX_PANELS:

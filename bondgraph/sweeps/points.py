@@ -47,7 +47,6 @@ class Drawn:
         return f"{self.kind}({self.numbers[0]!r}, {self.numbers[1]!r})"
 
     def rvs(self, *, random_state: np.random.Generator) -> Any:
-        """Draw a value."""
         return DISTRIBUTIONS[self.kind].draw(random_state, *map(np.asarray, self.numbers))
 
 
@@ -81,7 +80,6 @@ DISTRIBUTIONS: Mapping[str, Family] = {
         ("mean", "deviation"),
     ),
 }
-"""Distributions by the name of the kind."""
 
 
 def uniform(low: Any, high: Any) -> Drawn:
@@ -149,7 +147,6 @@ class Role:
 
 
 ARGUMENTS = {"parameter": "parameters", "start value": "initial"}
-"""Argument of `simulate` for each part of a model that can be varied."""
 
 
 def roles(compiled: Compiled) -> Mapping[str, Role]:
@@ -181,8 +178,6 @@ _DIGEST_DRAWS = 16
 
 @dataclass(frozen=True)
 class Axis:
-    """Axis of a sweep: its name, and the number of values along it."""
-
     name: str
     count: int
 
@@ -318,8 +313,6 @@ def _columns_of_table(table: Any, about: str) -> dict[str, list[Any]]:
 
 
 class _PointReader:
-    """Reader of the user's values, which checks them against a model and collects all problems."""
-
     def __init__(self, compiled: Compiled, roles: Mapping[str, Role]):
         self.compiled, self.roles = compiled, roles
         self.names: dict[str, str] = {}  # user's name by the computed name of the number

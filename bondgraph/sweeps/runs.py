@@ -130,7 +130,6 @@ class Runs:
 
             @functools.lru_cache(_READ_BLOCKS)
             def block_of(block: int) -> dict[Column, np.ndarray]:
-                """Return the columns of a block."""
                 counts = [len(blocks[block])]
                 return {column: reading.column(column, counts, first=block) for column in self.columns.values()}
 
@@ -225,7 +224,6 @@ class Runs:
 
 
 def _plain(value: np.ndarray) -> Any:
-    """Return a scalar as a Python number, an array unchanged."""
     return value if np.ndim(value) else value.item()
 
 

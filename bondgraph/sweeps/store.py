@@ -41,11 +41,9 @@ _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 """Errors of a damaged store, including text that is not valid UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
-"""Prefix of the keys of settings in a plan."""
 _LARGEST = 2**28
 """Size of a column of a chunk, bytes, above which it becomes several blocks; SQLite has a limit of 1e9."""
 _LITTLE = {"i": "<i8", "f": "<f8"}
-"""Stored types of numbers."""
 
 
 def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +124,6 @@ class Store:
                 raise
 
     def _put(self, key: str, value: Any) -> None:
-        """Write a value of the table `meta`."""
         row = (key, value, checksum(key, 0, str(value).encode()))
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", row)
 
@@ -134,7 +131,6 @@ class Store:
         return {name for (name,) in self._read("SELECT name FROM sqlite_master WHERE type='table'")}
 
     def _make(self, header: Mapping[str, Any], shapes: Mapping[str, Any] | None = None) -> None:
-        """Create the tables."""
         self._connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value, checksum BLOB)")
         self._connection.execute("CREATE TABLE blocks (name TEXT, block INTEGER, data BLOB, checksum BLOB, UNIQUE (name, block))")
         state = {"blocks": 0, "runs": 0, "shapes": shapes or {}}
@@ -148,7 +144,6 @@ class Store:
         return meta.get("format") == FORMAT and meta.get("version") in OLDER_VERSIONS
 
     def _upgrade(self) -> None:
-        """Replace the tables of an older version."""
         with self.reading_entries():
             header, shapes = older_header(self._connection)
             chunks = list(older_chunks(self._connection, header, shapes))
@@ -199,7 +194,6 @@ class Store:
         self.runs()
 
     def _state(self) -> dict[str, Any]:
-        """Return the counts of blocks and runs, and the shapes of kept columns."""
         with self.reading_entries():
             ((value, expected),) = self._read("SELECT value, checksum FROM meta WHERE key='state'")
             if checksum("state", 0, str(value).encode()) != expected:
@@ -208,7 +202,6 @@ class Store:
             return state
 
     def count(self) -> int:
-        """Return the number of stored runs."""
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
@@ -284,7 +277,6 @@ class Store:
         self._blocks, self._of_others = blocks, of_others
 
     def _insert(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Write a block of each column."""
         state, columns = self._state(), dict.fromkeys(self._names, b"")
         nothing = {name: np.full((len(chunk.runs), *shape), np.nan) for name, shape in shapes.items()}
         columns |= {name: _encoded(values) for name, values in {**nothing, **points, **chunk.values, RUN: chunk.runs}.items()}
@@ -298,7 +290,6 @@ class Store:
         self._put("state", json.dumps({**counts, "shapes": {**state["shapes"], **shapes}}))
 
     def _read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
         with self._refusing(), self._lock:
             return self._connection.execute(statement, values).fetchall()
 
@@ -326,7 +317,7 @@ class Store:
         return self._refusing(ValueError, TypeError, KeyError)
 
     def _at_once(self, error: Exception) -> FileError | None:
-        """Return E552 for a full disk, E553 for a file that another process has locked, or None."""
+        """Return E552 for a full disk, E553 for a file that another process has locked, None for other errors."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
             cure = "free some space: the same call then continues with the stored runs"
@@ -352,13 +343,11 @@ class Store:
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
-        """Return E364 for a part of the store that does not match its checksum."""
         why, cures = f"{what} does not match its checksum", ("an older copy of the file", "the same sweep into another file")
         return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
 
 
 def _names_of(header: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of varied and kept columns."""
     return tuple(column["name"] for column in header["columns"])
 
 
@@ -374,7 +363,6 @@ def checksum(name: str, block: int, data: bytes) -> bytes:
 
 
 def _encoded(values: np.ndarray) -> bytes:
-    """Return the entries of a column in stored form."""
     if values.dtype.kind == "U":
         return json.dumps(values.tolist()).encode()
     return values.astype(_LITTLE[values.dtype.kind], copy=False).tobytes()
@@ -431,12 +419,10 @@ class Column:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Column:
-        """Read a column from the header of a store."""
         return cls(**{**entry, "shape": None if entry["shape"] is None else tuple(entry["shape"])})
 
     @property
     def stored(self) -> dict[str, Any]:
-        """Return the entry for the header of a store."""
         return asdict(self)
 
 

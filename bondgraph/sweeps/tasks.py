@@ -36,7 +36,6 @@ Source = Compilable | Callable[[], Compilable]
 """Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one of these."""
 
 _CACHE_SIZE = 4
-"""Number of compiled models that a worker caches."""
 _worker_models: dict[tuple[str, str], SentModel] = {}
 _lock = threading.Lock()
 
@@ -256,8 +255,16 @@ class RunIssue:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Finished runs: ascending numbers (k,); kept columns by name, (k, *shape), NaN for failed runs, without columns that no run
-    returned; failures; warnings about other runs; duration, s; devices that executed the runs (k,), None for the CPU."""
+    """Finished runs.
+
+    Parameters
+    ----------
+    runs : ascending run numbers (k,).
+    values : kept columns by name, (k, *shape), NaN for failed runs; columns that no run returned are missing.
+    warnings : warnings about other runs than the failed ones.
+    seconds : duration, s.
+    devices : device that executed each run (k,), None if all are the CPU.
+    """
 
     runs: np.ndarray
     values: Mapping[str, np.ndarray]
@@ -267,7 +274,6 @@ class Chunk:
     devices: np.ndarray | None = None
 
     def part(self, chosen: np.ndarray) -> Chunk:
-        """Return the chosen runs, by index (k,)."""
         runs, values = self.runs[chosen], {name: values[chosen] for name, values in self.values.items()}
         numbers = set(runs.tolist()) if self.failures or self.warnings else ()
         failures, doubts = (tuple(issue for issue in issues if issue.run in numbers) for issues in (self.failures, self.warnings))
@@ -322,7 +328,6 @@ def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
 
 
 def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Return the points by argument of `simulate`: parameters and start values."""
     arguments: dict[str, dict[str, T]] = {"parameters": {}, "initial": {}}
     for name, values in points.items():
         arguments[plan.arguments[name]][name] = values

@@ -144,7 +144,7 @@ def _never_negative(table: _Table, position: int) -> bool:
 
 
 Node = tuple[Any, ...]
-"""`(code, *arguments)`."""
+"""Tuple `(code, *arguments)`."""
 
 MAX_SELECTED = 8
 """Maximum number of table entries to compare or select one by one, which SIMD lanes can do; larger tables are in memory."""
@@ -164,7 +164,6 @@ def table_of(values: Any) -> Node:
 
 
 def table_values(leaf: Node) -> np.ndarray:
-    """Return the numbers (n,) of a table."""
     return np.frombuffer(leaf[1])
 
 
@@ -205,7 +204,6 @@ class Nodes:
         return node[1] if node[0] == op.CONSTANT else None
 
     def negative(self, a: int) -> int:
-        """-a."""
         node = self.nodes[a]
         if node[0] == op.NEGATIVE:
             return int(node[1])
@@ -214,7 +212,6 @@ class Nodes:
         return self.intern((op.NEGATIVE, a))
 
     def add(self, a: int, b: int) -> int:
-        """a + b."""
         first, second = self.nodes[a], self.nodes[b]
         f, s = first[0], second[0]
         if f == op.CONSTANT or s == op.CONSTANT:
@@ -241,7 +238,7 @@ class Nodes:
         return self.intern((op.ADD, a, b) if a < b else (op.ADD, b, a))
 
     def subtract(self, a: int, b: int) -> int:
-        """a - b, as the negative of b - a if b - a exists already."""
+        """Return a - b, as the negative of b - a if b - a exists already."""
         if a == b:
             return self.constant(0.0)
         first, second = self.nodes[a], self.nodes[b]
@@ -276,7 +273,7 @@ class Nodes:
         return self.intern((op.SUBTRACT, a, b))
 
     def multiply(self, a: int, b: int) -> int:
-        """a b; a constant factor comes first."""
+        """Return a b; a constant factor comes first."""
         first, second = self.nodes[a], self.nodes[b]
         f, s = first[0], second[0]
         if f == op.CONSTANT or s == op.CONSTANT:
@@ -310,7 +307,6 @@ class Nodes:
         return self.intern((op.MULTIPLY, a, b) if a < b else (op.MULTIPLY, b, a))
 
     def reciprocal(self, a: int) -> int:
-        """1 / a."""
         node = self.nodes[a]
         code = node[0]
         if code == op.CONSTANT:
@@ -324,14 +320,14 @@ class Nodes:
         return self.intern((op.RECIPROCAL, a))
 
     def divide(self, a: int, b: int) -> int:
-        """a / b, as a product with the reciprocal."""
+        """Return a / b, as a product with the reciprocal."""
         first, second = self.value(a), self.value(b)
         if first is not None and second:
             return self.constant(first / second)
         return self.multiply(a, self.reciprocal(b))
 
     def power(self, a: int, b: int) -> int:
-        """a to the power of b, as products if b is a constant, at most 64, that is a multiple of one half."""
+        """Return a to the power of b, as products if b is a constant multiple of one half of magnitude at most 64."""
         exponent = self.value(b)
         if exponent is None or (2.0 * exponent) % 1.0 or abs(exponent) > 64.0:
             base = self.value(a)
@@ -352,7 +348,7 @@ class Nodes:
         return result
 
     def _exponential(self, a: int) -> int:
-        """exp(a), as a product if a is a sum of logarithms."""
+        """Return exp(a), as a product if a is a sum of logarithms."""
         product = powers_of(self.nodes, a, list(self.blocks).index("p") if "p" in self.blocks else -1)
         if product is None:
             return self.intern((op.EXP, a))
@@ -418,7 +414,6 @@ class Nodes:
         return None
 
     def entries_of(self, table: int) -> list[int]:
-        """Return the positions of the entries of a table."""
         code, first, *rest = self.nodes[table]
         if code == op.TABLE:
             return [self.constant(value) for value in table_values(self.nodes[table])]

@@ -40,7 +40,6 @@ class Routine:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return tuple(n for _, n in self.blocks)
 
     @property
@@ -83,7 +82,6 @@ class Alternatives:
 
 
 def select_outputs(routine: Routine | Alternatives, name: str, indices: Sequence[int]) -> Routine | Alternatives:
-    """Return the routine `name` with the outputs at these indices only."""
     if isinstance(routine, Routine):
         return _select_outputs(routine, name, indices)
     cases = tuple(_select_outputs(case, f"{name}_{k}", indices) for k, case in enumerate(routine.cases))

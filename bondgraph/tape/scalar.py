@@ -20,7 +20,7 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class TraceError(ScrewbondError, TypeError):
-    """Raised when a formula applies an operation that cannot be recorded to a traced value."""
+    """Error for an operation that cannot be recorded on a traced value."""
 
 
 class Tape(Nodes):

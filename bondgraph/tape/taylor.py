@@ -26,7 +26,7 @@ _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
 
 
 class NoSeries(Exception):
-    """Raised if the solution has no recurrences; the message gives the reason."""
+    """Error for a solution without recurrences; the message gives the reason."""
 
 
 def order_for(tolerance: float) -> int:

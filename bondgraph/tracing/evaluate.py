@@ -44,7 +44,7 @@ INITIAL_GUESS = 1e-3
 
 @dataclass(frozen=True)
 class TraceObstacles:
-    """All obstacles that a trace found in a system."""
+    """All obstacles that a trace found in a system, in order to remove them before the next trace."""
 
     nonlinear: tuple[Loop, ...] = ()
     """Nonlinear algebraic loops."""
@@ -92,9 +92,7 @@ class Traced:
     context: TracingContext
     """The context, with the shapes of all values of its system known."""
     values: Values
-    """All values by name."""
     newton_iterations: tuple[NewtonIteration, ...] = ()
-    """Newton iterations of the nonlinear loops."""
     acting: ActingUnknowns | None = None
     """The unknowns whose residuals contain time derivatives, if any."""
     closures: Closures | None = None

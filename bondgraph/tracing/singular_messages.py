@@ -179,8 +179,7 @@ MAX_LISTED_MODES = 8
 
 
 class Unsolvable(Exception):
-    """Raised for unknowns that their equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or
-    "jump"."""
+    """Error for unknowns that their equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or "jump"."""
 
     def __init__(
         self,
@@ -321,7 +320,6 @@ def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
 
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
-    """Return the problem of modes without a solution, with the elements that contradict each other in each mode."""
     elements = model.elements_at(stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these elements contradict or repeat each other, or leave a value undetermined", len(stuck.modes)
@@ -430,7 +428,6 @@ def _coefficient(friction: Element, model: Model) -> str:
 
 
 def _parameter(name: str, model: Model) -> Any:
-    """Return the value of a parameter by its name; None for other names."""
     path, _, key = name.rpartition(".")
     element = model.elements.get(path)
     return element.parameters[key].value if element is not None and key in element.parameters else None
@@ -442,7 +439,6 @@ def _differentiated(element: Element) -> str:
 
 
 def mode_in_words(mode: Mapping[str, str]) -> str:
-    """Describe a mode: each automaton with its state."""
     return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
 
 

@@ -158,7 +158,6 @@ def exponential_of_sum(x: float, low: float) -> float:
 
 
 def exponential(x: float) -> float:
-    """Return e^x."""
     return exponential_of_sum(x, 0.0)
 
 
@@ -195,7 +194,6 @@ def logarithm(x: float) -> float:
 
 
 def power(x: float, y: float) -> float:
-    """Return x to the power y."""
     size = abs(x)
     scaled, shift = 1.0 * size, _EXPONENT_OFFSET * 1.0
     if size < _LEAST:
@@ -453,7 +451,6 @@ def other_leg(x: float) -> float:
 
 @inline
 def other_leg_error(x: float) -> float:
-    """Return the rounding error of `other_leg`."""
     square = x * x
     rest, root = 1.0 - square, other_leg(x)
     lost = ((1.0 - rest) - square) - fma(x, x, -square)

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 JOINT_ANGLES = 4
-"""Number of angles per call in a scalar run."""
 
 
 def symbol(lanes: int = JOINT_ANGLES) -> str:
-    """Return the name of the function that maps a vector of this many angles to vectors of their sines and cosines."""
+    """Return the name of the function that maps a vector of this many angles to their sines and cosines, two vectors."""
     return f"elementary.sincos.v{lanes}f64"
 
 
 def result(lanes: int = JOINT_ANGLES) -> str:
-    """Return the LLVM type of the result: two vectors."""
     return f"{{ <{lanes} x double>, <{lanes} x double> }}"
 
 
@@ -61,6 +59,6 @@ def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") 
 
 
 def declarations(texts: Iterable[str], lanes: int = JOINT_ANGLES) -> list[str]:
-    """Return the declaration of the function if one of the `texts` calls it."""
+    """Return the declaration of the joint function if one of the `texts` calls it, else nothing."""
     called = any(f"@{symbol(lanes)}(" in text for text in texts)
     return [f"declare {result(lanes)} @{symbol(lanes)}(<{lanes} x double>)"] if called else []

@@ -65,7 +65,6 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
 
 
 def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) -> Any:
-    """Return the optimised module of all `texts`, each of which names its target."""
     llvm, module = binding(), None
     for text in texts:
         part = llvm.parse_assembly(text)
@@ -86,7 +85,7 @@ def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) ->
 
 
 def _on_the_stack(text: str) -> str:
-    """Return LLVM IR with all workspaces of kernels moved to the stack."""
+    """Return LLVM IR whose kernels have their workspaces on the stack, not on the heap."""
     return _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
 
 
@@ -105,7 +104,6 @@ def elementary_text() -> str:
 
 
 def _entry(name: str) -> str:
-    """Return the LLVM IR of the function that kernels call."""
     function = ELEMENTARY[name]
     letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in functions.OF_TWO)]]
     noted = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
@@ -178,7 +176,7 @@ outside:
 
 
 def counter_text(name: str, word: int) -> str:
-    """Return the LLVM IR of a function that increments a word of the kernel's argument and returns the previous count."""
+    """Return the LLVM IR of a function that increments a word of the kernel's argument and returns its previous value."""
     return f"""define i64 @{name}(ptr %block) nounwind {{
   %global = addrspacecast ptr %block to ptr addrspace(1)
   %at = getelementptr i64, ptr addrspace(1) %global, i64 {word}

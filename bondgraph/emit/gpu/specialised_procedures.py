@@ -34,7 +34,6 @@ class CalledByNumber:
 
     @property
     def name(self) -> str:
-        """Name of the procedure that calls one of these functions."""
         return ".".join(("numbered", self.gives, *self.takes))
 
     def text(self, functions: Iterable[tuple[int, str]]) -> str:
@@ -67,7 +66,6 @@ def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
 
 
 def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
-    """Return the fields that some of the procedures store."""
     fields = set[str]()
     for procedure in procedures:
         addresses = _fields(procedure)

@@ -60,7 +60,6 @@ def fits(procedure: Procedure | None, call: Called) -> bool:
 
 
 def _moves_pointers(step: Instruction) -> bool:
-    """Return True if an instruction moves a pointer or stores a value."""
     if isinstance(step, Applied):
         return step.primitive.name.startswith(("at ", "store ")) or step.primitive is _LOAD
     return isinstance(step, Called) or (isinstance(step, Return) and step.value is not None and step.value.kind in _ADDRESSES)
@@ -87,7 +86,6 @@ class _Analysis:
         self._locals: dict[tuple[str, str], int] = {}
 
     def stored(self, arguments: Mapping[str, Mapping[str, Objects]]) -> Objects:
-        """Return the objects that procedures store to."""
         for name, passed in arguments.items():
             for argument, objects in passed.items():
                 self.of["name", name, argument] = objects

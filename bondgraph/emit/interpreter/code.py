@@ -43,7 +43,6 @@ ARGUMENTS = {
 }
 """Instructions of a tape with the number of their arguments. Lookups in tables have separate steps."""
 MAX_ARGUMENTS = 3
-"""Maximum number of arguments of an instruction."""
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
 """Fields of a step: the address of its code, the offsets of its arguments, of the row of its derivatives and of the rows of its
 arguments' derivatives, and the beginning and end of its list of vectors in a row; row 0 is zero. Instead of three arguments, a
@@ -69,8 +68,7 @@ def interpret(steps: Ints, values: Values, rows: Rows, columns: Ints, count: int
 def execute(
     step: Step, values: Values, rows: Rows, value: Values, columns: Ints, rule: Fixed, varying: Fixed, is_guarded: Fixed
 ) -> None:
-    """Execute an instruction: compute its value and, for each column, the sum of slope times derivative over the varying
-    arguments.
+    """Compute the value of an instruction and, for each column, the sum of slope times derivative over the varying arguments.
 
     If guarded, an argument whose slope or derivative is zero contributes nothing, and a sum of zeros is positive.
     """
@@ -90,7 +88,6 @@ def execute(
 
 
 def look_up(step: Step, values: Values, rows: Rows, value: Values, columns: Ints, find: Fixed) -> None:
-    """Execute a lookup in a table."""
     value[0] = find(values[step[1]], values[step[2] :], step[3])
 
 
@@ -114,7 +111,6 @@ def rule(code: int) -> Callable[..., None]:
 
     @external
     def evaluate(arguments: Values, results: Values) -> None:
-        """Evaluate the rule with the tape's interpreter."""
         run([arguments], results)
 
     evaluate.__name__ = routine.name
@@ -176,7 +172,6 @@ def procedures(lanes: int) -> list[Procedure]:
 
 
 def _named(name: str, made: list[Procedure]) -> list[Procedure]:
-    """Rename the first procedure."""
     made[0].name = name
     return made
 
@@ -202,7 +197,6 @@ _LIBRARIES = {
 
 
 def machine_code(lanes: int = 1) -> Library:
-    """Return the compiled interpreter for one run, or for runs in this many lanes."""
     return _LIBRARIES[lanes]()
 
 

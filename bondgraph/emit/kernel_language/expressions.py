@@ -53,7 +53,6 @@ class Expressions(Emitter):
         raise NotImplementedError
 
     def refuse(self, node: ast.AST) -> Any:
-        """Refuse a construct and suggest a replacement."""
         name = type(getattr(node, "op", node)).__name__
         self.fail(node, f"the kernel language has no {name}{f'; {INSTEAD[name]}' if name in INSTEAD else ''}")
 
@@ -65,7 +64,6 @@ class Expressions(Emitter):
         return True
 
     def known(self, node: ast.expr) -> Any:
-        """Return the value of a known expression."""
         if not self.is_known(node):
             self.fail(node, "this must be known at translation time: a constant of the module, or a Fixed argument")
         if isinstance(node, ast.Name) and isinstance(bound := self.scope.get(node.id), Known):
@@ -111,7 +109,6 @@ class Expressions(Emitter):
         raise AssertionError
 
     def binary(self, left: ast.expr, right: ast.expr, node: ast.BinOp | ast.AugAssign) -> Computed:
-        """Return the result of the operation of a node on two expressions."""
         if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
             return self._eager("and" if isinstance(node.op, ast.BitAnd) else "or", (left, right), node)
         if type(node.op) not in BINARY:
@@ -130,7 +127,6 @@ class Expressions(Emitter):
         return Literal(KINDS[int], index, field_name(owner.type, field)), types_of(owner.type)[field]
 
     def field(self, owner: Computed | Known, field: str, node: ast.AST) -> Computed:
-        """Load a field of a table."""
         index, kind = self.index_of(owner, field, node)
         assert isinstance(owner, Computed)
         value = self.loaded(owner.result, index, kind)
@@ -173,7 +169,6 @@ class Expressions(Emitter):
         return float if float in kinds else bool if kinds == {bool} else int
 
     def arithmetic(self, name: str, left: Computed | Known, right: Computed | Known, node: ast.AST) -> Computed:
-        """Return the result of an operation on two numbers."""
         kind, pair = self._pair(left, right, node)
         if kind is int and name == "div":
             self.fail(node, "integer division is not supported here; write float(a) / float(b)")
@@ -209,7 +204,6 @@ class Expressions(Emitter):
         return self._by_ways(node, (ast.Constant(True), ast.Constant(False)))
 
     def _eager(self, name: str, parts: Sequence[ast.expr], node: ast.AST) -> Computed:
-        """Return conditions joined by this operation, all of them evaluated."""
         results = [self.converted(self.expression(part), bool, node) for part in parts]
         return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
 
@@ -297,7 +291,6 @@ class Expressions(Emitter):
 
     @staticmethod
     def _is_translated(function: Any) -> bool:
-        """Return True for a function written in the language, False for a built-in function."""
         return inspect.isfunction(function) and function.__module__ != language.__name__
 
     def _call_code(self, code: Computed, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
@@ -353,7 +346,6 @@ class Expressions(Emitter):
 
 @functools.cache
 def _compiled(node: ast.expr) -> CodeType | None:
-    """Return the code of an expression for CPython; None for constructs that the language lacks."""
     if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
         return None
     return compile(ast.Expression(node), "known at translation", "eval")

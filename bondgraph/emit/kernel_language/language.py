@@ -140,7 +140,6 @@ def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
 
 
 def rows_of_code(table: Any) -> Mapping[str, int]:
-    """Return array -> length of its rows, for each array of a table whose rows begin with the address of code."""
     return {name: mark.length for name, mark in _marks(table) if isinstance(mark, CodeFirst)}
 
 
@@ -199,7 +198,6 @@ def smaller(x: float, y: float) -> float:
 
 
 def sqrt(x: float) -> float:
-    """Return the square root; NaN for a negative number."""
     return np.sqrt(np.float64(x))
 
 
@@ -242,7 +240,6 @@ def _with_bits(bits: int) -> float:
 
 
 def finite(x: float) -> bool:
-    """Return True if a number is finite."""
     return x * 0.0 == 0.0
 
 
@@ -280,12 +277,10 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
 
 
 def is_fixed(kind: Any) -> bool:
-    """Return True for the type of a fixed argument."""
     return isinstance(kind, FixedArgument)
 
 
 def is_table(kind: Any) -> bool:
-    """Return True for a class of tables."""
     return isinstance(kind, type) and issubclass(kind, Table)
 
 

@@ -116,7 +116,6 @@ class _Statements(Expressions):
         self.returned: Computed | Known = Known(None)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        """Write statements in order."""
         for statement in statements:
             self.statement(statement)
 
@@ -231,7 +230,6 @@ class _Statements(Expressions):
     # Assignments and results.
 
     def _assign(self, target: ast.expr, value: Computed | Known, node: ast.AST) -> None:
-        """Set a name, a field of a table, or an entry of an array."""
         match target:
             case ast.Name(name):
                 self.bind(name, value, node)

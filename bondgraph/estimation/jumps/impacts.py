@@ -46,7 +46,6 @@ COUPLED = 1e-12
 
 
 def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool:
-    """Return True if impulses in some scalars change flows in others."""
     sizes = np.where(np.isfinite(table.scale), table.scale, 0.0)
     return bool(np.any(np.abs(table.flows[np.ix_(scalars, others)]) > COUPLED * np.outer(sizes[scalars], sizes[others])))
 
@@ -62,7 +61,6 @@ class ImpactPart:
     transitions: tuple[int, ...]
 
     def acts_on(self, other: ImpactPart) -> bool:
-        """Return True if impulses of this part change flows of the other part."""
         return acting(self.participants.table, self.impact.indices, other.impact.indices)
 
 
@@ -202,12 +200,10 @@ class CollisionJumps:
         return np.split(out.reshape(1 + len(dt), -1)[1:].T, np.cumsum([len(at.x), count, count, count]))
 
     def _names(self, part: ImpactPart) -> list[str]:
-        """Return the element of each scalar of an impact."""
         return [self._elements[scalar] for scalar in part.impact.indices]
 
 
 def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
-    """Return flows divided by their scales; zero where the scale is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(scale > 0.0, flows / scale, 0.0)
 

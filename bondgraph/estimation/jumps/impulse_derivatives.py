@@ -105,7 +105,6 @@ class RunKernels:
         return call.out.copy()
 
     def rates(self, at: SensitivityState) -> np.ndarray:
-        """Return f at a state."""
         return self.bound.rates(at.t, at.x, at.m)
 
     def solved(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
@@ -126,7 +125,6 @@ class RunKernels:
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return True if two rows of derivatives are equal to within rounding error."""
     return bool(np.all(np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b)).max(initial=0.0)))
 
 
@@ -211,7 +209,6 @@ class ImpulseDerivatives:
 
     @property
     def edges(self) -> tuple[Degeneracy, ...]:
-        """Edges at which derivatives from both sides differ."""
         return tuple(self._edges)
 
     def _solved(self) -> np.ndarray:
@@ -310,7 +307,6 @@ class ImpulseDerivatives:
             self._edges.append(Degeneracy(APPROACHES, i, off))
 
     def _check(self, kind: DegeneracyKind, scalar: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
-        """Record a degeneracy if the derivatives violate an equation."""
         floor = np.maximum(self._floor, np.maximum(np.abs(self._da).max(axis=0), np.abs(dz[: len(self._z)]).max(axis=0)))
         terms = np.abs(matrix) @ np.abs(dz) + np.abs(right) + np.abs(matrix).max(axis=1, initial=0.0)[:, None] * floor
         off = np.any(np.abs(matrix @ dz + right) > self._tolerance * terms, axis=0)

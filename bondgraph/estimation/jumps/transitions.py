@@ -34,7 +34,7 @@ from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 
 COINCIDING = 1e-9
-"""Fraction of the run within which two zero crossings count as simultaneous."""
+"""Fraction of the run's duration within which two zero crossings count as simultaneous."""
 
 SERIES_LENGTH = 10
 """Number of events from which the limit of an accumulation is extrapolated, as in `run.events.accumulation`."""
@@ -200,7 +200,6 @@ class EventJumps:
         )
 
     def _steps(self, at: SensitivityState, event: Event) -> list[_Step]:
-        """Return the steps of an event: its transition, or the independent parts of its collision."""
         parts: list[ImpactPart] = []
         if self._colliding is not None:
             parts = self._colliding.parts(SensitivityState(at.t, event.x_before, at.S, event.m_before), event)

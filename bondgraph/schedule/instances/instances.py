@@ -31,7 +31,6 @@ class PatternInstances:
     pattern: Pattern
     elements: np.ndarray
     bonds: np.ndarray
-    """Numbers of the elements' bonds (n, bonds)."""
     rows: np.ndarray
     first: np.ndarray
     """Number of the first statement of each element (n,)."""
@@ -131,8 +130,6 @@ class Instances:
 
 @dataclass(eq=False)
 class _Members:
-    """Elements of one pattern, collected one by one."""
-
     elements: list[int] = field(default_factory=list)
     bonds: list[int] = field(default_factory=list)
 

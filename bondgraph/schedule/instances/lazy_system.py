@@ -134,7 +134,6 @@ def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
 
 
 def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
-    """Map each negative to the first negative of the same value, and all other values to themselves."""
     outs, of = negatives.T
     _, first, inverse = np.unique(of, return_index=True, return_inverse=True)
     mapped = np.arange(count)
@@ -143,7 +142,6 @@ def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
 
 
 def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> StatementInstances:
-    """Drop the instances whose results another statement already computes."""
     unchanged = (column.outs == outs).all(axis=1)
     if unchanged.all():
         return column
@@ -176,7 +174,6 @@ def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tu
 
 
 def _dependencies(columns: Sequence[StatementInstances], producer: np.ndarray, count: int) -> list[Sequence[int]]:
-    """Return, for each statement, the statements that compute its arguments."""
     needs: list[Sequence[int]] = [()] * count
     for column in columns:
         before = producer[column.args]
@@ -266,7 +263,6 @@ def _is_scalar(case: tuple[Op, int]) -> bool:
 
 
 def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:
-    """Count the statements of each kind."""
     ops: dict[object, Op] = {}
     kinds: Counter[KindOfStatement] = Counter()
     for column in ordered.columns:

@@ -108,7 +108,6 @@ def keeping(schedule: Schedule) -> list[str]:
 
 
 def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str, style: Style) -> list[str]:
-    """Return the lines of one evaluation of the kernel, at instance `index`."""
     lines, results = kernel_lines(routine, loop, index, read, {}, style)
     return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, results)]
 
@@ -137,7 +136,6 @@ def kernel_lines(
 
 
 def stored(routine: str, loop: KernelLoop, column: int, index: str | None, results: Mapping[tuple[int, int], str]) -> list[str]:
-    """Return the lines that store a result of the kernel."""
     lines = _pointer(routine, f"q{column}", loop.outs[column], index, "")
     first = sum(loop.kind.sizes[:column])
     for component in range(loop.kind.sizes[column]):
@@ -169,7 +167,6 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
 
 BOUNDS = """declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)"""
-"""Declarations of a module with groups of loops."""
 
 
 def fused_text(
@@ -295,7 +292,6 @@ def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[
 
 
 def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str, Kernel]:
-    """Compile LLVM IR; index tables and constants stay NumPy arrays, to which the code refers."""
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     tables |= {f"{s.name}.{NUMBERS}": s.numbers for s in schedules if len(s.numbers)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
@@ -305,7 +301,6 @@ def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str
 
 
 def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool = True) -> str:
-    """Return the LLVM IR of the module that `machine_kernels` compiles."""
     style = Style(quick, fused)
     texts = [DECLARATIONS, BOUNDS, NOT_VECTORISED]
     for schedule in schedules:
@@ -315,7 +310,6 @@ def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool
 
 
 def _text(schedule: Schedule, style: Style) -> str:
-    """Return the LLVM IR of one routine's functions."""
     name = schedule.name
     names = [block for block, _ in schedule.blocks]
     texts = [f"@{name}.tables = external global i32"] if len(schedule.tables) else []
@@ -354,7 +348,6 @@ def _text(schedule: Schedule, style: Style) -> str:
 
 
 def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
-    """Return the parts of a routine: tiled groups, single loops, and consecutive single calls together."""
     parts: list[list[KernelLoop] | Tiled] = []
     room = 0
     for group in groups:
@@ -426,7 +419,6 @@ def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndar
 
 
 def _forms(schedules: Sequence[Schedule]) -> list[tuple[list[Schedule], list[list[_Single]]]]:
-    """Group schedules that differ only in addresses, with the calls of each."""
     groups: dict[Hashable, tuple[list[Schedule], list[list[_Single]]]] = {}
     for schedule in schedules:
         calls = [call for loop in schedule.loops for call in _singles(loop, schedule.tables)]

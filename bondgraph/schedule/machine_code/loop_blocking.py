@@ -49,7 +49,7 @@ class Reach:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The lowest address, and the address after the highest."""
+        """Lowest address, and the address after the highest one."""
         last = self.start + self.stride * (self.count - 1)
         return min(self.start, last), max(self.start, last) + self.size
 
@@ -87,7 +87,6 @@ def _lag(group: Tiled, loop: KernelLoop) -> int | None:
 
 
 def _independent(one: KernelLoop, other: KernelLoop) -> bool:
-    """Return True if the order of two loops does not matter."""
     return all(not overlap(earlier, later) for earlier, later in _dependent_accesses(one, other))
 
 

@@ -102,7 +102,6 @@ class FreeBodyRun:
     # Memory.
 
     def _make(self, room: int, pair_room: int) -> None:
-        """Allocate the table for this many contacts and pairs, and fill in the constant fields."""
         table, bodies, sizes = (
             FieldTable(tables.PileTable),
             self.bodies,
@@ -165,7 +164,6 @@ class FreeBodyRun:
         table.point("listed", np.concatenate([*lists, [0]]).astype(np.int64))
 
     def _grow(self, status: int) -> None:
-        """Enlarge the arrays of contacts or of pairs."""
         last = self.table
         room, pair_room = int(last["room"]), int(last["pair_room"])
         self._make(2 * room if status == tables.FULL else room, 2 * pair_room if status == tables.PAIRS_FULL else pair_room)
@@ -185,7 +183,6 @@ class FreeBodyRun:
         return arrays["R"][: 9 * n].reshape(-1, 3, 3).copy(), arrays["origin"][: 3 * n].reshape(-1, 3).copy()
 
     def candidates(self, h: float) -> PointPairs:
-        """Return the candidates of a step of h seconds."""
         self.table["h"] = h
         while True:
             _function("begin")(self.table.address)
@@ -197,9 +194,10 @@ class FreeBodyRun:
     # Steps.
 
     def advance(self, t: float, h: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Take steps of h seconds from time t; return the states after each step (taken, n) and its record (taken, RECORD).
+        """Take up to `steps` steps of h seconds from time t; return the states after each step (taken, n) and its record (taken,
+        RECORD).
 
-        Raises `ModelError` E514 for more candidates than a set may have; previous steps (`taken`) are kept.
+        The steps end early (taken < steps) if a set has more candidates than it may have.
         """
         record, course = np.zeros((steps, tables.RECORD)), np.zeros((steps, len(self.x)))
         table = self.table
@@ -223,7 +221,6 @@ class FreeBodyRun:
         return tables.DONE
 
     def _step(self) -> int:
-        """Take a step, some parts of which run in Python."""
         table, bound, t = self.table, self.bound, float(self.table["t"])
         address, rate = table.address, table.arrays["rate"]
         rate[:] = bound.rates(t, self.x, self.m)

@@ -85,12 +85,10 @@ class Cone:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         return len(self.facets) + self.exact
 
     @property
     def has_friction(self) -> bool:
-        """True if the contact can slip."""
         return self.slips > 0
 
 
@@ -222,7 +220,6 @@ class PairRows:
 
     @property
     def rows_per_pair(self) -> int:
-        """Number of rows of one pair."""
         return len(self.facets) + self.exact
 
     def slip_terms(self, s: np.ndarray) -> np.ndarray:

@@ -37,8 +37,6 @@ from screws.scalars import maximum, minimum, where
 
 @dataclass(frozen=True)
 class StepOptions:
-    """Options of a step's quadratic program."""
-
     inertia: str
     facets: int | str
     restitution: Mapping[str, float]
@@ -46,7 +44,6 @@ class StepOptions:
     ignored: frozenset[str]
     """States of storages to omit."""
     bodies: tuple[TouchingBody, ...] = ()
-    """Bodies of candidates."""
 
     @property
     def full(self) -> bool:
@@ -86,7 +83,6 @@ class StepLayout:
     """All inertias, including dependent inertias."""
 
     def view(self, buffer: np.ndarray, name: str) -> np.ndarray:
-        """Return a field of a buffer."""
         start, shape = self.fields[name]
         return buffer[start : start + int(np.prod(shape))].reshape(shape)
 
@@ -103,7 +99,6 @@ class ContactRows:
     friction: list[Any] = field(default_factory=list)
     """Friction coefficient of each contact."""
     gaps: list[Any] = field(default_factory=list)
-    """Gap of each contact."""
     slips: Sparse = field(default_factory=dict)
     """Entries (slip, velocity) of the matrix from velocities to slips."""
     drift: list[Any] = field(default_factory=list)
@@ -111,12 +106,10 @@ class ContactRows:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return len(self.lower)
 
 
 def contact_rows(values: StepValues, options: StepOptions) -> ContactRows:
-    """Return the rows of all contacts of a model."""
     contacts = ContactRows()
     for contact in values.model.contacts:
         _add_contact(contacts, values, options, contact)
@@ -248,7 +241,6 @@ class _Sums:
             self.push(J, values.at_rest(e), -sign)
 
     def add_source(self, path: str) -> None:
-        """Add an Se."""
         values, bond = self.values, self.values.model.bonds_at(path)[0]
         e = values.at(effort(bond))
         self.push(values.slopes(values.at(flow(bond))), e if self.options.full else values.at_rest(e), -float(into(bond, path)))
@@ -311,7 +303,6 @@ class StepValues:
         self.v = [self.x[k] for k in self.places]
 
     def at(self, name: str) -> list[Any]:
-        """Return the scalars of a value."""
         return scalars_of(self.values[self.system.resolve(name)])
 
     def at_rest(self, scalars: Sequence[Any]) -> list[TapeScalar]:
@@ -401,7 +392,6 @@ class _Buffer:
         self._scalars: dict[int, TapeScalar] = {}
 
     def put(self, name: str, shape: tuple[int, ...], entries: Mapping[Any, Any]) -> None:
-        """Add a field of this shape, with entries by index."""
         self.fields[name] = self.size, shape
         for index, value in entries.items():
             scalar = self._tape.scalar(value)
@@ -410,7 +400,6 @@ class _Buffer:
         self.size += int(np.prod(shape))
 
     def put_row(self, name: str, values: Sequence[Any]) -> None:
-        """Add a field of one dimension."""
         self.put(name, (len(values),), {(k,): value for k, value in enumerate(values)})
 
     def outputs(self) -> tuple[list[Any], np.ndarray | None]:

@@ -96,7 +96,6 @@ def _largest(values: np.ndarray) -> float:
 
 
 def _units(solver: ActiveSet | InteriorPoint, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> Units:
-    """Return the units of the next quadratic program."""
     contacts = slice(len(lower) - solver.equalities)
     return Units(H, f, A[contacts], lower[contacts], solver.turns, 0.0 if solver.units is None else solver.units.longest)
 
@@ -111,7 +110,6 @@ class ActiveSet:
     turns: np.ndarray
     """True for unknowns that are angles, (n,)."""
     units: Units | None = None
-    """Units of the last quadratic program."""
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)
     _program: tuple[np.ndarray, np.ndarray, np.ndarray] = (_EMPTY, _EMPTY, _EMPTY)
@@ -125,7 +123,6 @@ class ActiveSet:
         self._outcomes = {1: SOLVED, 2: SOLVED, -1: EXCLUDED, -3: UNSUPPORTED}
 
     def solve(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> ProgramSolution:
-        """Solve a new quadratic program."""
         if not len(lower):
             return _without_rows(H, f)
         self._program, self._bounds = (H, f, A), lower
@@ -213,7 +210,6 @@ class InteriorPoint:
     turns: np.ndarray
     cones: tuple[Cone, ...]
     units: Units | None = None
-    """Units of the last quadratic program."""
     _program: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
@@ -222,7 +218,7 @@ class InteriorPoint:
     def solve(
         self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, units: Units | None = None
     ) -> ProgramSolution:
-        """Solve a new quadratic program, in its own units."""
+        """Solve a new quadratic program, in units of its own unless `units` is given."""
         import clarabel
         from scipy.sparse import csc_matrix, triu
 

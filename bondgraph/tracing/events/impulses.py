@@ -66,7 +66,6 @@ class JumpEquations:
         return list(substitute(tape, scalars, replaced))
 
     def equations_at(self, state: Sequence[Any]) -> SparseEquations:
-        """Return A at these states."""
         return self.equations.through(functools.partial(self.at, state))
 
     def moved(self, impulses: Sequence[Any], like: Sequence[Any]) -> list[Any]:
@@ -179,7 +178,6 @@ class Residual:
 
 
 def _split(scalars: Sequence[Any], sizes: Mapping[str, int]) -> dict[str, list[Any]]:
-    """Cut a row of scalars into pieces of these sizes."""
     pieces, start = {}, 0
     for name, size in sizes.items():
         pieces[name] = list(scalars[start : start + size])

@@ -50,7 +50,6 @@ class DryFriction:
 
 
 def dry_frictions(context: TracingContext, acting: ActingUnknowns) -> Iterator[DryFriction]:
-    """Yield all dry friction elements of a system."""
     released = {s.element: s for s in context.system.statements if s.outs[0] == f"{s.element}.released effort"}
     for unknown in context.system.unknowns:
         if unknown.element not in released:

@@ -166,7 +166,6 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
 
 
 def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
-    """Return the distinct samples of a matrix, in their original order."""
     table = np.array(list(samples.values())).T
     kept = list({row.tobytes(): k for k, row in reversed(list(enumerate(table)))}.values())
     return dict(zip(samples, table[sorted(kept)].T, strict=True))

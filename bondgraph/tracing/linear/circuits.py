@@ -121,7 +121,6 @@ def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
 
 
 def _support(vector: np.ndarray) -> frozenset[int]:
-    """Return the indices of the nonzero entries of a vector."""
     sizes = np.abs(vector)
     return frozenset(np.flatnonzero(sizes > NULL_TOLERANCE * sizes.max()).tolist())
 

@@ -283,7 +283,6 @@ def _misfits(context: TracingContext, eliminated: Eliminated, right: Sequence[An
 
 
 def _depends_on_states(context: TracingContext, value: Any) -> bool:
-    """Return True if a value depends on states."""
     return bool({scalar.index for scalar in context.inputs["x"]} & context.reached([value]))
 
 

@@ -120,8 +120,11 @@ MAX_SINGULAR_CASES = 256
 
 
 class SingularMode(Exception):
-    """Raised for a system that is singular only in some modes. `cases` are these modes (automaton -> state), each with its
-    singular part; `too_many` is the number of mode combinations and the maximum that is searched, if exceeded."""
+    """Error for a system that is singular only in some modes.
+
+    `cases` are these modes (automaton -> state), each with its singular part; `too_many` is the number of mode combinations and the
+    maximum that is searched, if exceeded.
+    """
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases, self.too_many = tuple(cases), too_many
@@ -138,7 +141,6 @@ class SharedMode:
     shared: LeastNormSolution
 
     def renumbered(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:
-        """Renumber equations and unknowns as in the complete system."""
         singular = self.shared.singular
         if singular is None:
             return self
@@ -443,7 +445,6 @@ def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
 
 
 def _mode_count(context: TracingContext, entries: Entries) -> int:
-    """Return the number of combinations of the modes that the entries depend on."""
     return math.prod(len(list(context.system.modes.values())[slot][0]) for slot in _modes_in(context, entries))
 
 

@@ -31,8 +31,9 @@ MAX_CANDIDATES = 64
 
 
 class SingularSystem(Exception):
-    """Raised if there is no further pivot: the remaining equations depend on the eliminated equations, or no equation
-    contains the remaining unknowns."""
+    """Error for a system without a further pivot: the remaining equations depend on the eliminated equations, or no equation
+    contains the remaining unknowns.
+    """
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)
@@ -182,7 +183,6 @@ class _RowQueue:
         heapq.heapify(self._heap)
 
     def first(self, count: int) -> list[int]:
-        """Return at most the first `count` rows."""
         rows: dict[int, None] = {}
         while self._heap and len(rows) < count:
             length, i = heapq.heappop(self._heap)
@@ -193,15 +193,12 @@ class _RowQueue:
         return list(rows)
 
     def others(self, first: Sequence[int]) -> list[int]:
-        """Return all rows that are not in `first`, in their order."""
         return sorted(self.lengths.keys() - set(first), key=lambda i: (self.lengths[i], i))
 
     def remove(self, i: int) -> None:
-        """Remove row i, which has a pivot."""
         del self.lengths[i]
 
     def change(self, i: int, length: int) -> None:
-        """Change the length of row i."""
         self.lengths[i] = length
         heapq.heappush(self._heap, (length, i))
 

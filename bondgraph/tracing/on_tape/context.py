@@ -188,7 +188,6 @@ class TracingContext:
 
 
 def context_of(system: System) -> TracingContext:
-    """Return the context of a system with a new tape."""
     tape = Tape()
     sizes = {
         "t": 1,

@@ -56,7 +56,6 @@ def widest(c: PileTable, first: int, last: int) -> int:
 
 
 def sort_along(c: PileTable, first: int, last: int, axis: int) -> None:
-    """Sort the shapes of a set by their lower bounds, starting from the order of the previous step."""
     for i in range(first + 1, last):
         s = c.order[i]
         low = c.bounds[s * 6 + axis]
@@ -94,7 +93,6 @@ def sweep_along(c: PileTable, k: int, first: int, last: int, axis: int) -> int:
 
 @inline
 def overlap(one: Reals, other: Reals) -> bool:
-    """Return True if two boxes overlap or touch."""
     x = (one[0] <= other[3]) & (other[0] <= one[3])
     y = (one[1] <= other[4]) & (other[1] <= one[4])
     return x & y & (one[2] <= other[5]) & (other[2] <= one[5])
@@ -135,7 +133,6 @@ def above(c: PileTable, plane: int, s: int) -> bool:
 
 
 def order_pairs(c: PileTable) -> None:
-    """Order the pairs by their first shapes, then by their second shapes."""
     by_digit(c, c.pair_second, c.pair_first, c.pair_second, c.sorted_pairs, c.sorted_pairs[c.pair_room :])
     by_digit(c, c.sorted_pairs, c.sorted_pairs, c.sorted_pairs[c.pair_room :], c.pair_first, c.pair_second)
 

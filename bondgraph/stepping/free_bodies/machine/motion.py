@@ -51,7 +51,6 @@ def begin(c: PileTable) -> None:
 
 
 def begin_free(c: PileTable, b: int) -> None:
-    """Set a free body's position, velocities and inverse inertia in the world frame."""
     q, P, force = c.x[c.pose[b] :], c.x[c.momentum[b] :], c.rate[c.momentum[b] :]
     R, centre, J, W = c.R[b * 9 :], c.centre[b * 3 :], c.inverse_inertia[b * 9 :], c.turn[b * 9 :]
     matrix_of(q, R)
@@ -105,19 +104,17 @@ def begin_moved(c: PileTable, b: int, at: Reals) -> None:
 
 @inline
 def times(R: Reals, v: Reals, i: Fixed) -> float:
-    """Return component i of R v."""
     return R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2]
 
 
 @inline
 def times_back(R: Reals, v: Reals, i: Fixed) -> float:
-    """Return component i of R' v."""
+    """Return component i of R' v, R transposed times v."""
     return R[i] * v[0] + R[3 + i] * v[1] + R[6 + i] * v[2]
 
 
 @inline
 def crossed(a: Reals, b: Reals, i: Fixed) -> float:
-    """Return component i of a x b."""
     j, k = (i + 1) % 3, (i + 2) % 3
     return a[j] * b[k] - a[k] * b[j]
 

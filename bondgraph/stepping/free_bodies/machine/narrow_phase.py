@@ -37,7 +37,7 @@ def find_contacts(c: PileTable) -> int:
 
 
 def search(c: PileTable, one: int, other: int) -> None:
-    """Add the points of a pair."""
+    """Add the contact points of a pair of shapes."""
     reach = c.reach[c.body[one]] + c.reach[c.body[other]]
     a, b = c.kind[one], c.kind[other]
     if a == BALL and b == BALL:
@@ -120,7 +120,6 @@ def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> Non
 
 
 def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach: float, feature: int, sign: float) -> None:
-    """Add a point of a shape if it is near a half-space."""
     gap = 0.0
     for i in unrolled(range(3)):
         gap = gap + down[i] * (c.shape_p[plane * 3 + i] - at[i])

@@ -103,11 +103,9 @@ def end(c: PileTable) -> None:
 
 @build_once
 def machine_code() -> Library:
-    """Return the steps as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """Return the procedures of the steps."""
     entries: list[Callable[..., Any]] = [advance, begin, find, finish, end, make_rows, solve]
     return translate(entries, [entry.__name__ for entry in entries])
