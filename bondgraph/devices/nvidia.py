@@ -112,7 +112,6 @@ class NvidiaDevice:
         self._call("cuCtxSetCurrent", self._context)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the driver; return its output arguments as a tuple, or a single argument by itself."""
         try:
             function: Callable[..., tuple[Any, ...]] = getattr(self._driver, name)
             result, *values = function(*arguments)

@@ -180,7 +180,7 @@ def _seal(name: str, body: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a file that no one else can write, and mark it as used; None for other files."""
+    """Return the content of a file and mark it as used; return None if another user can write to the file."""
     safe_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safe_flags)) as file:
@@ -196,8 +196,6 @@ def _read(path: Path) -> bytes | None:
 
 
 def _other_writers(status: os.stat_result) -> str:
-    """Return a description of who else can write to a file or folder; "" if no one can, or on Windows, which protects a user's
-    folders itself."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid != os.geteuid():

@@ -15,7 +15,7 @@ Built = TypeVar("Built")
 
 
 def build_once(make: Callable[[], Built]) -> Callable[[], Built]:
-    """Decorate a function without arguments so that it is called only once, at the first use of its result."""
+    """Decorate a function without arguments so that it is called only once, when its result is first needed."""
     lock, made = threading.RLock(), functools.cache(make)
 
     @functools.wraps(make)

@@ -146,8 +146,7 @@ def _table() -> Iterator[Primitive]:
 
 
 def _extremes() -> Iterator[Primitive]:
-    """Yield the primitives of the smaller and the larger of two numbers: they ignore NaN, and return the first of equal
-    numbers."""
+    """Yield the primitives of the smaller and the larger of two numbers; they ignore NaN, and return the first of equal numbers."""
     for name, sign in (("minnum", "olt"), ("maxnum", "ogt")):
         lines = (
             f"%{{v}}.other = fcmp {sign} double {{y}}, {{x}}",
@@ -181,7 +180,6 @@ def wide_name(name: str) -> str:
 
 
 def _wide_table() -> Iterator[Primitive]:
-    """Yield the vector primitives, with one number per lane, from the LLVM lines for scalars, which `lanes.widened` widens."""
     for one in _table():
         kinds = {*one.takes, one.gives}
         if kinds & WIDE.keys() and "i64" not in kinds:

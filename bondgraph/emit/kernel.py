@@ -94,10 +94,9 @@ class Kernel:
         return out
 
     def bind(self, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """Return a function without arguments that evaluates the current contents of these arrays into `out`.
+        """Return a function without arguments that evaluates the current contents of these arrays, contiguous floats, into `out`.
 
-        It is for Python loops in which even looking up addresses takes noticeable time. The arrays must be contiguous arrays of
-        floats.
+        It is for Python loops in which even looking up addresses takes noticeable time.
         """
         arrays = self._arrays(blocks)
         for position, (block, array) in enumerate(zip(blocks, arrays, strict=True)):
@@ -188,8 +187,9 @@ def _kind(value: Any) -> str:
 def machine_kernel(
     name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, has_loop: bool = True
 ) -> Kernel:
-    """Return a kernel of the code and the loop at these addresses; the loop calls this code (`has_loop`), or code passed as its
-    last argument. `keep` owns both."""
+    """Return a kernel of the code and the loop at these addresses, which `keep` owns; the loop calls this code (`has_loop`), or
+    code that it takes as its last argument.
+    """
     pointers = [ctypes.c_void_p] * (len(sizes) + 1)
     function = ctypes.CFUNCTYPE(None, *pointers)(address)
     strides = [ctypes.c_int64] * (1 + len(sizes))
@@ -236,8 +236,6 @@ class InterpretedKernel(Kernel):
 
     @functools.cached_property
     def _called(self) -> Any:
-        """C function that takes the addresses of blocks and outputs."""
-
         def called(*addresses: int) -> None:
             *blocks, out = (_array_at(address, n) for address, n in zip(addresses, (*self.sizes, self.n_out), strict=True))
             try:

@@ -84,12 +84,12 @@ class Library:
 def routines_text(
     routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS, *, fused: bool = True
 ) -> str:
-    """Return the LLVM IR that `compile_routines` compiles; with `quick` = 0, it compiles the IR without `fused`."""
+    """Return the LLVM IR that `compile_routines` compiles; `fused` is False for `quick` = 0."""
     return _module(routines, single_limit, part, fused)[0]
 
 
 def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool = True) -> tuple[str, int]:
-    """Return the LLVM IR and its number of steps; without `fused`, no products are fused with sums."""
+    """Return the LLVM IR and its number of steps; unless `fused`, products and sums are rounded separately."""
     texts = [DECLARATIONS]
     presets = [routine for routine in routines if isinstance(routine, SpecialisedRoutine)]
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
@@ -123,9 +123,9 @@ class _Straight(NamedTuple):
 
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
-    """Return the LLVM IR of functions in which independent parts of the same form are written once, and the total number of steps
-    written; None if there are at most `QUICK` steps, if a table consists of inputs, or if more than half of the steps would
-    remain."""
+    """Return the LLVM IR in which independent parts of the same form are written once, and the number of steps written; return
+    None if this does not pay off, or if a table consists of inputs.
+    """
     if sum(len(one.program.steps) for one in straight) <= QUICK:
         return None
     if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):
@@ -139,8 +139,7 @@ def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part
 
 
 def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
-    """Split routines into functions, some of which several routines share; return the LLVM IR of the calling functions, and the
-    programs that they call."""
+    """Split routines into functions that several routines may share; return the IR of the callers, and the programs they call."""
     texts, straight = list[str](), list[_Straight]()
     beginnings = _beginnings(routines)
     ends = _ends(routines, beginnings)
@@ -166,9 +165,9 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
 
 
 def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
-    """Return the steps of each routine, and of each case of a routine with alternatives, as `compile_routines` writes them,
-    including the fusions: a shared beginning has the fusions of the longer routine. With these steps, a printer for another
-    language gives bit-identical results."""
+    """Return the steps of each routine, and of each case of a routine with alternatives, with the fusions that `compile_routines`
+    makes; from these steps, a printer for another language gets bit-identical results.
+    """
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     straight = _functions(plain)[1]
     by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None

@@ -134,7 +134,6 @@ def is_constant(leaf: Node) -> bool:
 
 
 def array_name(bits: bytes) -> str:
-    """Return the name of the array of constants with these bits."""
     return f"table.{hashlib.blake2b(bits, digest_size=12).hexdigest()}"
 
 

@@ -91,7 +91,6 @@ class Part:
                 self.numbers[v] = f"%{name}{'s' if code == op.SIN else 'c'}{index_of[arguments[0]]}"
 
     def number(self, a: int) -> str:
-        """Return the value of step `a` as a double."""
         text = self.numbers.get(a)
         if text is None:
             text = self.numbers[a] = self._number(a)
@@ -322,8 +321,11 @@ def preset_text(name: str, blocks: int, shared: str, setting: tuple[int, float],
 
 
 def split_text(blocks: int, both: str, name: str, beginning: str, end: str | None, counts: Sequence[int], lanes: int = 1) -> str:
-    """Return functions that call `both`, which writes its first outputs to `out` and its last outputs to `rest`: `name` returns
-    all outputs (sum of `counts`), `beginning` the first outputs and, unless None, `end` the last outputs."""
+    """Return functions that call `both`, which writes its first outputs to `out` and its last outputs to `rest`.
+
+    The function `name` returns all outputs, as many as the sum of `counts`, `beginning` the first, and `end` (unless None) the
+    last.
+    """
     call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
     behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0] * lanes}"
     parameters = [_passed(blocks, "out")]
@@ -337,7 +339,9 @@ def split_text(blocks: int, both: str, name: str, beginning: str, end: str | Non
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int, suffix: str = "many") -> str:
     """Return the function `name.many` that calls `name` for each sample; a block with stride 0 is the same for all samples.
-    With another suffix, it calls the function passed as its last argument."""
+
+    A function with another suffix calls the function that it takes as its last argument.
+    """
     count, callee = len(sizes), f"@{name}" if suffix == "many" else "%function"
     parameters = ["i64 %samples", *(f"i64 %stride{i}" for i in range(count)), *(f"ptr %b{i}" for i in range(count)), "ptr %out"]
     parameters += [] if suffix == "many" else ["ptr %function"]

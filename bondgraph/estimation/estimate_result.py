@@ -86,7 +86,7 @@ class Trial:
 
 
 def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
-    """Check experiments. Raises `ModelError` E376 for invalid data."""
+    """Return the checked experiments; raise `ModelError` E376 for invalid data."""
     is_single = isinstance(data, (Experiment, Mapping))
     listed = [data] if is_single else list(data) if isinstance(data, Sequence) else []
     experiments = [

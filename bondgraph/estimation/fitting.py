@@ -243,7 +243,6 @@ def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:
 def _ranges(
     name: str, unknown: Mapping[str, Any], labels: Sequence[str], model_values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower bounds, initial guesses and upper bounds (k,); raise E377 for invalid bounds."""
     ranges = []
     for bounds, label, value in zip(unknown.values(), labels, model_values, strict=True):
         array = real(bounds)
@@ -274,7 +273,6 @@ def _lower_limit(compiled: Compiled, varied: FreeParameters, j: int) -> float:
 
 
 def _between(low: float, high: float) -> float:
-    """Return an initial guess between bounds: the geometric mean if both are positive."""
     if np.isfinite(low) and np.isfinite(high):
         return float(np.sqrt(low * high)) if low > 0.0 else 0.5 * (low + high)
     return low + 1.0 if np.isfinite(low) else high - 1.0 if np.isfinite(high) else 0.0

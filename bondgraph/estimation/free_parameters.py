@@ -164,8 +164,7 @@ def _refuse_edges(
     parameters: Mapping[str, Any] | None,
     initial: Mapping[str, Any] | None,
 ) -> None:
-    """Raise E371 if the smallest change of a number changes the modes m of the start, as when sticking parts begin to move.
-    Start values that the model refuses do not count."""
+    """Raise E371 if the smallest change of a number changes the modes m of the start, as when sticking parts begin to move."""
     for j, number in enumerate(numbers.tolist()):
         for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
             changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
@@ -183,8 +182,9 @@ def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
 
 
 def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivative of the first result of a function of one variable by Richardson extrapolation of central differences
-    (Ridders), and the scatter of the extrapolations; for each component, the pair of extrapolations that agrees best is used."""
+    """Return the derivative and its uncertainty by Richardson extrapolation of central differences (Ridders): for each component,
+    the pair of extrapolations that agrees best, and its scatter.
+    """
     previous: list[np.ndarray] = []
     best, scatter = np.zeros(0), np.zeros(0)
     for level in range(HALVINGS):

@@ -56,7 +56,6 @@ class Fit:
 
 
 def estimate_of(fit: Fit) -> Estimate:
-    """Return the estimate at the end of a search, with its covariance and warnings."""
     labels, k = fit.varied.labels, len(fit.varied)
     weight = 1.0 / np.concatenate([rows.ravel() for rows, _ in fit.noise])
     residuals, size = weight * fit.residuals, sizes_of(fit.values)

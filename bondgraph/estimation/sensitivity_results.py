@@ -177,7 +177,6 @@ class _SensitivityIntegration:
             self.doubts["S is known only to within the rounding error of its rates, which exceeds the tolerance"] = None
 
     def _compare(self, at: SensitivityState, event: Event, before: PrecedingSegment) -> None:
-        """Compare x at the end of a segment with the run; record a warning if they differ."""
         different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
             self.doubts["x diverges from the run within a segment: the motion is unstable, and so are its sensitivities"] = None
@@ -291,7 +290,7 @@ def sensitivities_along(
     initial: Initial | None,
     settings: Mapping[str, Any],
 ) -> RunSensitivities:
-    """Run a model with its sensitivities, using existing kernels, for many runs."""
+    """Run a model with its sensitivities, with kernels that many runs can share."""
     compiled = variational.compiled
     starts, changes = by_name(compiled, initial, parameters)
     options: dict[str, Any] = {**DEFAULTS, **settings}

@@ -103,8 +103,9 @@ class Variational:
 
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
-        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and every column of S, and the
-        derivatives of S' with respect to x."""
+        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and for every column of S, and
+        the derivatives of S' with respect to x.
+        """
         rates, n = self._scalars["rates"], self.n
         inputs, along = list(self._inputs["x"]), self._along(rates, self._directions(), self.k)
         slopes, bends = jacobian(rates, inputs), jacobian(along, inputs)
@@ -211,7 +212,6 @@ class Variational:
         return [*x, t, *p]
 
     def _along(self, values: Sequence[Any], directions: Sequence[Mapping[int, Any]], count: int) -> list[Any]:
-        """Return derivatives of values along the first `count` directions, by columns."""
         variables = [*self._inputs["x"], *self._inputs["t"], *self._inputs["p"]]
         seeds = [{j: part for j, part in parts.items() if j < count} for parts in directions]
         return list(derivatives_along(values, variables, seeds, count).T.ravel())
@@ -339,8 +339,10 @@ class SensitivityWeights(ErrorWeights):
         return matters
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
-        """Return True if rounding errors in steps exceeded `rtol` times the weight of an entry of S. Columns that contain only
-        rounding errors do not count: doubling their entry of `numbers` (k,) has no effect."""
+        """Return True if rounding errors in steps exceeded `rtol` times the weight of an entry of S.
+
+        Columns that contain only rounding errors do not count: doubling their entry of `numbers` (k,) has no effect.
+        """
         n = self._count
         if not self.exceeded[n:].any():
             return False

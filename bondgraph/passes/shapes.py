@@ -63,7 +63,6 @@ def _cures(missing: Sequence[str], system: System, owner: Element | Automaton | 
 
 
 def _path(argument: str, system: System) -> str:
-    """Return the signal whose name matches an argument, "" for none."""
     if argument in _TIME:
         return "time"
     readable = [name for name in (*system.values, *system.aliases) if ":" not in name and not name.endswith("'")]
@@ -72,7 +71,6 @@ def _path(argument: str, system: System) -> str:
 
 
 def _positional(formula: Callable[..., Any]) -> list[tuple[str, bool]] | None:
-    """Return the arguments of a formula, each with True if it has a default; None unless all are positional."""
     try:
         arguments = inspect.signature(formula).parameters.values()
     except (TypeError, ValueError):
@@ -137,7 +135,6 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _evaluate(statement: Statement, system: System, model: Model, values: dict[str, Any]) -> Problem | None:
-    """Evaluate one statement into `values`; return its problem, if any."""
     outs = statement.outs
     try:
         arguments = [values[arg] for arg in statement.args]

@@ -131,8 +131,6 @@ def sort_statements(system: System) -> System:
 
 
 def _with_loops(system: System, needs: list[list[int]]) -> System:
-    """Sort a system with algebraic loops; each loop is one block of statements that starts from its unknowns and ends with its
-    residuals."""
     import networkx as nx
 
     graph = nx.DiGraph()

@@ -42,8 +42,7 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), if only scalars vary; else None, and the parameters are read run by
-    run.
+    """Return parameters of the kernels, (runs, parameters), if only scalars vary; else None, and each run reads its own.
 
     Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
@@ -68,7 +67,6 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
 
 
 def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) -> bool:
-    """Return True if a parameter must be no less than another parameter that varies."""
     path, _, local = name.rpartition(".")
     element = compiled.model.elements.get(path)
     parameter = None if element is None else element.parameters.get(local.partition(" in ")[0])
@@ -148,8 +146,9 @@ class PreparedRun:
     def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels, checked as in `simulate`: E309,
-        E214, E455."""
+        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels; raise E309, E214 and E455 as
+        `simulate` does.
+        """
         compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters, t)

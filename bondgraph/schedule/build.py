@@ -72,8 +72,7 @@ def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.nd
 
 
 def jumps(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
-    """Return the plan of each jump, which computes all `states` scalars; `changes` maps each jump to the new values of its
-    states."""
+    """Return the plan of each jump, a row of all `states` scalars; `changes` maps each jump to its new values by state."""
     parts = group_rows(cache, [list(changed.values()) for changed in changes.values()])
     return [_plan(cache, name, part, changes[name], states) for name, part in zip(changes, parts, strict=True)]
 
@@ -232,8 +231,9 @@ def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: b
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile, without optimisation, a large routine that a run calls a few times: it runs half as fast, and compiles in a
-    fortieth of the time."""
+    """Compile a large routine that a run calls a few times without optimisation: it runs half as fast, but compiles in a fortieth
+    of the time.
+    """
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]

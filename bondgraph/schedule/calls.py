@@ -106,8 +106,7 @@ class StatementTable:
     copies: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def copy_of(self, name: int, index: int) -> int:
-        """Return the value number of copy `index` of a value; if the copy is new, add a statement, shared by all routines, that
-        makes it."""
+        """Return the value number of copy `index` of a value; a new copy gets a statement that makes it, for all routines."""
         if (name, index) in self.copies:
             return self.copies[name, index]
         copy = self.copies[name, index] = self.book.value(self.book.sizes[name])

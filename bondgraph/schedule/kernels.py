@@ -72,8 +72,10 @@ class TracedGroup:
 
 
 def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
-    """Split off the expressions that depend only on parameters. With `sizes` all outputs are results of `main`, cut into these
-    sizes; without `sizes`, only the outputs that vary, each as a separate result.
+    """Split off the expressions that depend only on parameters.
+
+    With `sizes`, all outputs are results of `main`, cut into these sizes; without `sizes`, the results of `main` are the outputs
+    that vary, each alone.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
     hoisted = hoist(tape, without_tables_of_inputs(tape, outputs, {"p"}))
@@ -271,7 +273,6 @@ def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
 
 
 def _operation_form(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> tuple[Hashable, tuple[Node, ...]]:
-    """Return the shapes and number of results of a statement, and its instructions without constants."""
     arguments = [(False, shape) for shape in shapes]
     step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
     tape = traced([step], arguments, [(0, k) for k in range(results)]).tape

@@ -68,8 +68,9 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane; the smallest goes first. A priority in the queue that differs from this priority is
-        outdated."""
+        """Return the priority of a lane, of which the smallest goes first; an entry of the queue with another priority is
+        outdated.
+        """
         return len(ready[number]) != remaining[number], -tallest[number], number
 
     queue = [rank(number) for number, part in enumerate(ready) if part]
@@ -227,10 +228,7 @@ class Tables:
 
 
 def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
-    """Add addresses in the workspace for values without an address, and return the workspace's length.
-
-    Results of one batch are contiguous; memory is reused after the last read.
-    """
+    """Give every value without an address a place in the workspace, and return the workspace's length."""
     last: dict[int, int] = {}
     for number, batch in enumerate(order):
         for call in batch.calls:

@@ -83,7 +83,6 @@ def groups(
 
 
 def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
-    """Return the statements that the targets depend on, in reverse order, without statements that depend only on parameters."""
     args, fixed, producer = table.args, table.book.fixed, table.producer
     statements: set[int] = set()
     stack = list(targets)
@@ -129,7 +128,7 @@ def _trace_groups(
     sources: Mapping[int, tuple[int, ...]],
     kernels: dict[object, TracedGroup],
 ) -> list[Group]:
-    """Trace each group from its head, depth first, so that equal groups list their steps, arguments and stores in the same order."""
+    """Trace each group from its head, depth first, so that equal groups list steps, arguments and stores in the same order."""
     args, outs, formulas, producer = table.args, table.outs, table.formulas, table.producer
     fixed, shapes, ops = table.book.fixed, table.shapes, table.ops
     prepared = [is_fixed and not _is_long(table, value) for value, is_fixed in enumerate(fixed)]
@@ -270,7 +269,6 @@ def group_rows(cache: KernelCache, rows: Sequence[Sequence[int]]) -> list[Groupe
 
 
 def _row_layout(table: StatementTable, targets: Sequence[int]) -> tuple[dict[int, int], int]:
-    """Return the offsets of values, or of their copies, in a row, and the length of the row."""
     book = table.book
     results: dict[int, int] = {}
     copied: dict[int, int] = {}

@@ -99,7 +99,6 @@ class _FileSink(Sink):
             self._take(t, values)
 
     def end(self, wrong: str, valid: int) -> None:
-        """Finish the file, with the reason and the number of valid samples if the run is not ok, and move it into place."""
         assert self._file is not None, "it has begun"
         with self._write_errors():
             self._finish(self._file.path, {"not ok": wrong, "valid samples": valid} if wrong else {})
@@ -120,8 +119,7 @@ class _FileSink(Sink):
     def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
         raise NotImplementedError
 
-    def _close(self) -> None:
-        """Close the open file."""
+    def _close(self) -> None: ...
 
 
 class CsvSink(_FileSink):

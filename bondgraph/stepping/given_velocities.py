@@ -152,7 +152,6 @@ def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) 
 
 
 def _acceleration(law: laws.InertialField) -> Op:
-    """Return the operation that computes v' from position, velocity and effort."""
     if law.motion == "v":
         return law.rate
     assert law.mechanics is not None  # otherwise it has been refused

@@ -245,7 +245,6 @@ def _smoothed(workspace: StepWorkspace, step: StepResult, slopes: tuple[np.ndarr
 
 
 def _interior_point(A: np.ndarray, lower: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return a displacement near y at which all contacts are open."""
     from scipy.optimize import linprog
 
     rows, n = A.shape
@@ -313,7 +312,6 @@ def stepper(
 
 
 def _by_contact(model: Model, restitution: float | Mapping[str, float]) -> dict[str, float]:
-    """Return the restitution of each contact; raise E501 for unknown contacts and values outside 0 to 1."""
     paths = [contact.path for contact in model.contacts]
     values = dict(restitution) if isinstance(restitution, Mapping) else dict.fromkeys(paths, restitution)
     for path, value in values.items():

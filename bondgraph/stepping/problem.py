@@ -146,7 +146,7 @@ class Steps:
 
 @paused_collection()
 def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
-    """Compile a model for time stepping. Raises `ModelError` with all problems of a stage; E502 for unsupported elements."""
+    """Compile a model for time stepping; raise `ModelError` with all problems of a stage, E502 for unsupported elements."""
     begin = time.perf_counter()
     off = {automaton: state for contact in model.contacts for automaton, state in contact.off}
     quiet = {
@@ -209,8 +209,9 @@ def _wrench_of(contact: ContactPoint) -> Op:
 
 
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
-    """Add modes and forces of contacts, which steps set and which stay constant between steps, and powers of the energy account;
-    `pairs` is True if further contacts are found at every step."""
+    """Add modes and forces of contacts, which only steps change, and powers of the energy account; `pairs` is True if further
+    contacts are found at every step.
+    """
     statements, values, states = list(system.statements), dict(system.values), list(system.states)
     modes, events, powers = dict(system.modes), list(system.events), list(system.powers)
     aliases = dict(system.aliases)

@@ -181,7 +181,6 @@ def modes_of(workspace: StepWorkspace, normal: np.ndarray, along: np.ndarray) ->
 
 
 def _place_forces(steps: Steps, x: np.ndarray, normal: np.ndarray, friction: np.ndarray) -> None:
-    """Write forces into the states that hold them; the start gets the forces of the first step."""
     layout = steps.compiled.program.layout
     for k, (contact, cone) in enumerate(zip(steps.layout.contacts, steps.layout.cones, strict=True)):
         pressing, sliding = (layout[name] for name in force_names(contact))

@@ -283,7 +283,6 @@ class StepWorkspace:
         return lower
 
     def _lengths(self, along: np.ndarray) -> np.ndarray:
-        """Return the length of each contact's slip, in the norm of its facets or of the exact cone."""
         if self.pairs is None:
             return self._graph_lengths(along)
         count = len(self._graph_rows[3])
@@ -340,7 +339,6 @@ class StepWorkspace:
     _least = 0.0
 
     def _farthest(self, y: np.ndarray) -> float:
-        """Return the largest displacement of a contact within reach, m."""
         near = (self.gap <= self.settings.reach)[self.owner]
         count, rows = len(self.owner), 0 if self.pairs is None else len(self.pairs.lower)
         moved = np.abs(self.A[: count + rows] @ y)

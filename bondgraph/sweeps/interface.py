@@ -91,10 +91,10 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
 
 
 def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
-    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them. Few chunks are
-    sent until the duration of a run is known; near the end, workers share the remaining runs.
+    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them.
 
-    At the end, even after an interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
+    Few chunks are sent until the duration of a run is known; near the end, workers share the remaining runs. At the end, even
+    after an interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
 
     Raises the exceptions of chunks; `RunError` E367 if a worker died or the executor did not accept a chunk.
     """
@@ -256,7 +256,6 @@ def _fill(
     gpu: GPULauncher | None,
     progress: bool,
 ) -> None:
-    """Run the points that are not stored yet."""
     remaining = np.setdiff1d(np.arange(len(points)), store.done(), assume_unique=True)
     before, begin = len(points) - len(remaining), time.perf_counter()
     columns = [Column.of(entry) for entry in store.header()["columns"]]
@@ -353,7 +352,6 @@ def _columns_of(
 
 
 def _check_method(method: Any, executor: Executor | None, about: str) -> None:
-    """Raise E366 for a method that cannot be sent to other processes."""
     if not isinstance(method, MethodEntry) or not _pickles(executor):
         return
     load = method.load.func if isinstance(method.load, functools.partial) else method.load

@@ -77,8 +77,6 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
 
 
 def _ensure_drawable(runs: Drawable, name: str) -> None:
-    """Raise KeyError for an unknown column, and E560 for a column of strings or one with too many entries per run for a
-    legend."""
     if name not in runs.columns:
         raise unknown_name("column", name, tuple(runs.columns))
     column = runs.columns[name]
@@ -121,7 +119,6 @@ def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
 
 
 def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
-    """Return the coordinates that the user chose: a column with one number or string per run."""
     if against != RUN and runs[against].ndim != 1:
         title = f'nothing can be plotted against "{against}", which has an array per run'
         raise refusal("E560", title, "the name of a scalar quantity", about=runs.name)
@@ -134,12 +131,10 @@ def _crossed(runs: _ReadColumns) -> list[str]:
 
 
 def _is_grid(runs: _ReadColumns) -> bool:
-    """Return True if the runs form a grid of chosen values, with one run per point."""
     return all(name != RUN for name, _ in runs.axes)
 
 
 def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
-    """Return the entries of a column by name: numbers (runs,), or time series (runs, samples)."""
     values, begin = runs[column.name], 1 + column.over_time
     return {
         f"{column.name}[{', '.join(map(str, index))}]" if index else column.name: values[(..., *index)]
@@ -167,7 +162,6 @@ def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
 
 
 def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -> None:
-    """Plot the median of time series (runs, samples), and shade their percentile bands."""
     axes.plot(t, np.nanmedian(series, axis=0) if len(series) else np.full(len(t), np.nan), color=color, label=name or "median")
     for low, high, shade in BANDS if len(series) else ():
         lower, upper = np.nanpercentile(series, [low, high], axis=0)
@@ -202,7 +196,7 @@ def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None,
 def _over_grid(
     runs: _ReadColumns, column: Column, entries: Mapping[str, np.ndarray], along: Sequence[_Abscissa], axes: Any
 ) -> None:
-    """Plot over one or two axes: a line for each value of the shorter axis, or a map if a legend has no space for so many lines."""
+    """Plot over one or two axes: a line for each value of the shorter axis, or a map if there are too many for a legend."""
     x, by = along[0], along[1] if len(along) > 1 else None
     groups = np.unique(by.at) if by is not None else np.zeros(1)
     if by is not None and len(groups) * len(entries) > MAX_PANELS:
@@ -226,7 +220,6 @@ def _over_grid(
 
 
 def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: Any) -> None:
-    """Plot a colour map over two axes; white where there is no run."""
     (columns, i), (rows, j) = (np.unique(each.at, return_inverse=True) for each in (x, y))
     grid = np.full((len(rows), len(columns)), np.nan)
     grid[j.reshape(-1), i.reshape(-1)] = values
@@ -240,7 +233,6 @@ def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: A
 
 
 def _in_order(count: int) -> list[Any]:
-    """Return `count` colours in the order of the colour map."""
     import matplotlib
 
     return list(matplotlib.colormaps[ORDERED](np.linspace(0.0, 0.85, count)))

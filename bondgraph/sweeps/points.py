@@ -223,8 +223,9 @@ class Points:
         return np.array(list(self._draws(varied, runs, varied.values))).reshape(len(runs), *varied.role.shape)
 
     def _draws(self, varied: Varied, runs: np.ndarray, distribution: Distribution) -> Iterator[Any]:
-        """Yield the value of a name for each of the runs. Each name and run has its own stream, so a run can be repeated alone,
-        and adding names or runs, or reordering the names, does not change existing values."""
+        """Yield the value of a name for each of the runs; each name and run has its own stream, so no value depends on the
+        others.
+        """
         shape = varied.role.shape
         for run, random in zip(runs.tolist(), random_streams(self.seed, varied.name, runs), strict=True):
             try:
@@ -296,7 +297,6 @@ def _integer(name: str, value: object, least: int, about: str) -> int:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
-    """Return the values of a list of rows by name; raise E360 if the names of a row differ from the names of the first row."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"
@@ -305,7 +305,6 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
 
 
 def _columns_of_table(table: Any, about: str) -> dict[str, list[Any]]:
-    """Return the columns of a table by name; raise E360 if two columns have the same name."""
     names = [str(name) for name in table.columns]
     if twice := [name for name in names if names.count(name) > 1]:
         raise refusal("E360", f'two columns are called "{twice[0]}"', "one column for each name", about=about)
@@ -319,7 +318,6 @@ class _PointReader:
         self.problems: list[Problem] = []
 
     def crossed(self, points: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
-        """Read values by name, each with its own axis."""
         varied, axes = list[Varied](), list[Axis]()
         for name, values in points.items():
             role = self.role(name)
@@ -339,7 +337,6 @@ class _PointReader:
         return varied, axes
 
     def listed(self, columns: Mapping[str, list[Any]], count: int) -> tuple[list[Varied], list[Axis]]:
-        """Read one value per name and run."""
         varied = []
         for name, values in columns.items():
             role = self.role(name)
@@ -401,7 +398,6 @@ def _number(role: Role) -> str:
 
 
 def _described(values: Any) -> str:
-    """Describe an invalid value; for a list, the first entry that is not a number."""
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:

@@ -174,7 +174,6 @@ class Runs:
         return cell(title, table(("", "", "unit", "least", "mean", "most"), rows), *more)
 
     def _ends(self, column: Column) -> tuple[Any, ...]:
-        """Return the smallest, mean and largest value of a column, or the size of its arrays."""
         if column.text or column.shape != ():
             return "", "" if column.shape is None else " × ".join(map(str, column.shape)), ""
         values = self[column.name]

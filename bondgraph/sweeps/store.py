@@ -139,7 +139,6 @@ class Store:
             self._put(key, value)
 
     def is_old(self) -> bool:
-        """Return True for a store of an older version, with a row for each run."""
         meta = dict(self._read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
         return meta.get("format") == FORMAT and meta.get("version") in OLDER_VERSIONS
 
@@ -251,7 +250,6 @@ class Store:
             return np.array(names, dtype=str)[np.argsort(np.concatenate([self._of_others[:0], *blocks]))]
 
     def done(self) -> np.ndarray:
-        """Return the numbers of the stored runs, ascending."""
         with self._transaction("DEFERRED"):
             blocks = self.runs()
         self._blocks = len(blocks)
@@ -303,7 +301,6 @@ class Store:
 
     @contextlib.contextmanager
     def _refusing(self, *kinds: type[Exception]) -> Iterator[None]:
-        """Convert errors of these kinds, and errors of an unreadable database, to E364, E552 or E553."""
         caught: tuple[type[Exception], ...] = (*kinds, *_UNREADABLE)
         try:
             yield
@@ -450,7 +447,6 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 
 
 def _free_axis_name(axis: str, runs: Tabled) -> str:
-    """Return an axis name that differs from all column names."""
     name, count = axis, 1
     while name in runs.columns:
         count += 1

@@ -357,7 +357,6 @@ def _refused(run: int, problem: Problem) -> RunIssue:
 
 
 def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedProgram, about: str) -> Chunk:
-    """Run points with a `Result` each, for user functions."""
     shapes = {kept.name: kept.shape for kept in plan.kept if kept.shape is not None}
     columns = {name: np.full((len(runs), *shape), np.nan) for name, shape in shapes.items()}
     failures, doubts = list[RunIssue](), list[RunIssue]()

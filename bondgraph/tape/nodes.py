@@ -56,7 +56,9 @@ class Powers:
 
 
 def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:
-    """Return exp(exponent) as a product, None unless it is a sum of logarithms and of terms of the input block `parameters`."""
+    """Return exp(exponent) as a product; return None unless the exponent is a sum of logarithms and of terms of the input block
+    `parameters`.
+    """
     multiples: dict[int, float] = {}
     terms: list[tuple[float, Mapping[int, int]]] = []
     constant = 0.0
@@ -158,8 +160,9 @@ def leaf_length(leaf: Node) -> int:
 
 
 def table_of(values: Any) -> Node:
-    """Return the leaf of a table of numbers (n,). The leaf holds the numbers as one byte string, which is hashed once and
-    compared as a whole."""
+    """Return the leaf of a table of numbers (n,), which are stored as one byte string that is hashed once and compared as a
+    whole.
+    """
     return op.TABLE, (np.asarray(values, dtype=float) + 0.0).tobytes()
 
 
@@ -404,7 +407,6 @@ class Nodes:
         return result
 
     def _table(self, entries: Sequence[int]) -> int | None:
-        """Return the position of the table of constants, or of consecutive inputs of a block; None for other entries."""
         nodes = [self.nodes[a] for a in entries]
         if all(node[0] == op.CONSTANT for node in nodes):
             return self.intern(table_of([node[1] for node in nodes]))

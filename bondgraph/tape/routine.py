@@ -200,10 +200,7 @@ def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
 
 
 def _merge(table: dict[int, Node], roots: list[int]) -> dict[int, Node]:
-    """Merge steps that are used once: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; unused steps stay in the table.
-
-    New constants get negative positions.
-    """
+    """Merge steps that are used once: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; new constants get negative positions."""
     uses = dict.fromkeys(table, 0)
     for node in table.values():
         if node[0] > op.INPUT:

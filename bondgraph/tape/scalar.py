@@ -93,7 +93,6 @@ class TapeScalar:
         return f"TapeScalar({value!r})" if value is not None else f"TapeScalar({self.index}: {name})"
 
     def _other(self, other: Any) -> int:
-        """Return the position of the other operand, -1 if its type is unknown."""
         if other.__class__ is TapeScalar:
             if other.tape is self.tape:
                 return other.index

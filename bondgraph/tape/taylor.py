@@ -76,8 +76,9 @@ class _Series:
             raise NoSeries(f"its rates take {self.count} operations: above {MOST_OPERATIONS}, Runge-Kutta methods are faster")
 
     def _needed(self, roots: Iterable[int]) -> set[int]:
-        """Return the nodes that the roots need, and the slopes of functions among them; record which of them change along the
-        solution."""
+        """Return the nodes that the roots need, and the slopes of functions among them; record which nodes change along the
+        solution.
+        """
         waiting, needed = list(roots), set[int]()
         while waiting:
             reached = reachable(self._tape, waiting, skip=needed)
@@ -133,8 +134,9 @@ class _Series:
         return tape.multiply(tape.constant(1.0 / k), total)
 
     def _convolution(self, a: int, b: int, first: int, k: int, weights: Mapping[int, int] | None = None, last: int = -1) -> int:
-        """Return the sum of a_j b_(k-j) for j from `first` to `last`, k by default, each a_j times its weight. The latest
-        coefficients come last, so that earlier products need not wait for them."""
+        """Return the sum of a_j b_(k-j) times the weight of j, for j from `first` to `last` (by default k); the latest
+        coefficients come last, so that earlier products need not wait for them.
+        """
         tape, total = self._tape, self._zero
         for j in sorted(range(first, (k if last < 0 else last) + 1), key=lambda j: max(j, k - j)):
             factor = self.at(a, j) if weights is None else tape.multiply(weights[j], self.at(a, j))

@@ -68,7 +68,6 @@ def break_loops(system: System, obstacles: TraceObstacles) -> System:
 
 
 def _with_guesses(system: System, loops: Iterable[Loop]) -> System:
-    """Return the system with a state for every unknown of these loops."""
     values, states, guesses = dict(system.values), list(system.states), dict[int, tuple[str, ...]]()
     for loop in loops:
         for unknown in loop.unknowns:
@@ -184,8 +183,9 @@ def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[Ta
 
 
 def _differentiated(context: TracingContext, unknown: Unknown, values: Values, yielding: Mapping[str, Yielding]) -> bool:
-    """Return True if an ideal element constrains states, not unknowns, in one of its modes: its vanishing quantity must then be
-    differentiated. The derivative is of no use for an element that constrains neither, such as a diode across a source."""
+    """Return True if an element constrains states, not unknowns, in one of its modes, so that its vanishing quantity must be
+    differentiated; an element that constrains neither, such as a diode across a source, does not need the derivative.
+    """
     part = yielding.get(unknown.element)
     if part is None:
         return True
@@ -238,7 +238,7 @@ def _on_sides(
 
 
 def _without_heat(context: TracingContext) -> TracingContext:
-    """Return the context with the heat of all dissipators at zero, as in an impulse; unchanged if there are no dissipators."""
+    """Return the context with the heat of all dissipators at zero, as in an impulse."""
     statements = context.system.statements
     if not any(s.op in DISSIPATED for s in statements):
         return context

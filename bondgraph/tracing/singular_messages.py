@@ -108,8 +108,7 @@ def _advice(function: Any) -> str:
 
 
 def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
-    """Return the innermost frame of the user's code with the source of the failing call (None if its source is unavailable); None
-    if a different operation failed."""
+    """Return the innermost frame of the user's code with the source of the failing call; None if another operation failed."""
     failing, step = None, error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
@@ -121,7 +120,6 @@ def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
 
 
 def _text_at(code: CodeType, instruction: int) -> str | None:
-    """Return the source of an instruction; None if it is unavailable."""
     line, end, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or end is None or column is None or end_column is None:
         return None
@@ -179,7 +177,7 @@ MAX_LISTED_MODES = 8
 
 
 class Unsolvable(Exception):
-    """Error for unknowns that their equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or "jump"."""
+    """Error for unknowns that equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or "jump"."""
 
     def __init__(
         self,
@@ -338,7 +336,6 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
 
 
 def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], automata: Sequence[Automaton]) -> Problem:
-    """Return the problem of a part with too many combinations of modes to be solved one by one, some of them singular."""
     names = [automaton.name for automaton in automata]
     count, most = stuck.too_many
     title = f"{count} combinations of modes exceed the limit of {most} that are solved one by one"
@@ -421,7 +418,6 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
 
 
 def _coefficient(friction: Element, model: Model) -> str:
-    """Return the parameters of a coefficient of friction, with their values, as text."""
     scaling = [signal for signal in friction.signals if _parameter(signal, model) is not None]
     names = scaling or [f"{friction.name}.limit"]
     return " times ".join(f'the parameter "{name}", {_parameter(name, model)}' for name in names)
@@ -434,7 +430,6 @@ def _parameter(name: str, model: Model) -> Any:
 
 
 def _differentiated(element: Element) -> str:
-    """Return the variable of an element whose derivative is needed."""
     return element.law.gives if isinstance(element.law, Storing) else "flow"
 
 
@@ -443,7 +438,6 @@ def mode_in_words(mode: Mapping[str, str]) -> str:
 
 
 def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
-    """Return the problem of an algebraic loop, with the elements whose relations close it."""
     assert stuck.loop is not None
     paths = dict.fromkeys(s.element for s in system.statements[stuck.loop.start : stuck.loop.stop])
     elements = model.elements_at(list(paths))

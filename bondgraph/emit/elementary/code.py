@@ -103,8 +103,7 @@ def _joint_entry(lanes: int) -> str:
 
 
 def _by_the_library(values: Mapping[str, str], lanes: int, width: int) -> list[str]:
-    """Return lines that set `%{name}{lanes - 1}` to the value of each of these functions, with the results of the C library for
-    angles beyond `functions.FAR`."""
+    """Return lines that replace the values of these functions by results of the C library for angles beyond `functions.FAR`."""
     lines, rows, vector = list[str](), dict(values), f"<{width} x double>"
     for lane in range(lanes):
         x = "%x"

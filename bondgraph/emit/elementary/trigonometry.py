@@ -44,7 +44,10 @@ def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
 
 def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") -> str:
     """Return the definition of the function for four angles in terms of `functions`, the symbols of "sin" and "cos" of one angle.
-    If it is inlined, only the values in use are computed. The function `noted`, if any, is called first with each angle."""
+
+    If LLVM inlines the function, it computes only the values in use. The function `noted`, if any, is called with each angle
+    first.
+    """
     vector, rows, lines = f"<{JOINT_ANGLES} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
     for k in range(JOINT_ANGLES):
         lines.append(f"%x{k} = extractelement {vector} %x, i32 {k}")

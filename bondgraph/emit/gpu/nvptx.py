@@ -142,10 +142,10 @@ define i64 @saw_far_angle(ptr %block) nounwind {{
 
 
 def kernel_text(name: str, call: str, words: int, slots: int, begin: int) -> str:
-    """Return the LLVM IR of a kernel: each thread calls the function `call` with its own memory (words,), the kernel's argument
-    (the address of a block of words), the thread's number, and the address of the word `begin` of its own memory.
+    """Return the LLVM IR of a kernel with one argument, the address of a block of words.
 
-    The word `slots` of the block holds the number of active threads; all other threads do nothing.
+    Each thread calls the function `call` with its own memory (words,), this address, its number, and the address of the word
+    `begin` of its own memory. The word `slots` of the block is the number of active threads; all other threads do nothing.
     """
     registers = ("tid", "ctaid", "ntid")
     declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)

@@ -56,7 +56,7 @@ _ZERO = {"ptr": "null", "i64": "0", "double": "0.0"}
 
 
 def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
-    """Return name of an address in a procedure -> the field at this address, and its table."""
+    """Map the name of each address in a procedure to the field at this address and the field's table."""
     return {
         step.result.name: (step.operands[1].field, step.operands[0])
         for step in procedure.instructions
@@ -78,8 +78,9 @@ def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
 def specialised(
     procedure: Procedure, words: Mapping[str, int], functions: Sequence[str], offsets: Mapping[str, int] | None = None
 ) -> Procedure:
-    """Return a procedure with known fields, in which calls by address become calls by name: of one of the `functions` if the
-    address is a known field, else of a procedure of `CalledByNumber`.
+    """Return a procedure with known fields, in which calls by address become calls by name.
+
+    A call goes to one of the `functions` if its address is a known field, else to a procedure of `CalledByNumber`.
 
     Parameters
     ----------

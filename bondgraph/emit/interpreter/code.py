@@ -99,7 +99,6 @@ def searchsorted(number: float, points: Values, count: int) -> float:
 
 @external
 def take(index: float, entries: Values, count: int) -> float:
-    """Return an entry of a table."""
     return op.OPERATIONS[op.TAKE].numpy(index, entries[:count])
 
 
@@ -177,7 +176,6 @@ def _named(name: str, made: list[Procedure]) -> list[Procedure]:
 
 
 def code_name(code: int, varying: tuple[int, ...] = (), is_guarded: bool = True) -> str:
-    """Return the name of the code of an instruction with these varying arguments."""
     quick = "" if is_guarded or not varying else "quick_"
     return f"{quick}step_{op.NAMES[code]}{''.join(map(str, varying))}"
 

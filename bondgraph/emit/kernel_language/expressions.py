@@ -162,7 +162,6 @@ class Expressions(Emitter):
     # Arithmetic and conditions.
 
     def common(self, values: Sequence[Computed | Known], node: ast.AST) -> Any:
-        """Return the common type of the operands of an operation."""
         kinds = {each.type for each in values}
         if not kinds <= set(KINDS):
             self.fail(node, f"these are not numbers: {' and '.join(sorted(map(named, kinds)))}")
@@ -175,7 +174,6 @@ class Expressions(Emitter):
         return Computed(kind, self.step(f"{name} {KINDS[kind]}", *pair))
 
     def _pair(self, left: Computed | Known, right: Computed | Known, node: ast.AST) -> tuple[Any, list[Term]]:
-        """Return two numbers as integers or as floats, and their type."""
         kind = self.common((left, right), node)
         kind = int if kind is bool else kind
         return kind, [self.converted(each, kind, node) for each in (left, right)]
@@ -224,7 +222,7 @@ class Expressions(Emitter):
         return self._by_ways(test, parts)
 
     def _by_ways(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
-        """Return one of two values; only the chosen value is evaluated."""
+        """Return one of two values by a branch, so that only the chosen value is evaluated."""
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
@@ -353,8 +351,9 @@ def _compiled(node: ast.expr) -> CodeType | None:
 
 @functools.cache
 def _harmless(node: ast.AST) -> bool:
-    """Return True if an expression may be evaluated even if its value is not needed: it calls no function that may have
-    effects, and dereferences no address that may be null."""
+    """Return True if an expression may be evaluated even if its value is not needed: it calls no function that may have effects,
+    and dereferences no address that may be null.
+    """
     parts = list(ast.walk(node))
     free = all(isinstance(n.func, ast.Name) and n.func.id in _FREE for n in parts if isinstance(n, ast.Call))
     near = all(isinstance(n.value, ast.Name) for n in parts if isinstance(n, ast.Attribute))

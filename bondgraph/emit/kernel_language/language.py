@@ -104,7 +104,7 @@ def inline(function: Item) -> Item:
 
 
 def external(function: Item) -> Item:
-    """Mark a function whose machine code, under the same name, another module provides; CPython runs the function itself."""
+    """Mark a function whose machine code another module provides, under the same name; CPython runs the function itself."""
     function.__dict__["is_external"] = True
     return function
 

@@ -90,7 +90,7 @@ Names = dict[ast.AST, list[str]]
 
 
 def _names(tree: ast.AST) -> tuple[Names, Names]:
-    """Return the names that each part of a tree reads, and the names that it sets."""
+    """Return the names that each part of a tree reads, and the names that each part sets."""
     reads: Names = {}
     writes: Names = {}
 

@@ -54,10 +54,7 @@ class _Translation:
         self._counts: Counter[str] = Counter()
 
     def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
-        """Return the name of the procedure of a function with these fixed arguments; translate it at its first use.
-
-        The name of a procedure with fixed arguments is numbered, unless `first` is True and this is the function's first
-        procedure."""
+        """Return the name of the procedure of a function with these fixed arguments, which is translated at its first use."""
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):
             return plain
@@ -98,7 +95,6 @@ class _Translation:
 
 
 def _key(value: Any) -> Any:
-    """Return a key of a fixed argument: the value with its type, or its `repr` if it is not hashable."""
     try:
         hash(value)
     except TypeError:
@@ -214,7 +210,6 @@ class _Statements(Expressions):
             self.assigned = set.intersection(*ends) if ends else before
 
     def _if_lanes(self, condition: Term, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
-        """Execute each branch for the lanes that take it; skip a branch that no lane takes."""
         outer, before = self.mask, set(self.assigned)
         for each, block in ((condition, body), (self.step("not", condition), orelse)):
             if block:
@@ -302,7 +297,7 @@ class _Statements(Expressions):
         return value.value
 
     def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return an argument as it is passed; with several lanes, floats are passed by reference."""
+        """Return an argument as procedures take it: with several lanes, floats are passed by reference."""
         result = self.in_memory(value, self.translation.tables.get(kind, kind), node)
         return self.address_of(result) if self.lanes > 1 and kind is float else result
 

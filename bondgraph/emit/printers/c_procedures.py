@@ -116,8 +116,11 @@ _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for nam
 
 
 def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), prefix: str = "") -> str:
-    """Return all procedures as one string. Other functions that they call are declared: the `statics`, defined elsewhere in the
-    file, as static, and all other functions as external. A `prefix` precedes the names of helper functions."""
+    """Return the C source of all procedures; a `prefix` precedes the names of helper functions.
+
+    The `statics`, functions that are defined elsewhere in the file, are declared as static, and all other called functions as
+    external.
+    """
     bodies = [_Definition(procedure).text() for procedure in procedures]
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
@@ -176,7 +179,6 @@ class _Definition:
         return f"[{count}]" if count > 1 else ""
 
     def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
-        """Return an instruction as a statement; "" if it needs none."""
         match instruction:
             case Applied(_, _, result):
                 return self._applied(instruction, result)
@@ -225,7 +227,6 @@ class _Definition:
         return f"({self._text(operand)} + 8 * lane)" if operand.kind in _ADDRESSES else self._text(operand)
 
     def _target(self, call: Called) -> str:
-        """Return the function of a call as C source: a name, or an address cast to its type."""
         if isinstance(call.function, str):
             return call.function
         return f"(({TYPES[call.gives]}(*)({_types_of(call)}))(uintptr_t){self._text(call.function)})"

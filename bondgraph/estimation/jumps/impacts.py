@@ -93,7 +93,7 @@ class CollisionJumps:
         return []
 
     def _is_plain(self, at: SensitivityState, event: Event) -> bool:
-        """Return True if an event changes the states as the reset of its transition does, with or without the impulse."""
+        """Return True if an event changes the states as the reset of its transition alone does, with or without its impulse."""
         bound, index = self._kernels.bound, event.transition
         pushed = bound.pushed(index, at.t, at.x, at.m)
         results = [bound.reset(index, at.t, at.x, at.m), *([] if pushed is None else [pushed[1]])]
@@ -209,7 +209,6 @@ def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
 
 
 def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]:
-    """Split an impact into connected components, without those in which nothing bounces."""
     unit, _ = impact.cones.scaled()
     groups, starts = unit.slices(), [group.start for group in unit.slices()]
     acts = np.abs(unit.response) > COUPLED
@@ -230,7 +229,6 @@ def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]
 
 
 def _subset(impact: Impact, scalars: np.ndarray, frictions: np.ndarray) -> Impact:
-    """Return the impact reduced to some scalars."""
     cones = impact.cones
     subset = Cones(
         cones.response[np.ix_(scalars, scalars)],

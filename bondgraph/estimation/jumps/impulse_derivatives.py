@@ -365,7 +365,6 @@ class EventScales:
 
     @staticmethod
     def of(kernels: RunKernels, event: Event, D: np.ndarray) -> EventScales:
-        """Return the scales of an event from the derivatives D (n, k) before it."""
         natural = natural_sizes(kernels, event)
         acting = natural > 0.0
         shares = np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
@@ -413,8 +412,9 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
-    """Return the error for contacts that close simultaneously only by chance: a change `along` some numbers separates the
-    times."""
+    """Return the error for contacts that close simultaneously only by chance, as a change `along` some numbers separates the
+    times.
+    """
     name = kernels.bound.program.transitions[transition].name
     why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))
@@ -435,7 +435,6 @@ def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[s
 
 
 def unknown_refusal(event: Event) -> RunError:
-    """Return the error for an event after which no formula gives the state."""
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
     why = "its impulses come from nonlinear storages or a sequence of collisions, not from a single linear problem"
     return RunError(

@@ -43,8 +43,10 @@ SERIES_LENGTH = 10
 def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
-    """Return the derivative dt of an event's time: zero at the start; the tick's dt if a tick makes the guard jump; else the dt
-    of the guard's zero crossing. f (n,) holds the rates before the event."""
+    """Return the derivative dt of an event's time, from the rates f (n,) before the event.
+
+    It is zero at the start, the tick's dt if a tick makes the guard jump, and else the dt of the guard's zero crossing.
+    """
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
@@ -118,7 +120,7 @@ class AccumulationLimits:
         self._times.setdefault(transition, []).append((time, dt))
 
     def limit(self, event: Event) -> np.ndarray | None:
-        """Return d limit / dp for the geometric series of the run's events; None without an accumulation."""
+        """Return d limit / dp for the geometric series of the run's events; return None if the event ends no accumulation."""
         edges, slot = self._transitions, self._transitions[event.transition].slot
         series = [times for i, times in self._times.items() if edges[i].slot == slot and edges[i].accumulates is not None]
         if event.accumulation is None or not series:
@@ -218,7 +220,6 @@ class EventJumps:
         return [*steps, _Step(replace(event, x_before=x, m_before=m), parts[-1].transitions[0], parts[-1])]
 
     def _after(self, step: _Step, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a step; raise E374 if no formula gives the state after it."""
         if step.part is not None:
             assert self._colliding is not None
             D = self._colliding.after_part(step.part, step.event, at, D, dt)

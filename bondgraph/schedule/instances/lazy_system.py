@@ -66,7 +66,6 @@ def sorted_instances(patterns: Instances) -> SortedInstances | None:
 
 
 def _merge(patterns: Instances) -> np.ndarray:
-    """Return, for each value, the value whose name replaces it."""
     one, other = patterns.same().T
     group = np.arange(patterns.values)
     while True:
@@ -162,7 +161,6 @@ def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np
 
 
 def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tuple[StatementInstances, ...]:
-    """Renumber statements by their positions in the order, from which dropped statements are removed."""
     written = np.zeros(len(order), dtype=bool)
     for column in columns:
         written[column.numbers] = True
@@ -232,9 +230,9 @@ def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
 
 
 def system_of_instances(model: Model, causality: Causality) -> tuple[System, StatementTable] | None:
-    """Return the system and numbered statements of a large model of identical parts; None for other models.
+    """Return the system and numbered statements of a large model of identical parts.
 
-    Raises `ModelError` E155; returns None on any other problem; the stages that work by name then report it.
+    Returns None for other models, and if the stages that work by name have to report a problem; raises `ModelError` E155.
     """
     patterns = instances(model, causality)
     ordered = None if patterns is None else sorted_instances(patterns)
@@ -274,8 +272,7 @@ def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:
 def _system(
     patterns: Instances, ordered: SortedInstances, unsorted_system: Callable[[], System], sorted_system: Callable[[], System]
 ) -> tuple[System, dict[str, int]]:
-    """Return the system, whose statements, values and aliases are lazy, and a mapping from the names used so far to their
-    values."""
+    """Return a system with lazy statements, values and aliases, and a mapping from the names used so far to their values."""
     model, roots, by_name = patterns.model, ordered.roots.tolist(), dict[str, int]()
 
     def name(value: int) -> str:
@@ -318,7 +315,6 @@ def _system(
 
 
 def _numbers(system: System) -> dict[str, int]:
-    """Return the numbers of values by name, as in `statement_table`."""
     outs = [out for statement in system.statements for out in statement.outs]
     names = ["time", *(state.name for state in system.states), *system.parameters, *outs]
     return dict(zip(names, range(len(names)), strict=True))

@@ -57,9 +57,9 @@ def loop_function(
     style: Style,
     bounds: tuple[str, str] | None = None,
 ) -> str:
-    """Return the function of a loop, or of its instances between two `bounds`.
+    """Return the LLVM IR of a loop over all instances, or over the instances between two `bounds`.
 
-    `read` is the suffix of the names of the blocks that it reads.
+    `read` is the suffix of the names of the blocks that the loop reads.
     """
     begin, end = bounds or ("0", str(loop.count))
     index = strides(loop, "%i", begin, "%first", style.quick)
@@ -87,8 +87,8 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
     """Return lines for the loop's `index` times each stride; the index is `begin` on entry from the block `before`.
 
     With optimisation the products are counters, so that an address is a register plus a constant; otherwise LLVM would compute
-    products and their sums with a constant for vectors of instances, and extract lanes that are written one by one. With `quick`,
-    without optimisation, the lines compute products, because each counter would be kept in memory, which takes longer.
+    vectors of products and extract their lanes one by one. Without optimisation (`quick`) the lines multiply, because counters
+    would be kept in memory, which takes longer.
     """
     used = sorted({access.stride for access in (*loop.ins, *loop.outs) if access.table < 0} - {0, 1})
     if quick:
@@ -278,8 +278,10 @@ MAX_OPTIMISED_LENGTH = 60_000
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:
-    """Compile a Jacobian, which stiff runs call often and other runs a dozen times; it is optimised only if its LLVM IR is short,
-    as for identical parts. Products and sums are not fused, so that results are bitwise equal to the reference."""
+    """Compile a Jacobian, optimised only if its LLVM IR is short, as for identical parts, because only stiff runs call it often.
+
+    Products and sums are not fused, so that results are bitwise equal to the reference.
+    """
     text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
     text = text if quick else kernels_text([schedule], fused=False)
@@ -382,8 +384,10 @@ class _Single(NamedTuple):
 
 
 def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
-    """Compile routines with the same blocks and the same number of results; return them by name. Products and sums are not fused,
-    so that results are bitwise equal to the reference."""
+    """Compile routines with the same blocks and the same number of results, and return them by name.
+
+    Products and sums are not fused, so that results are bitwise equal to the reference.
+    """
     if not schedules:
         return {}
     text, tables, numbers = shared_text(schedules)
@@ -441,8 +445,6 @@ def _singles(loop: KernelLoop, tables: np.ndarray) -> Iterator[_Single]:
 
 
 def _merged(calls: Sequence[_Single], tables: Tables) -> KernelLoop:
-    """Merge corresponding calls of several routines into a loop over the routines."""
-
     def accesses(rows: Sequence[tuple[tuple[str, int], ...]]) -> tuple[Access, ...]:
         columns = zip(*rows, strict=True)
         return tuple(tables.access(c[0][0], np.array([offset for _, offset in c], dtype=np.int32)) for c in columns)

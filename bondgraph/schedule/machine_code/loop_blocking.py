@@ -207,8 +207,6 @@ def fused(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
 
 
 def _source(group: Tiled, reader: int, read: Reach, component: int) -> Carried | None:
-    """Return the result that a loop reads as this component of an argument if an earlier loop of the group writes it, else
-    None."""
     if read.block not in ("w", "out") or read.anywhere:
         return None
     for writer in range(reader - 1, -1, -1):
@@ -236,7 +234,6 @@ def _dropped(fusion: Fusion, others: Sequence[KernelLoop]) -> frozenset[tuple[in
 
 
 def _reads_inside(read: Reach, written: Reach, inner: range) -> bool:
-    """Return True if an argument reads results of these instances."""
     if read.block != written.block or not overlap(read, written):
         return False
     if read.anywhere or read.count > _MAX_ENUMERATED:

@@ -237,7 +237,6 @@ class FreeBodyRun:
         return tables.DONE
 
     def _search(self) -> int:
-        """Find contacts with `screws.shapes`; return a status."""
         table = self.table
         arrays, n = table.arrays, len(self.bodies.colliders)
         R, p, reach = arrays["R"][: 9 * n].reshape(-1, 3, 3), arrays["origin"][: 3 * n].reshape(-1, 3), arrays["reach"][:n]

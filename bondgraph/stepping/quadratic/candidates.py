@@ -291,7 +291,6 @@ def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray
 
 
 def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two unit vectors perpendicular to each normal (k, 3)."""
     axis = np.eye(3)[np.argmin(np.abs(normal), axis=1)]
     first = np.cross(normal, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)

@@ -172,7 +172,7 @@ def _bound(values: StepValues, options: StepOptions, contact: ContactPoint, norm
 
 
 def mechanics_of(values: StepValues, options: StepOptions) -> tuple[Sparse, list[Any]]:
-    """Return H (n, n) and f (n,)."""
+    """Return H (n, n) and f (n,) of the quadratic program."""
     model = values.model
     turning = {other for path, e in model.elements.items() if is_inertia(e.law) for other in euler_junctions(model, path)}
     sums = _Sums(values, options)
@@ -207,7 +207,6 @@ class _Sums:
         return H, [-value for value in self.force]
 
     def push(self, J: Sparse, efforts: Sequence[Any], sign: float) -> None:
-        """Add sign J^T efforts to F."""
         for (i, k), value in J.items():
             self.force[k] = self.force[k] + sign * value * efforts[i]
 
@@ -252,7 +251,6 @@ class _Sums:
             self.push(values.slopes(values.at(flow(bond))), values.at(effort(bond)), -float(into(bond, path)))
 
     def add_inertia(self, path: str, law: laws.Law) -> None:
-        """Add an I or an IC, which may be dependent."""
         values = self.values
         J = values.slopes(values.at(flow(values.model.bonds_at(path)[0])))
         if self.options.inertia != "ignored":
@@ -315,7 +313,6 @@ class StepValues:
         return {(int(i), int(j)): v for i, j, v in zip(slopes.rows, slopes.columns, slopes.values, strict=True)}
 
     def depend_on_velocities(self, slopes: Sparse) -> bool:
-        """Return True if slopes depend on the velocities."""
         return bool({scalar.index for scalar in self.v} & self.context.reached(list(slopes.values())))
 
 

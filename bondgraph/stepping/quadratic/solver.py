@@ -168,7 +168,6 @@ class ActiveSet:
         return self._upper
 
     def _set_up(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> bool:
-        """Set up the solver for a first program, or for a program of another size; return False if the solver refuses it."""
         import daqp
 
         rows, _ = self._size = A.shape
@@ -191,7 +190,6 @@ class ActiveSet:
 
 
 def _without_rows(H: np.ndarray, f: np.ndarray) -> ProgramSolution:
-    """Return the minimum of a quadratic program without constraints."""
     stiff = np.diagonal(H)
     arms = 1.0 / np.sqrt(np.where(stiff > 0.0, stiff, 1.0))  # make turns and translations comparable, in any units
     H, load = H * np.outer(arms, arms), arms * f

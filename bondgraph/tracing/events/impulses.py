@@ -102,7 +102,7 @@ class JumpEquations:
 def instant_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> JumpEquations:
-    """Return the jump equations of an event from the states before it. A colliding constraint is active in every mode."""
+    """Return the jump equations of an event from the states before it; a colliding constraint is active in every mode."""
     impact = () if event is None else event.impact
     rows = [u.held if u.element in impact else u.residual for u in context.system.unknowns]
     equations = equations_of(context, [scalar for row in rows for scalar in scalars_of(acting.values[row])], acting.w)
@@ -151,7 +151,6 @@ class Residual:
         return "" if unknown.algebraic and path not in self.instant.acting.decided else name
 
     def _acted(self, impulses: Sequence[Any], equations: SparseEquations | None) -> list[Any]:
-        """Return A W, or zeros if there are no equations (A is None)."""
         totals: list[Any] = [0.0] * len(impulses)
         for (i, j), value in ({} if equations is None else equations.entries).items():
             totals[i] = totals[i] + value * impulses[j]
@@ -228,8 +227,9 @@ class Impulse:
 
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
-    """Return the indices of the events with an impulse: events with a declared impulse, and events whose mode makes a dependent
-    storage or a held quantity jump."""
+    """Return the indices of the events with an impulse: a declared one, or one due to a mode that makes a dependent storage or a
+    held quantity jump.
+    """
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]
     jumping = context.reached([scalar for name in names if name for scalar in scalars_of(acting.values[name])])
@@ -243,8 +243,11 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
-    """Return the events that share one impulse: events that have no reset, are not collisions, and whose modes affect no
-    dependent storage. Empty if there are fewer than `MIN_SHARING_EVENTS`."""
+    """Return the events that share one impulse: they reset nothing, are no collisions, and their modes affect no dependent
+    storage.
+
+    Empty if there are fewer than `MIN_SHARING_EVENTS`.
+    """
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events
 
@@ -291,8 +294,9 @@ def impulse_of(
 
 
 def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any]:
-    """Return the impulses; zero if the equations of the mode after the event contradict each other, so that no impulse leads to
-    this mode."""
+    """Return the impulses, set to zero where the equations of the mode after the event contradict each other, so that no impulse
+    leads to this mode.
+    """
     values = solved.values
     for mode in solved.modes:
         conditions = [in_modes(context.inputs["m"], mode.slots)] if mode.slots else []
@@ -324,8 +328,7 @@ def _iterated(
     initial_size: Any,
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Return states and impulses after damped Newton steps: a step that increases the residual is cut to a quarter. The final
-    residual may be as large as `rounding`."""
+    """Return states and impulses after damped Newton steps: a step that increases the residual is cut to a quarter."""
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):

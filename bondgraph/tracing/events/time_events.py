@@ -324,7 +324,6 @@ class _ValuesOfTime:
         self.solver = Roots(self.tape)
 
     def roots(self) -> Iterator[tuple[str, Root]]:
-        """Yield time events with their elements."""
         for clock in self.system.clocks:
             if not clock.updates:
                 for at in scalars_of(self.of_time[clock.offset]):

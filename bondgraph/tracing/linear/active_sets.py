@@ -243,7 +243,6 @@ class _CircuitEquation:
 
     @property
     def along(self) -> Any:
-        """Sum of the slopes along the null vector."""
         return _along(self.slopes, self.vector)
 
     def term(self, sizes: Sequence[Any], misfit: Mapping[int, Any]) -> CircuitTerm:
@@ -260,7 +259,7 @@ class _CircuitEquation:
 def _circuit_equations(
     context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations that form circuits among vanishing quantities; None if a circuit has no equation."""
+    """Return the equations that form circuits among vanishing quantities; return None if a circuit has no equation."""
     held, n = levels.values, len(right)
     vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
@@ -298,8 +297,9 @@ def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_Circui
 def _repeated_rates(
     context: TracingContext, levels: Levels, ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations of circuits that change no rate because their elements repeat each other: closed diodes across one
-    capacitor. None if a circuit has no equation."""
+    """Return the equations of circuits that change no rate because their elements repeat each other, like closed diodes across
+    one capacitor; return None if a circuit has no equation.
+    """
     entries, n = {**levels.values.entries, **levels.rates}, len(levels.every.right)
     vectors = [null_vector(context, entries, circuit, 2 * n) for circuit in circuits]
     equations = []
@@ -326,14 +326,14 @@ def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circ
 
 
 def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
-    """Mark the equations of circuits that have no element in common with other circuits."""
     users = Counter(i for e in equations for i in e.circuit.rows)
     return [replace(e, alone=all(users[i] == 1 for i in e.circuit.rows)) for e in equations]
 
 
 def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
-    """Return the contradiction of each circuit as fractions of the right-hand sides. Circuits that are active at the same time
-    and have elements in common may contradict each other: cuts in series with one coil, closed diodes in parallel."""
+    """Return, for each circuit, its contradiction spread over the right-hand sides of its equations; circuits that are active at
+    the same time and have elements in common are solved together.
+    """
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
     couplings = {
         (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)
@@ -427,7 +427,6 @@ def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int
 
 
 def _condition(held: Holding, circuit: Circuit) -> Any:
-    """Return the condition under which a circuit is active; None if it is always active."""
     conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
     conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
     return functools.reduce(operator.and_, conditions) if conditions else None

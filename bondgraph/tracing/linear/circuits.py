@@ -67,8 +67,8 @@ def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) -> list[Circuit] | None:
-    """Return all circuits of a space (2 n, r) of x and y; None if there are more than `most`. In a circuit, x or y of each
-    element is zero.
+    """Return all circuits of a space (2 n, r) of x and y, in which x or y of each element is zero; None if there are more than
+    `most`.
 
     Parameters
     ----------
@@ -105,7 +105,6 @@ def _fundamental(block: np.ndarray) -> list[frozenset[int]]:
 
 
 def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
-    """Return the supports of all elementary vectors of a space (m, r); None if there are more than `most`."""
     supports = _fundamental(block)
     last = 0
     while last < len(supports):
@@ -151,7 +150,6 @@ def _blocks(basis: np.ndarray) -> list[list[int]]:
 
 
 def _full_rank(rows: np.ndarray) -> np.ndarray:
-    """Return a basis (m, r) of the columns of a matrix (m, k)."""
     _, values, right = np.linalg.svd(rows)
     return np.asarray(rows @ right[: int((values > NULL_TOLERANCE).sum())].T)
 

@@ -28,12 +28,10 @@ class Closures:
 
     @property
     def flows(self) -> tuple[Any, ...]:
-        """The flows."""
         return self.scalars[: len(self.closing.flows)]
 
     @property
     def matrix(self) -> tuple[Any, ...]:
-        """The entries of A."""
         first = len(self.closing.flows)
         return self.scalars[first : first + len(self.closing.pattern)]
 

@@ -247,6 +247,5 @@ def reaction_names(context: TracingContext, elements: Collection[str], modes: Ma
 
 
 def _decay_rate(values: Values, elements: Sequence[str]) -> Any:
-    """Return the fastest rate of decay of the elements, 1/s; None if no element has one."""
     rates = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
     return functools.reduce(maximum, rates) if rates else None

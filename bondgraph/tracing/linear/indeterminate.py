@@ -81,8 +81,9 @@ def solve_redundant(
 
 
 def semidefinite_sizes(matrices: np.ndarray) -> np.ndarray | None:
-    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples are symmetric up
-    to these signs and positive semidefinite; else None."""
+    """Return natural sizes of the diagonal (n,), with the sign of each row; return None unless the matrices (k, n, n) at samples
+    are symmetric up to these signs and positive semidefinite.
+    """
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
     signs = np.sign(diagonal.sum(axis=0))
     if not np.all(signs) or np.any(signs * diagonal < 0.0):
@@ -115,8 +116,11 @@ def solve_semidefinite(
 def semidefinite_solver(
     matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, pivoted: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes. Pivots
-    are the diagonal or, if `pivoted`, the largest of each column at run time, since skew couplings may cancel the diagonal."""
+    """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes.
+
+    Pivots are the diagonal or, if `pivoted`, the largest of each column at run time, since skew couplings may cancel the
+    diagonal.
+    """
     n = len(sizes)
     rows = rows_of(matrix, n)
     raised = [row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]

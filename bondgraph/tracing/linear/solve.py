@@ -335,10 +335,7 @@ def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, colu
 
 
 def _least_squares(pairs: np.ndarray, right: np.ndarray, count: int) -> np.ndarray:
-    """Return the least-norm least-squares solution f (count,) of f[i] + f[j] = right for `pairs` (k, 2) of i and j.
-
-    Large systems are solved by conjugate gradients, whose work is proportional to the number of pairs.
-    """
+    """Return the least-norm least-squares solution f (count,) of f[i] + f[j] = right for `pairs` (k, 2) of i and j."""
     if count * len(right) <= MAX_DENSE_ENTRIES:
         table = np.zeros((len(right), count))
         table[np.arange(len(right)), pairs[:, 0]] = table[np.arange(len(right)), pairs[:, 1]] = 1.0
@@ -376,7 +373,6 @@ def matrices_of(samples: Mapping[tuple[int, int], np.ndarray], n: int) -> np.nda
 
 
 def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
-    """Return the mean logarithm of each entry over the samples at which it is finite and not zero; -inf without such samples."""
     if not samples:
         return []
     sizes = np.abs(np.array([np.asarray(values, dtype=float) for values in samples.values()]))

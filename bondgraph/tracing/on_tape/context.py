@@ -142,7 +142,6 @@ class Samples:
 
 
 def _finite(table: np.ndarray) -> np.ndarray:
-    """Return the finite rows of a table; all rows if none is finite."""
     finite = np.all(np.isfinite(table), axis=1)
     return table[finite] if np.any(finite) else table
 
@@ -238,9 +237,8 @@ def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condit
     """Return True if values depend on a state that a clock changes, or on a sign, a comparison used as a number, or a selection
     between two different numbers (a step) that changes with states or time.
 
-    A selection between formulas may be continuous and is ignored; so is a value selected by a mode, which jumps only at an event.
-    With `any_condition`, a comparison that selects one value also counts if another value uses it: False is then certain, but
-    True is not.
+    A selection between formulas may be continuous and is ignored, as is a value selected by a mode, which jumps only at an event.
+    With `any_condition`, a comparison that selects one value also counts if another value uses it; then only False is certain.
     """
     tape, selected = context.tape, context.reached(scalars)
     if selected & context.ticking:

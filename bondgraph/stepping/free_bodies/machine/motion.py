@@ -120,7 +120,6 @@ def crossed(a: Reals, b: Reals, i: Fixed) -> float:
 
 
 def matrix_of(q: Reals, R: Reals) -> None:
-    """Set the rotation of a unit quaternion, real part first."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     real = w * w - (x * x + y * y + z * z)
     R[0], R[1], R[2] = real + 2.0 * x * x, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)

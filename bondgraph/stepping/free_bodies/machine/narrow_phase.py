@@ -55,8 +55,11 @@ def search(c: PileTable, one: int, other: int) -> None:
 
 
 def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add the contact point of two balls. If the gap exceeds the smaller radius, use the normal where the balls will meet, or be
-    nearest, on straight paths, so that fast balls that pass each other do not collide (conservative advancement)."""
+    """Add the contact point of two balls.
+
+    If the gap exceeds the smaller radius, the normal is taken where the balls meet on straight paths, or are nearest, so that
+    fast balls that pass each other do not collide (conservative advancement).
+    """
     p, q, d, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         d[i] = q[i] - p[i]
@@ -128,8 +131,10 @@ def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach:
 
 
 def ball_box(c: PileTable, ball: int, box: int, reach: float, sign: float) -> None:
-    """Add the contact point of a ball and a box; if the sign is 1, the box is the second shape of the pair. A ball's centre
-    inside the box is moved out through the nearest face."""
+    """Add the contact point of a ball and a box; if the sign is 1, the box is the second shape of the pair.
+
+    A ball's centre inside the box is moved out through the nearest face.
+    """
     local, out, half, R = empty_like(c.gap, 3), empty_like(c.gap, 3), c.half[box * 3 :], c.shape_R[box * 9 :]
     size, square = 0.0, 0.0
     for i in unrolled(range(3)):

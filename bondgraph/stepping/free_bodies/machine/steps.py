@@ -68,7 +68,6 @@ def evaluate(c: PileTable) -> None:
 
 
 def find(c: PileTable) -> int:
-    """Find the contacts of the step; return a status."""
     place_shapes(c)
     status = find_pairs(c)
     if status != DONE:
