@@ -18,7 +18,8 @@ class DeviceFacts:
 
     Parameters
     ----------
-    name : name for `device=`, "cuda:0"; title : the maker's name for the GPU.
+    name : name for `device=`, "cuda:0".
+    title : the maker's name for the GPU.
     single_to_double : ratio of single to double precision speed.
     threads : number of threads that the GPU can hold at a time, each with a stack.
     """
@@ -41,7 +42,7 @@ class LoadedKernel:
 
 
 class Device(Protocol):
-    """GPU with its own memory. Addresses refer to this memory; every function waits until its work is done.
+    """GPU with its own memory, to which addresses refer; every function waits until its work is done.
 
     Functions raise `RunError` E288 for a driver that is too old, E290 if the GPU is out of memory, E292 if the GPU is lost, and
     E293 for anything else that the driver refuses.

@@ -37,7 +37,7 @@ class OnceProperty(functools.cached_property[Built]):
 
 
 class LatestBuild(Generic[Built]):
-    """Cache of the latest object; its key contains everything that determines the object. Threads may share the cache."""
+    """Cache of the latest object, whose key contains everything that determines the object; threads may share the cache."""
 
     def __init__(self) -> None:
         self._held: tuple[object, Built] | None = None

@@ -146,7 +146,7 @@ def _table() -> Iterator[Primitive]:
 
 
 def _extremes() -> Iterator[Primitive]:
-    """Yield the primitives of the smaller and the larger of two numbers; they ignore NaN, and return the first of equal numbers."""
+    """Yield the primitives of the smaller and the larger of two numbers; they ignore NaN and return the first of equal ones."""
     for name, sign in (("minnum", "olt"), ("maxnum", "ogt")):
         lines = (
             f"%{{v}}.other = fcmp {sign} double {{y}}, {{x}}",
@@ -192,7 +192,6 @@ def _wide_table() -> Iterator[Primitive]:
 
 
 PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({one.name: one for one in (*_table(), *_wide_table(), *_of_bits())})
-"""All primitives by name."""
 
 
 def needed(instructions: Sequence[Instruction]) -> tuple[list[Instruction], Counter[str]]:

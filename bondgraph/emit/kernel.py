@@ -46,14 +46,16 @@ if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another N
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Callable routine.
+    """Callable routine; several threads may call it simultaneously.
 
-    `sizes` holds the length of each block and `n_out` the number of outputs. `address` is the address of the machine code `void
-    name(const double *block0, ..., double *out)`, None for a routine with `steps`; it is valid as long as this record is
-    referenced. `function` is this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of
-    arrays `(..., length)` that writes to its last argument, an array `(..., n_out)`. `loop` is the machine code `void (long
-    samples, long stride of each block, blocks, out)`. A routine without an address is evaluated by interpreting its `steps`.
-    Several threads may call a kernel simultaneously.
+    Parameters
+    ----------
+    sizes, n_out : length of each block, and number of outputs.
+    address : address of the machine code `void name(const double *block0, ..., double *out)`, valid as long as this record is
+        referenced; None for a routine that is evaluated by interpreting its `steps`.
+    function : this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of arrays `(..., length)`
+        that writes to its last argument, an array `(..., n_out)`.
+    loop : machine code `void (long samples, long stride of each block, blocks, out)`.
     """
 
     name: str
@@ -204,7 +206,6 @@ def machine_kernel(
 
 
 LANES = (2, 4, 8, 16)
-"""Allowed numbers of SIMD lanes."""
 MANY = 64
 """Minimum number of runs for which SIMD kernels are compiled."""
 AT_SAMPLE = "at_sample"

@@ -45,11 +45,11 @@ SINGLE_LIMIT = 2000
 PART_STEPS = 500
 """Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
-"""Minimum number of steps of a routine that shares the code of a longer routine, and maximum fraction by which the longer routine
-exceeds it."""
+"""Minimum number of steps of a routine that shares a longer routine's code, and largest relative excess of the longer one."""
 ENDING = 0.9
-"""Minimum length of a routine that serves as the ending of a long routine, relative to the long routine; 0.5 beyond `QUICK`
-steps."""
+"""Minimum length of a routine that serves as the ending of a long routine, relative to the long routine; 0.5 is the minimum
+beyond `QUICK` steps.
+"""
 QUICK = 60_000
 """Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
 speed."""

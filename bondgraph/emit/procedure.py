@@ -29,7 +29,7 @@ NOTHING = integer(0)
 
 
 class Procedure:
-    """Function under construction. Arguments map name -> kind with attributes ("ptr noalias").
+    """Function under construction; its arguments map name -> kind with attributes ("ptr noalias").
 
     `variables` and `instructions` are recorded so far; `is_cold` marks code that runs too rarely for vectorised loops, `lanes`
     is the preferred length of SIMD vectors (0 for LLVM's choice), and `width` the number of lanes of its vector values.

@@ -59,7 +59,6 @@ class Part:
     joint: dict[int, list[int]] = field(default_factory=dict)
     """Step of a sine or cosine -> angles of the call that computes it, this step's angle first."""
     lanes: int = 1
-    """Number of SIMD lanes."""
 
     def write(self, *lines: str) -> None:
         """Append lines, written for scalars, widened to all lanes."""

@@ -1,6 +1,6 @@
 """Parameter estimation: parameters and start values whose runs best fit measured data, by nonlinear least squares.
 
-Least squares of (y(p) - data) / sigma by a trust-region method (Branch, Coleman, Li), with the Jacobian from forward
+A trust-region method (Branch, Coleman, Li) minimises the squares of (y(p) - data) / sigma, with the Jacobian from forward
 sensitivities (`sensitivity_results`), in numbers scaled by their bounds or sizes.
 
 References

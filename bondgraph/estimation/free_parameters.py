@@ -17,14 +17,16 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run.program import Slot
 
 STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)
-"""Candidate steps for differences of start formulas, relative to a number: the longest step that changes no mode is halved and
-extrapolated."""
+"""Candidate steps for differences of start formulas, relative to a number; the longest step that changes no mode is halved and
+extrapolated.
+"""
 
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Relative change of a number, so small that the mode changes only on a boundary between two modes; change of a number that is
-zero, small in any unit."""
+"""Changes of a number, relative or, if it is zero, absolute, that are so small that the mode changes only on a boundary between
+two modes.
+"""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""

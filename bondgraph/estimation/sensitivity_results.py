@@ -45,10 +45,7 @@ MAX_DIFFERENCE = 1e3
 
 
 class _SensitivityIntegration:
-    """Integration of x and S along a run, a `result` of `simulate` with the same parameters, and the rows that it fills.
-
-    `rtol` is the tolerance of the run, `max_step` is in s.
-    """
+    """Integration of x and S along a run, a `result` of `simulate` with the same parameters, with the rows that it fills."""
 
     def __init__(self, variational: Variational, result: Result, rtol: float, max_step: float):
         program, origin = variational.compiled.program, float(result.t[0])

@@ -4,11 +4,9 @@ With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p.
 simultaneously, without the matrices: each kernel takes S after x, in the same block, by columns. At an event (`jumps`), the time
 itself depends on p: a kernel then also takes dt/dp (k,) and f, and differentiates along the motion too, in the direction (f, 1).
 
-Step size control weights errors of sensitivities as follows.
-
-The error of an entry of S = dx/dp is relative to the entry, or to the largest entry of its column, each relative to the size of
-its state; an error of x counts as in the run itself. Hence neither units nor parameter values matter. If a state is zero
-during the whole run, its entries of S are scaled by rates and couplings of the states.
+For the step size, the error of an entry of S is relative to the entry, or to the largest entry of its column, each relative to
+the size of its state; an error of x counts as in the run itself. Hence neither units nor parameter values matter. If a state is
+zero during the whole run, its entries of S are scaled by rates and couplings of the states.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 All formulas run once on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
 bond, is reported here instead of somewhere in the compiler.
-
-If a formula takes more or fewer arguments than it gets, the message lists them and states how to give missing arguments.
 """
 
 from __future__ import annotations

@@ -48,7 +48,6 @@ class TracedGroup:
 
     tape: Tape
     varying: tuple[int, ...]
-    """Sizes of the varying arguments."""
     fixed: tuple[int, ...]
     outputs: tuple[TapeScalar | float, ...]
     sizes: tuple[int, ...]

@@ -153,7 +153,6 @@ class Schedule:
     tables: np.ndarray
     workspace: int
     numbers: np.ndarray
-    """Values of the routine's block of constants."""
     copied_block: str | None = None
     """The block that is copied to `out` before the loops, if any."""
 

@@ -1,7 +1,7 @@
 """Plans: the calls for the values of a routine, and for the nonzeros of a sparse Jacobian by the chain rule.
 
-Statements are traced together in groups: a value that only one group reads is computed in that group, not stored. Equal groups -
-the same formulas on arguments of the same shapes, connected in the same way - share one kernel.
+Statements are traced together in groups: a value that only one group reads is computed in that group, not stored. Groups of the
+same formulas on arguments of the same shapes, connected in the same way, share one kernel.
 """
 
 from __future__ import annotations

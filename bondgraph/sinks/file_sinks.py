@@ -23,7 +23,6 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run_arguments import KeptQuantity, Sink
 
 METADATA_KEY = "screwbond"
-"""Key of the metadata, in formats that have keys."""
 
 
 def run_metadata(model: str, kept: Sequence[KeptQuantity]) -> dict[str, Any]:
@@ -72,8 +71,9 @@ class SampleBuffer:
 
 
 class _FileSink(Sink):
-    """Sink that creates the file or folder at a path when the run has ended. Raises `FileError` E414 if the system cannot
-    write."""
+    """Sink that creates the file or folder at a path when the run has ended; functions raise `FileError` E414 if the system
+    cannot write.
+    """
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path
@@ -233,7 +233,6 @@ class ParquetSink(_FileSink):
 
 
 MARKER_FILE = "zarr.json"
-"""File that marks a Zarr folder."""
 
 
 class ZarrSink(_FileSink):

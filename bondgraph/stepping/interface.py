@@ -1,7 +1,7 @@
 """Time stepper of a graph with rigid contacts: `stepper`, with steps, runs, a report, and gradients of steps.
 
-Gradients of a step by the implicit function theorem: derivatives of the state after the step with respect to the state before it
-and to parameters. Active rows of the quadratic program stay active, and slipping contacts keep slipping:
+Gradients are derivatives of the state after a step with respect to the state before it and to parameters, by the implicit
+function theorem. Active rows of the quadratic program stay active, and slipping contacts keep slipping:
 
     H dy - A' db = dA' b - dH y - df          forces balance
     R dy = dl - dA y - mu u . (dD y + dc) - s dmu          active contacts
@@ -57,7 +57,6 @@ class StepDerivatives:
     """Derivatives of a step's matrices and motion with respect to states and parameters."""
 
     inputs: tuple[int, ...]
-    """Indices of the parameters."""
     matrices: Kernel
     """Kernel (t, x, p, m, h) -> nonzero derivatives of the buffer, at `rows` and `columns`."""
     rows: np.ndarray

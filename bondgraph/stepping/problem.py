@@ -114,11 +114,10 @@ def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
 
 
 OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
-"""Modes of a contact in a step."""
 STEP = "step"
-"""Entry of the energy account: error from using forces at the end of each step instead of forces during the step."""
+"""Entry of the energy account for the error of using forces at the end of each step instead of forces during the step."""
 PAIRS = "pairs"
-"""Entry of the energy account: contacts found at every step."""
+"""Entry of the energy account for the contacts found at every step."""
 _NEVER, _NOTHING = ":no guard", ":no power"
 
 

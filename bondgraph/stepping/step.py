@@ -3,10 +3,9 @@
 With s_i = |D_i dq| the convex law's rows equal Coulomb's law (Acary, Cadoux, Lemarechal, Malick 2011): a fixed point s = g(s)
 with one unknown per contact. Anderson acceleration (Walker, Ni 2011) finds it; plain iteration need not converge.
 
-With the velocities given, one Runge-Kutta step of order 4 moves all states through the time step.
-
-Velocities are constant in a step, so rates that are polynomials of degree 3 in time are integrated exactly. With machine code,
-the step is a procedure that calls the kernel of the rates, compiled once per machine; CPython runs the same function.
+Velocities are constant in a step. One Runge-Kutta step of order 4 moves all states through it, so that rates that are polynomials
+of degree 3 in time are integrated exactly. With machine code, the step is a procedure that calls the kernel of the rates,
+compiled once per machine; CPython runs the same function.
 """
 
 from __future__ import annotations
@@ -101,10 +100,10 @@ def move(rates: language.Kernel, n: int, x: Reals, p: Reals, m: Reals, work: Rea
 DEPTH = 4
 """Number of earlier iterates in Anderson acceleration."""
 MAX_PROGRAMS = 60
-"""Number of quadratic programs in a step before a damped iteration replaces acceleration, and then before the step is given
-up."""
+"""Number of quadratic programs in a step before a damped iteration replaces acceleration; after as many again, the step is given
+up.
+"""
 DAMPING = 0.4
-"""Step factor of the damped iteration."""
 SLIP_TOLERANCE = 1e-9
 """Tolerance of slips, relative to the motion in the step and to the deflection of springs under its forces."""
 SLIP_NOISE = 1e-11
@@ -133,7 +132,7 @@ class Anderson:
 
 
 UNSETTLED, TOO_FAR = "unsettled", "too far"
-"""Further outcomes of a step: friction without convergence; bodies that move beyond the reach of known contacts."""
+"""Further outcomes of a step: its friction does not converge, or bodies move beyond the reach of known contacts."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,6 @@ class StepSettings:
     reach: float
     """Gap beyond which a contact is ignored, and largest displacement of a contact in one step, m."""
     candidates: Candidates | None = None
-    """Search for further contacts at every step."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Damage(Exception):
-    """Part of an older store that does not match its checksum."""
+    """Error for a part of an older store that does not match its checksum."""
 
 
 def older_header(connection: sqlite3.Connection) -> tuple[dict[str, Any], Shapes]:

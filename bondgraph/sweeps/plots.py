@@ -19,7 +19,6 @@ from bondgraph.sweeps.store import Column, Tabled
 from bondgraph.sweeps.tasks import RunIssue
 
 ORDERED = "viridis"
-"""Matplotlib's colour map for ordered values."""
 BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
 """Percentile bands of runs, with the opacity of each."""
 

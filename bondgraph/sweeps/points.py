@@ -173,7 +173,6 @@ RUN = "run"
 FAILURE = "failure"
 """Column of the reasons why runs failed."""
 _DIGEST_DRAWS = 16
-"""Number of draws in the digest of a distribution."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 _POOL = 4
-"""Number of words in the pool of SeedSequence."""
 _ENTROPY, _STATE = (0x43B0D7E5, 0x931E8875), (0x8B51F9DD, 0x58F38DED)
 """Initial constants and multipliers of the hashes of entropy and state."""
 _LEFT, _RIGHT, _HALF = np.uint32(0xCA01F9DD), np.uint32(0x4973F715), np.uint32(16)

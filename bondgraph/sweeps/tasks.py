@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 Source = Compilable | Callable[[], Compilable]
-"""Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one of these."""
 
 _CACHE_SIZE = 4
 _worker_models: dict[tuple[str, str], SentModel] = {}
@@ -159,13 +158,14 @@ def _digest_of_values(compiled: Compiled) -> str:
 
 
 Keepable = str | Measure | Callable[[Result], object]
-"""Values of `keep=`: a quantity, kept at all samples; a measure; or a user's function of the result."""
+"""Value of `keep=`: a quantity, of which all samples are kept, a measure, or a user's function of the result."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Column to keep: name, function that computes its values, unit, and shape if known beforehand; `over_time` is True if the
-    first axis runs over the samples."""
+    """Column to keep: name, function that computes its values, unit, and shape if known beforehand; the first axis runs over the
+    samples if `over_time`.
+    """
 
     name: str
     take: Callable[[Any], object]
@@ -261,9 +261,9 @@ class Chunk:
     ----------
     runs : ascending run numbers (k,).
     values : kept columns by name, (k, *shape), NaN for failed runs; columns that no run returned are missing.
-    warnings : warnings about other runs than the failed ones.
+    failures, warnings : failed runs, and warnings about other runs.
     seconds : duration, s.
-    devices : device that executed each run (k,), None if all are the CPU.
+    devices : device that executed each run (k,); None if no GPU took part.
     """
 
     runs: np.ndarray

@@ -1,7 +1,6 @@
 """Split a long program into connected components that share only inputs, and group the components with the same steps.
 
-Components of the same form differ only in constants and in the positions of inputs and outputs. Example: independent pendulums,
-each solved by the same steps.
+Components of the same form, such as independent pendulums, differ only in constants and in the positions of inputs and outputs.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ import numpy as np
 from bondgraph.tape import opcodes as op
 
 _Table = Sequence[tuple[Any, ...]]
-"""The nodes of a tape."""
 
 
 MAX_NODES = 64
@@ -42,7 +41,7 @@ _INTEGER_RTOL = 8.0 * sys.float_info.epsilon
 
 
 _MAX_CONSTANT = 300.0
-"""Largest constant in the exponent; its exponential is far from the ends of the range of floats."""
+"""Largest constant in the exponent, whose exponential is far from the ends of the range of floats."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Powers:
     number: float
     powers: Mapping[int, int]
     terms: Sequence[tuple[float, Mapping[int, int]]]
-    """Each term is a number times the powers of nodes, by position."""
+    """Terms of the exponent, each a number times powers of nodes, by position."""
 
 
 def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:

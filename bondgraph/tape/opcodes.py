@@ -57,7 +57,6 @@ class Operation:
 
 
 OPERATIONS: list[Operation] = []
-"""Record of each instruction, by its code."""
 
 
 def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, c: str, **facts: Any) -> int:

@@ -44,10 +44,9 @@ INITIAL_GUESS = 1e-3
 
 @dataclass(frozen=True)
 class TraceObstacles:
-    """All obstacles that a trace found in a system, in order to remove them before the next trace."""
+    """All obstacles that a trace found in a system."""
 
     nonlinear: tuple[Loop, ...] = ()
-    """Nonlinear algebraic loops."""
     algebraic: frozenset[str] = frozenset()
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
     looping: System | None = None
@@ -95,11 +94,9 @@ class Traced:
     acting: ActingUnknowns | None = None
     """The unknowns whose residuals contain time derivatives, if any."""
     closures: Closures | None = None
-    """Constraints on positions, if any."""
     modes: tuple[SharedMode, ...] = ()
     """Modes in which the equations of a part of the system are singular, with their least-norm solution."""
     boxes: tuple[BoxPart, ...] = ()
-    """Complementarity problems of dry friction."""
     stresses: tuple[SelfStresses, ...] = ()
     """Undetermined reactions of the parts of the system with too many circuits to list."""
 

@@ -27,7 +27,6 @@ from bondgraph.tracing.on_tape.context import Samples, TracingContext
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
 LADDER = 10.0 ** (np.arange(-120, 121) / 4.0)
-"""Multiples of the natural sizes at which the matrix is evaluated."""
 
 STEEPEST = 3.0
 """Limit of the logarithmic slope of an entry: an exponential counts as changing where it becomes steep, not where it

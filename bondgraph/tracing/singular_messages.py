@@ -60,15 +60,12 @@ EXPRESSIONS = {
     "sinh": "(exp(x) - exp(-x)) / 2.0",
     "square": "x * x",
 }
-"""Name of a function of NumPy with arguments x, y, z -> expression in `screws.scalars`. `math.remainder` is a different
-function."""
+"""Name of a function of NumPy with arguments x, y, z -> expression in `screws.scalars`; `math.remainder` differs from NumPy's."""
 
 _TABLE = 'the block signals.table("curve", "time", points, values), with "curve.y" among the signals of the formula'
-"""Advice for `interp`."""
 
 
 OPERATORS = {" %: ": "x - y * floor(x / y) for x % y", "//: ": "floor(x / y) for x // y"}
-"""Operator symbol in Python's error message -> advice."""
 
 
 def foreign_operators(error: Exception) -> tuple[str, ...]:
@@ -173,7 +170,6 @@ def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> 
 
 
 MAX_LISTED_MODES = 8
-"""Maximum number of modes without a solution that a message lists."""
 
 
 class Unsolvable(Exception):
@@ -240,7 +236,6 @@ MORE_FREEDOMS = (
     "joints with more degrees of freedom: spherical or universal instead of revolute",
     "an inline joint instead of the last revolute of a planar loop",
 )
-"""Cures for redundant constraints of joints."""
 
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:

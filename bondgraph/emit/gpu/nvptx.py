@@ -23,7 +23,6 @@ from bondgraph.errors import Problem
 TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 """LLVM target: the driver translates its code for GPUs from Volta onwards."""
 BLOCK_THREADS = 1024
-"""Maximum number of threads per block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
 """Call by which `emit.text` allocates a large workspace on the heap."""
 _KERNEL = "ptx_kernel"
@@ -191,4 +190,3 @@ ADDRESS = """define i64 @address_of(ptr %numbers) nounwind {
   ret i64 %address
 }
 """
-"""LLVM IR of a function that returns an address as an integer."""

@@ -41,7 +41,7 @@ ARGUMENTS = {
     for code in range(op.ADD, len(op.OPERATIONS))
     if code != op.DIVIDE and code not in op.LOOKUPS
 }
-"""Instructions of a tape with the number of their arguments. Lookups in tables have separate steps."""
+"""Instructions of a tape -> number of their arguments; lookups in tables are missing, since they have steps of their own."""
 MAX_ARGUMENTS = 3
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
 """Fields of a step: the address of its code, the offsets of its arguments, of the row of its derivatives and of the rows of its
@@ -52,8 +52,9 @@ derivatives."""
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""Numbers of a run: in a scalar run, lanes hold columns and share every number; with several runs, each lane has its own
-numbers."""
+"""Numbers of a run: in a scalar run, the lanes are columns that share every number; with several runs, each lane has its own
+numbers.
+"""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 

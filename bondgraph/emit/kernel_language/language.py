@@ -251,9 +251,7 @@ def wrapped(x: int) -> int:
 PRIMITIVE_OF: Mapping[Any, str] = MappingProxyType(
     {larger: "maxnum", smaller: "minnum", sqrt: "sqrt", fma: "fma", bits_sum: "bitsum double"}
 )
-"""Functions that are single instructions."""
 SHIFT_OF: Mapping[Any, str] = MappingProxyType({bits_up: "shl", bits_down: "lshr"})
-"""Functions that are single instructions with a constant count."""
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "Pow": "write x * x, or power(x, y)",

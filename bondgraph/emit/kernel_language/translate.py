@@ -1,10 +1,8 @@
 """Translate functions of the kernel language to procedures, which printers turn into LLVM and C99.
 
-An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Types come only from
-annotations. Values known at translation time (constants of the module, `Fixed` arguments) are evaluated then: loops over them are
-unrolled, and an `if` on them becomes one branch. With several lanes, every float is a vector with a number per run, and
-conditions on floats select values in each lane. Constructs that the language lacks are refused, with file and line, before
-anything runs.
+An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Values known at
+translation time are evaluated then: loops over them are unrolled, and an `if` on them becomes one branch. With several lanes,
+every float is a vector with a number per run, and conditions on floats select values in each lane.
 """
 
 from __future__ import annotations
@@ -45,8 +43,6 @@ def translate(
 
 
 class _Translation:
-    """Procedures under construction."""
-
     def __init__(self, exported: frozenset[str], lanes: int, tables: Mapping[Any, Any]):
         self.exported, self.lanes, self.tables = exported, lanes, tables
         self.procedures: list[Procedure] = []

@@ -1,6 +1,5 @@
-"""Lazy system of a large model of identical parts: numbered statements without a name for every value.
-
-Names, for a table of results, a report or an export, are computed by `assemble` and the passes at their first use.
+"""Lazy system of a large model of identical parts: numbered statements without names, which `assemble` and the passes
+compute when they are first used.
 
 Alias removal and sorting of instances, in arrays, are equivalent to `remove_aliases`, `refuse_undefined_values` and
 `sort_statements` by name, for models without algebraic loops or errors; all other models are left to those functions.

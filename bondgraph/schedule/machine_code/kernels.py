@@ -1,9 +1,7 @@
 """Machine code of schedules: every loop is a function whose body is its kernel, so that LLVM can vectorise over instances.
 
-Schedules that differ only in addresses share machine code: each calls it with its own row of a table of addresses. Example: the
-resets of contacts, each of which changes a few states of its own bodies by the same formulas.
-
-This module writes the LLVM IR of kernels, of loops over their instances, and of groups of loops that are tiled or fused.
+Schedules that differ only in addresses share machine code, as do the resets of contacts, each of which changes a few states of
+its own bodies by the same formulas: each schedule calls the code with its own row of a table of addresses.
 """
 
 from __future__ import annotations

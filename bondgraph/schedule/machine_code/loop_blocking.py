@@ -4,7 +4,7 @@ the processor's cache when the next loop reads them.
 In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind an earlier loop if it reads or overwrites
 values that later instances of the earlier loop write or read, so that dependent accesses keep their order.
 
-Loop fusion: merge a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of a
+Loop fusion merges a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of the
 group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Instances outside the rounds
 that all loops share are evaluated before and after, loop by loop, through the workspace.
 """
@@ -37,8 +37,9 @@ class Tiled:
 
 @dataclass(frozen=True)
 class Reach:
-    """Addresses of one argument or result: the instance i has `size` scalars from `start` + `stride` i; unknown (from a table) if
-    `anywhere`."""
+    """Addresses of one argument or result: instance i has `size` scalars from `start` + `stride` i on, or unknown addresses from
+    a table if `anywhere`.
+    """
 
     block: str
     start: int

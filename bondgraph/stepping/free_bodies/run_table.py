@@ -22,7 +22,6 @@ from bondgraph.stepping.free_bodies.machine.steps import M, P, X, machine_code
 from screws.shapes import Arrangement, Ball, Box, HalfSpace, PointPairs, candidates
 
 KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
-"""Kinds of the shapes that machine code supports."""
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 ROOM = 8
 """Initial capacity for contacts and pairs, per shape."""
@@ -34,8 +33,10 @@ BODY_FIELDS = ("asleep", "quiet", "island", "held")
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy of impulses: in the last sweep, no relative velocity changes by more than `tolerance` times the largest relative
-    velocity. Also the speed, m/s, below which islands fall asleep."""
+    """Accuracy of impulses, and the speed, m/s, below which islands fall asleep.
+
+    In the last sweep, no relative velocity changes by more than `tolerance` times the largest relative velocity.
+    """
 
     tolerance: float = 1e-4
     sweeps: int = 1000

@@ -1,12 +1,11 @@
-"""Contact candidates: points where bodies may touch, found from their poses at every step, and their rows in the quadratic
-program.
+"""Contact candidates, points where bodies may touch, found from their poses at every step, and the rows of contacts in the
+quadratic program.
 
 The contacts of a graph (`Model.contacts`) have coordinates that are states. Boxes, meshes and piles touch at different points in
 every step; a `Candidates` object finds these points from the poses. A stepper accepts any object with this protocol.
 
-Friction cones: rows of a contact's cone, faceted or exact, in the quadratic program of a step.
-
-A contact with gap d, normal row n, slip rows D and coefficient mu allows a step dq where, for every facet e_j of its cone,
+The rows of a contact come from its friction cone, faceted or exact. A contact with gap d, normal row n, slip rows D and
+coefficient mu allows a step dq where, for every facet e_j of its cone,
 
     d + (n + mu e_j . D) dq >= -mu s
 
@@ -68,7 +67,6 @@ class Cone:
 
     path: str
     first: int
-    """First row of the contact."""
     facets: np.ndarray
     """Facets (rows, slips); for the exact cone, the axes (2, 2), after a row for the normal."""
     exact: bool

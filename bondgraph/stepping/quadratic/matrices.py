@@ -42,7 +42,6 @@ class StepOptions:
     restitution: Mapping[str, float]
     """Restitution by contact; 0 by default."""
     ignored: frozenset[str]
-    """States of storages to omit."""
     bodies: tuple[TouchingBody, ...] = ()
 
     @property
@@ -62,7 +61,6 @@ class StepLayout:
     turns: np.ndarray
     """True for the rate of an angle."""
     velocity_indices: np.ndarray
-    """Index of each velocity in x."""
     contacts: tuple[ContactPoint, ...]
     cones: tuple[Cone, ...]
     constraints: tuple[str, ...]
@@ -97,7 +95,6 @@ class ContactRows:
     """Entries (row, velocity) of A in A dq >= lower."""
     lower: list[Any] = field(default_factory=list)
     friction: list[Any] = field(default_factory=list)
-    """Friction coefficient of each contact."""
     gaps: list[Any] = field(default_factory=list)
     slips: Sparse = field(default_factory=dict)
     """Entries (slip, velocity) of the matrix from velocities to slips."""

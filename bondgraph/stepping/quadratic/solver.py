@@ -17,7 +17,7 @@ from bondgraph.output.extras import require_package
 from bondgraph.stepping.quadratic.candidates import Cone
 
 SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "failed"
-"""Outcomes of a quadratic program: a minimum; infeasible rows; an unbounded minimum; failure of the solver."""
+"""Outcomes of a quadratic program: it has a minimum, no feasible point, or no lower bound, or the solver fails."""
 
 PRIMAL = 1e-12
 """Tolerance of a row, in the step's unit of length (`Units`): daqp's default of 1e-6 would leave a visible gap."""
@@ -41,7 +41,7 @@ _EQUALITY = 5
 
 
 class ProgramSolution(NamedTuple):
-    """Solution y (n,), multipliers (rows,), nonnegative for active rows, outcome, and number of iterations of the solver."""
+    """Solution y (n,), multipliers (rows,), which are not negative for active rows, the outcome, and the number of iterations."""
 
     y: np.ndarray
     multipliers: np.ndarray

@@ -205,15 +205,15 @@ def largest(values: Sequence[Any]) -> Any:
 
 
 MAX_NEWTON_STEPS = 12
-"""Number of Newton steps for an impulse if storages are nonlinear."""
 
 NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
 NaN."""
 
 MIN_SHARING_EVENTS = 16
-"""Events that only change modes share one impulse if there are at least this many; otherwise each event has its own code, in
-which the mode is a constant."""
+"""Minimum number of events that only change modes for which they share one impulse; fewer events have their own code, in which
+the mode is a constant.
+"""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,6 @@ COMPLIANCE = 2.0**-42
 the refinements reduce its effect to 1e-6; a smaller value would magnify rounding errors."""
 
 MAX_CIRCUITS = 128
-"""Maximum number of circuits to list for one part."""
 
 FEW_CIRCUITS = 16
 """Maximum number of circuits of a symmetric part for which one term per circuit costs less than refinement (`self_stresses`)."""
@@ -232,7 +231,6 @@ class _CircuitEquation:
     misfit: Any
     """Inconsistency of the right-hand sides along the circuit; None if they are always consistent."""
     alone: bool = False
-    """True if the circuit has no element in common with other circuits."""
     of_rates: bool = False
     """True if only the right-hand sides of rates may contradict each other, not the right-hand sides of vanishing quantities."""
 

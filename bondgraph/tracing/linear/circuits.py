@@ -31,7 +31,6 @@ class Circuit:
     active and the elements of `released` are not."""
 
     rows: tuple[int, ...]
-    """Equations of the active elements."""
     released: tuple[int, ...]
     """Equations of elements whose vanishing quantity the circuit changes, and which must therefore be inactive."""
 

@@ -18,8 +18,9 @@ from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials,
 from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
-"""(combinations of equations, their right-hand sides) -> for each, the equation of its rate (entries, right-hand side); no
-entries if it has no rate, or no unknown acts on the rate."""
+"""Function (combinations of equations, their right-hand sides) -> for each, the equation of its rate as entries and right-hand
+side; there are no entries if it has no rate, or if no unknown acts on the rate.
+"""
 
 
 @dataclass(frozen=True)

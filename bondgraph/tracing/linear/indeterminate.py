@@ -174,14 +174,15 @@ def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any
 
 
 RANK_GAP = 1e3
-"""A system counts as singular only if its smallest pivot exceeds the remaining entries by at least this factor."""
+"""Minimum ratio of the smallest pivot to the remaining entries at which a system counts as singular."""
 
 SUM_ROUNDING = 1e-9
 """Fraction of a sum's terms below which the sum counts as zero, at sample states."""
 
 CONTRADICTION_RTOL = 1e-6
-"""An equation without unknowns is a contradiction in a run if its right-hand side exceeds this fraction of its terms; the
-fraction is `SUM_ROUNDING` for a right-hand side that depends only on time, which has no integration error."""
+"""Fraction of its terms above which the right-hand side of an equation without unknowns is a contradiction in a run; for a
+right-hand side that depends only on time, and has no integration error, it is `SUM_ROUNDING`.
+"""
 
 MAX_REDUCTIONS = 3
 """Maximum number of times that equations without unknowns are differentiated."""

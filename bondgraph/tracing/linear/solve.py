@@ -24,7 +24,7 @@ PIVOT_THRESHOLD = 1e-2
 """Minimum size of a pivot as a fraction of the largest entry of its row, at every sample."""
 
 SINGULAR = 1e-10
-"""A pivot counts as zero if, at any sample, it is below this fraction of the largest original entry of its equation."""
+"""Fraction of the largest original entry of its equation below which a pivot counts as zero, at any sample."""
 
 MAX_CANDIDATES = 64
 """Maximum number of equations, shortest first, among which a pivot is selected."""
@@ -300,12 +300,11 @@ def factorised_in_run(
 
 
 NEGLIGIBLE = 1e-13
-"""Entries below this fraction of the product of their row and column sizes count as rounding error and are ignored."""
+"""Fraction of the product of their row and column sizes below which entries count as rounding error and are ignored."""
 
 _ROUNDS = 3
 
 MAX_DENSE_ENTRIES = 2**18
-"""Maximum number of matrix entries of a least-squares problem that is solved densely."""
 
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,6 @@ SAMPLES_PER_MODE = 4
 """Number of states, in addition to the start, at which pivots of implicit equations are chosen in each combination of modes."""
 
 MAX_COMBINATIONS = 64
-"""Maximum number of mode combinations of the sample states."""
 
 
 def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:

@@ -16,7 +16,6 @@ CROSSING, CORNER = 1000, 2000
 DISTINCT = 0.1
 """Minimum distance of speculative points from the nearest other point, as a fraction of the size of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
-"""Indices of the axes that follow each axis."""
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 """Corners of a face in their order."""
 NOT_SEPARATED = -1e300

@@ -12,7 +12,6 @@ from bondgraph.stepping.free_bodies.machine.points import add_point, axis_of, pl
 from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL, HALF_SPACE, TOO_MANY, PileTable
 
 MOST_POINTS = 17
-"""Maximum number of points per pair."""
 FACE_NORMAL_TOLERANCE = 1e-9
 """Magnitude of the other two components below which a direction counts as the normal of a face."""
 
