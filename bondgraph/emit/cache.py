@@ -41,7 +41,7 @@ _bytes_before_sweep: dict[Path, float] = {}
 
 
 def directory() -> Path | None:
-    """Return the folder of the cache; None if it is disabled."""
+    """Return the folder of the cache, or None if it is disabled."""
     chosen = os.environ.get("SCREWBOND_CACHE", "")
     if chosen.lower() in ("off", "0", "no", "none"):
         return None
@@ -81,7 +81,7 @@ def key(*parts: str) -> str:
 
 @functools.cache
 def sources() -> str:
-    """Return a key of the sources of this project on disk; "" if there are none (as in an archive), or if some are newer than
+    """Return a key of the sources of this project on disk, or "" if there are none (as in an archive), or if some are newer than
     this process, which may have read an older version."""
     root = Path(__file__).parents[2]
     digest, count = hashlib.sha256(), 0
@@ -104,7 +104,7 @@ def sources() -> str:
 
 
 def load(name: str) -> bytes | None:
-    """Return the bytes stored under the key `name`; None if they are missing or cannot be trusted."""
+    """Return the bytes stored under the key `name`, or None if they are missing or cannot be trusted."""
     folder = directory()
     if folder is None or not _trusted(folder):
         return None
@@ -115,8 +115,9 @@ def load(name: str) -> bytes | None:
 
 
 def load_supplied(name: str) -> bytes | None:
-    """Return the bytes under the key `name` that came with the installed package; None if they are missing or damaged. They are
-    trusted like the modules of the package."""
+    """Return the bytes under the key `name` that came with the installed package, or None if they are missing or damaged. They
+    are trusted like the modules of the package.
+    """
     try:
         stored = (SUPPLIED / f"{name}.o").read_bytes()
     except OSError:
@@ -154,7 +155,7 @@ def store(name: str, body: bytes) -> bool:
 
 
 def obstacle() -> str:
-    """Return a short reason why nothing can be cached; "" if the cache works."""
+    """Return a short reason why nothing can be cached, or "" if the cache works."""
     folder = directory()
     if folder is None:
         return "SCREWBOND_CACHE disables it" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"
@@ -170,7 +171,7 @@ def obstacle() -> str:
 
 
 def _open_temporary(folder: Path) -> tuple[int, str] | None:
-    """Return the handle and name of a new temporary file; None if other users can write to the folder."""
+    """Return the handle and name of a new temporary file, or None if other users can write to the folder."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 

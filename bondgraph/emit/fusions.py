@@ -71,7 +71,6 @@ def _renumbered(steps: Mapping[int, Node], outputs: Sequence[int]) -> Listing:
 
 
 def _fusion(steps: tuple[Node, ...], step: Node, uses: Counter[int]) -> tuple[int, Node] | None:
-    """Return the position of the product that a sum absorbs, and the fused operation; return None without such a product."""
     code, *terms = step
     for k, product in enumerate(terms):
         if steps[product][0] == op.MULTIPLY and uses[product] == 1:

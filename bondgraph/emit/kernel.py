@@ -68,7 +68,6 @@ class Kernel:
     steps: Any = field(repr=False, default=None)
 
     is_made = True
-    """True once the code of the kernel exists."""
 
     @property
     def is_machine_code(self) -> bool:

@@ -187,7 +187,6 @@ def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
 
 
 def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
-    """Return steps of the shared routine with one input fixed and some outputs zero."""
     block, (index, number) = routine.block_index, routine.fixed
     tables = (step for step in shared.steps if step[0] == op.TABLE_OF_INPUTS and step[1] == block)
     if any(first <= index < first + count for _, _, first, count in tables):

@@ -109,7 +109,7 @@ _AVX2 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4
 
 @functools.cache
 def cross_target(triple: str) -> Any:
-    """Return LLVM's target for a triple, such as "wasm32-unknown-unknown"; None if LLVM was built without it."""
+    """Return LLVM's target for a triple, such as "wasm32-unknown-unknown", or None if LLVM was built without it."""
     llvm = binding()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -130,7 +130,9 @@ def supplied_name(name: str) -> str:
 
 
 def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
-    """Return a writer's code that came with the package, and the names of its functions; None if this processor cannot run it."""
+    """Return a writer's code that came with the package, and the names of its functions; return None if this processor
+    cannot run it.
+    """
     features = binding().get_host_cpu_features()
     runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)
     if not runs_here or os.environ.get("SCREWBOND_PROCESSOR", "") not in ("", "host"):

@@ -112,7 +112,6 @@ rounded, monotone formula gives the buckets of points and numbers, so the count 
 
 
 def search_text(leaf: Node) -> str:
-    """Return the LLVM IR of `opcodes.SEARCHSORTED` in this table."""
     if not is_constant(leaf):
         return op.OPERATIONS[op.SEARCHSORTED].llvm
     index = "null" if is_nearly_even(_before(leaf[1])) else "{y}.buckets"
@@ -143,7 +142,6 @@ def _array(bits: bytes) -> str:
 
 
 def _buckets(bits: bytes) -> str:
-    """Return the LLVM IR of the bucket table of the points with these bits; "" if the points are nearly equidistant."""
     before = _before(bits)
     return "" if is_nearly_even(before) else _constant(f"{array_name(bits)}.buckets", before.astype("<u4").tobytes())
 

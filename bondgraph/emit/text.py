@@ -36,7 +36,6 @@ _CALLED = [
 _CALLED.append("declare double @llvm.fma.f64(double, double, double)")
 _TO_INTEGER = "declare i64 @llvm.fptosi.sat.i64.f64(double)"
 DECLARATIONS = "\n".join([*_CALLED, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
-"""Declarations of the functions that the code of `function_text` calls."""
 
 
 def wide_declarations(lanes: int) -> str:
@@ -160,7 +159,7 @@ class Part:
 
 @functools.cache
 def _pattern(code: int) -> str:
-    """Return the line of an instruction with placeholders for its index and operands; "" unless it is a single line without
+    """Return the line of an instruction with placeholders for its index and operands, or "" unless it is a single line without
     conditions."""
     operation = operation_of(code)
     operands = [name for _, name, _, _ in string.Formatter().parse(operation.llvm) if name]

@@ -227,7 +227,6 @@ class _Search:
 
 
 def _variation(y: np.ndarray) -> float:
-    """Return the standard deviation of a time series, the size of a constant series, or one for a series of zeros."""
     with np.errstate(over="ignore"):  # `refuse_sizes` refuses overflow
         return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 

@@ -58,7 +58,6 @@ class FreeParameters:
         return FreeParameters(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
 
     def values(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the varied numbers (k,) from parameters p and the initial state x."""
         pairs = zip(self.parameters, self.states, strict=True)
         return np.array([p[index] if index >= 0 else x[state] for index, state in pairs])
 

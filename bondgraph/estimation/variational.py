@@ -144,8 +144,10 @@ class Variational:
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
-        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns; `plain` omits the impulse of the
-        transition. None if x does not change."""
+        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns, or None if x does not change.
+
+        `plain` omits the impulse of the transition.
+        """
         scalars = self._scalars.get(f"push_{index}" if plain else f"reset_{index}")
         if scalars is None:
             return None
@@ -299,7 +301,6 @@ class SensitivityWeights(ErrorWeights):
         return np.maximum(self._model_weights.known, self._model_weights.floor[: self._count])
 
     def see(self, x: np.ndarray) -> None:
-        """Include the current sizes of x and S."""
         super().see(x)
         self._model_weights.see(x[: self._count])
 
@@ -329,7 +330,6 @@ class SensitivityWeights(ErrorWeights):
         self._keep_noise(t, x, m, h, relative)
 
     def _keep_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
-        """Measure the rounding noise of all rates; keep the result only if it matters for a step of size h."""
         sizes = np.maximum(self.size, self.floor)
         noise = error_weights.ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * self.noise_of_rates(t, x, m, sizes, h)
         matters = bool(np.any(h * noise > error_weights.SIGNIFICANT * relative * sizes))

@@ -53,7 +53,6 @@ def _with_springs_at_frictions(model: Model, causality: Causality) -> Model:
 
 
 def _without_influence(model: Model, system: System) -> list[str]:
-    """Return the paths of dry friction whose effort has no influence on its flow. `system` has no aliases."""
     frictions = {path for path, element in model.elements.items() if is_dry_friction(element, model)}
     holding = [u for u in system.unknowns if u.element in frictions and u.reason == "constraint"]
     influence = _Influence(system) if holding else None

@@ -109,7 +109,6 @@ def _generators_of(operation: Op) -> list[Any]:
 
 
 def _state_of(generator: Any) -> Any:
-    """Return a value that identifies the state of a random number generator: its state, or the bytes that it would draw."""
     return generator.getstate() if isinstance(generator, random.Random) else copy.deepcopy(generator).bytes(32)
 
 

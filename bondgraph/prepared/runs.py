@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of the runs in order, ignoring the index of a pandas object: numbers (runs, ...), or a list of strings;
-    None without a first axis."""
+    """Return the values of the runs in order, as numbers (runs, ...) or a list of strings, whatever the index of a pandas object;
+    return None for values without a first axis.
+    """
     array = real(values)
     if array is not None:
         return array if array.ndim else None
@@ -42,7 +43,8 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), if only scalars vary; else None, and each run reads its own.
+    """Return parameters of the kernels, (runs, parameters), or None if other values than scalars vary, so that each run reads its
+    own.
 
     Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
@@ -74,8 +76,10 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some states follow from other
-    states, parameters or motion."""
+    """Return states (runs, n) and modes (1, modes), with one row of each if nothing varies.
+
+    Returns None if some states follow from other states, parameters or motion.
+    """
     model, system = compiled.model, compiled.system
     if (
         system.starts

@@ -96,7 +96,6 @@ class Scheduled:
     jumps: tuple[str, ...]
     """Routines of transitions, each of which returns all states and changes a few of them."""
     build_jumps: Callable[[], list[Schedule]]
-    """Function that builds the schedules of the jumps, which are compiled together."""
     autonomous: bool
     """True if no value depends on time."""
 
@@ -108,7 +107,6 @@ def _masked(source: float) -> Op:
 
 
 def _guards(system: System) -> list[Statement]:
-    """Return a statement for the guard of each transition, masked by its mode (see `_masked`)."""
     modes = list(system.modes)
     return [
         Statement((f":guard {k}",), _masked(float(event.source)), (modes[event.slot], event.guard), event.automaton)

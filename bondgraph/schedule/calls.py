@@ -45,7 +45,6 @@ class ValueTable:
     fixed: list[bool] = field(default_factory=list)
     """True for a value that depends on parameters only."""
     numbers: dict[float, int] = field(default_factory=dict)
-    """Value number of each constant."""
 
     def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
         number = len(self.sizes)

@@ -206,7 +206,6 @@ def _differing(tapes: Sequence[Sequence[tuple[float, ...]]]) -> list[int]:
 
 
 def _with_arguments(kernel: TracedGroup, positions: Sequence[int]) -> TracedGroup:
-    """Return the kernel with further arguments instead of the constants at these positions."""
     tape, count = Tape(), sum(kernel.fixed)
     for name, length in kernel.tape.blocks.items():
         tape.inputs(name, length + len(positions) if name == "p" else length)

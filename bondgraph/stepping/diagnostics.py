@@ -144,13 +144,11 @@ def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
 
 
 def _is_closed(face: _Face, faces: Sequence[_Face], length: float) -> bool:
-    """Return True if a contact's gap at the start of a step is negligible relative to the other gaps and the step's unit of
-    length."""
     return face.gap <= _SMALL * max(length, *(abs(other.gap) for other in faces))
 
 
 def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
-    """Return the motion (n,) under the load that contacts and springs do not bear; None if forces balance."""
+    """Return the motion (n,) under the load that contacts and springs do not bear, or None if forces balance."""
     from scipy.optimize import nnls
 
     faces, n = _faces(steps, workspace), len(workspace.f)

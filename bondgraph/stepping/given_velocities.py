@@ -89,7 +89,6 @@ def velocities_of(system: System, model: Model) -> list[str]:
 
 
 def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """Add the statements of an I: the flow is a state or is set by other elements, and the momentum follows from it."""
     law, bond = element.law_as(laws.Storage), draft.bond_at(path)
     arguments = law_arguments(path, element)
     assert law.output is not None and law.inverse is not None  # otherwise it has been refused
@@ -119,7 +118,9 @@ def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None
 
 
 def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """Add the statements of an IC: the position moves with the flow; momentum and effort follow from position and velocity."""
+    """Add the statements of an IC: its position moves with the flow, and its momentum and effort follow from position and
+    velocity.
+    """
     law, bond = element.law_as(laws.InertialField), draft.bond_at(path)
     arguments, q, v = law_arguments(path, element), f"{path}.q", f"{path}.{VELOCITY}"
     position = laws.StateSpec(law.position.initial, law.position.nominal, bond.domain.displacement_unit)

@@ -125,7 +125,6 @@ def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
 
 
 def _crossed(runs: _ReadColumns) -> list[str]:
-    """Return the names that have an axis of their own, the name with the most values first."""
     return [name for name, _ in sorted(runs.axes, key=lambda axis: -axis[1]) if name != RUN]
 
 

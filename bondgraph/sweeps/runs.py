@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import xarray
 
 _READ_BLOCKS = 4
-"""Number of blocks that an iteration keeps in memory."""
 
 
 @answer_old_names

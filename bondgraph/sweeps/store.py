@@ -408,7 +408,7 @@ class Column:
     over_time: bool = False
 
     def array(self, data: bytes, count: int) -> np.ndarray:
-        """Return the entries of `count` runs in a block (count, *shape); NaN if none is stored."""
+        """Return the entries of `count` runs in a block (count, *shape), which are NaN if none is stored."""
         if self.text:
             return np.array(json.loads(data), dtype=str)
         shape = (count, *(self.shape or ()))
@@ -455,7 +455,7 @@ def _free_axis_name(axis: str, runs: Tabled) -> str:
 
 
 def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
-    """Return kept columns, and varied columns with the sample times, over the axes of the sweep; NaN, or "", where no run is
+    """Return kept columns, and varied columns with the sample times, over the axes of the sweep, with NaN, or "", where no run is
     stored.
 
     Crossed values lie along the axis of their name, time series along "t", components of "q" along "q 0", "q 1", ...; if a column

@@ -116,7 +116,7 @@ _texts = dict[int, tuple[str, tuple[str, ...], str]]()
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
-    """Return a model as text, the reasons why it has no text, and its fingerprint; cached."""
+    """Return a model as text, the reasons why it has no text, and its fingerprint, from a cache if the model is known."""
     key = id(compiled)
     if key not in _texts:
         text, why = _text(compiled)
@@ -319,7 +319,6 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
 
 
 def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
-    """Return values of the `ready` runs as values of all runs, NaN for the other runs."""
     if ready.all():
         return values
     spread = np.full((len(ready), *values.shape[1:]), np.nan)
@@ -335,7 +334,6 @@ def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, 
 
 
 def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarray], k: int) -> Start:
-    """Return the start values of point k, which is checked separately."""
     point = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
     return prepared.start_values(**_arguments(plan, point))
 
@@ -387,7 +385,6 @@ def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[in
 def _run_batch(
     runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedRun, measures: Mapping[str, Measure]
 ) -> Chunk:
-    """Run points that keep only measures, in one call of machine code."""
     x, p, m = starts
     if plan.gpu:
         ends = prepared.run_many(p, x, m, measures, device=plan.gpu)

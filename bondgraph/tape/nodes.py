@@ -120,7 +120,6 @@ def _logarithm(table: _Table, factors: Mapping[int, int]) -> int | None:
 
 
 def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> bool:
-    """Return True if nodes depend on no inputs except the inputs of block number `block`."""
     pending, seen = list(positions), set()
     while pending:
         position = pending.pop()
@@ -183,7 +182,6 @@ class Nodes:
         return len(self.nodes)
 
     def copy(self) -> Self:
-        """Return an independent tape with the same nodes at the same positions."""
         other = type(self)()
         other.nodes, other._positions, other.blocks = self.nodes.copy(), self._positions.copy(), self.blocks.copy()
         return other

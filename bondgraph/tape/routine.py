@@ -49,7 +49,6 @@ class Routine:
 
     @property
     def reference(self) -> Routine:
-        """The routine itself."""
         return self
 
 

@@ -106,7 +106,6 @@ class _Series:
         return a if k == 0 else self._zero
 
     def extend(self, k: int) -> None:
-        """Append coefficient k of all nodes that are not inputs."""
         for a in self._order:
             self._of.setdefault(a, []).append(a if k == 0 else self._next(a, k))
 

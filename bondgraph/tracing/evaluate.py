@@ -277,7 +277,7 @@ def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
 
 
 def _linear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
-    """Return the linear equations residuals = 0; None if they are nonlinear in the unknowns or jump."""
+    """Return the linear equations residuals = 0, or None if they are nonlinear in the unknowns or jump."""
     unknown = {scalar.index for scalar in w}
     equations = equations_of(context, residuals, w)
     if equations.steps is not None and unknown & context.reached(equations.scalars):

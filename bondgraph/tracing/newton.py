@@ -56,7 +56,6 @@ def loop_sizes(
 
 
 def _values(context: TracingContext, loop: Loop, entries: Entries, guesses: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
-    """Return values (rows,) of entries at the start of the run for these guesses (rows, k)."""
     table = values_at_guesses(context, [loop], list(entries.values()), guesses)
     return {key: table[:, k] for k, key in enumerate(entries)}
 

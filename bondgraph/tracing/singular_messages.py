@@ -105,7 +105,7 @@ def _advice(function: Any) -> str:
 
 
 def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
-    """Return the innermost frame of the user's code with the source of the failing call; None if another operation failed."""
+    """Return the innermost frame of the user's code with the source of the failing call, or None if another operation failed."""
     failing, step = None, error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
@@ -145,14 +145,16 @@ def _is_of(value: Any, module: str) -> bool:
 
 
 def prescribing_sources(model: Model, path: str) -> tuple[str, ...]:
-    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers, without sources that are
-    structurally zero; empty if the flow also depends on other elements."""
+    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers.
+
+    Sources that are structurally zero are omitted; there are none if the flow also depends on other elements.
+    """
     sources = _prescribing(model, model.bonds_at(path)[0], path, frozenset())
     return tuple(s for s in sources or () if model.elements[s].law_as(laws.Source).value is not None)
 
 
 def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> tuple[str, ...] | None:
-    """Return the sources that prescribe the flow of a bond on the side away from `asker`; None if the flow depends on other
+    """Return the sources that prescribe the flow of a bond on the side away from `asker`, or None if the flow depends on other
     elements."""
     path = next((end.element for end in bond.ends if end.element != asker), asker)
     if path in seen:

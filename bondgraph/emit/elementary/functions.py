@@ -176,7 +176,6 @@ def exponential_less_one(x: float) -> float:
 
 
 def logarithm(x: float) -> float:
-    """Return the natural logarithm."""
     scaled, shift = 1.0 * x, _EXPONENT_OFFSET * 1.0
     if not (x >= _LEAST):
         scaled, shift = x * 18014398509481984.0, _EXPONENT_OFFSET + 54.0
@@ -434,7 +433,6 @@ def angle_of(y: float, y_low: float, x: float, x_low: float) -> float:
 
 
 def arctangent(x: float) -> float:
-    """Return the angle from -pi/2 to pi/2 with this tangent."""
     return with_sign_of(angle_of(abs(x), 0.0, 1.0, 0.0), x)
 
 
@@ -458,12 +456,10 @@ def other_leg_error(x: float) -> float:
 
 
 def arcsine(x: float) -> float:
-    """Return the angle from -pi/2 to pi/2 with this sine."""
     return with_sign_of(angle_of(abs(x), 0.0, other_leg(x), other_leg_error(x)), x)
 
 
 def arccosine(x: float) -> float:
-    """Return the angle from 0 to pi with this cosine."""
     return angle_of(other_leg(x), other_leg_error(x), x, 0.0)
 
 

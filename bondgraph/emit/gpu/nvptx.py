@@ -84,7 +84,6 @@ def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) ->
 
 
 def _on_the_stack(text: str) -> str:
-    """Return LLVM IR whose kernels have their workspaces on the stack, not on the heap."""
     return _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
 
 

@@ -56,7 +56,6 @@ _ZERO = {"ptr": "null", "i64": "0", "double": "0.0"}
 
 
 def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
-    """Map the name of each address in a procedure to the field at this address and the field's table."""
     return {
         step.result.name: (step.operands[1].field, step.operands[0])
         for step in procedure.instructions

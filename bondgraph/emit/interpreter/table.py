@@ -98,7 +98,7 @@ class InterpretedSteps:
         return self.table(1, BLOCK)
 
     def in_lanes(self, lanes: int) -> InterpreterTable | None:
-        """Return the table for this many runs; None if there are lookups in tables, or too many columns for the processor's
+        """Return the table for this many runs, or None if there are lookups in tables, or too many columns for the processor's
         cache."""
         has_lookups = not op.LOOKUPS.isdisjoint(self.operations.tolist())
         return None if self.groups > STRIP or has_lookups else self.table(lanes, 1)

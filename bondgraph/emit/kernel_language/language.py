@@ -283,7 +283,6 @@ def is_table(kind: Any) -> bool:
 
 
 def kind_of(kind: Any) -> str:
-    """Return the machine type of an argument or result of this Python type."""
     if kind is None or kind is type(None):
         return "void"
     return KINDS.get(kind, POINTER)

@@ -85,7 +85,6 @@ class Emitter:
         return Computed(bool, self.step("eq double" if wide else "eq i64", number, real(1.0) if wide else integer(1)))
 
     def from_memory(self, number: Term, kind: Any) -> Computed:
-        """Return a number in memory as a value of this type."""
         return self.condition(number) if kind is bool else Computed(kind, number)
 
     def converted(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:

@@ -74,7 +74,7 @@ class CollisionJumps:
         self._elements = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
 
     def parts(self, at: SensitivityState, event: Event) -> list[ImpactPart]:
-        """Return the parts of an event's collision; empty if it is not a single linear problem of impulses."""
+        """Return the parts of an event's collision, or no parts if it is not a single linear problem of impulses."""
         collisions = self._collisions
         if event.accumulation is not None or not (collisions.frictions or event.simultaneous or not self._is_plain(at, event)):
             return []

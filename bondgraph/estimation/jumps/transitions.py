@@ -64,7 +64,7 @@ def independent_event_time(
     transition: int,
 ) -> np.ndarray | None:
     """Return dt of a transition whose guard would have crossed zero by itself from the state and rates at the beginning of this
-    instant; None for a transition that was triggered by another."""
+    instant, or None for a transition that was triggered by another."""
     edge = kernels.bound.program.transitions[transition]
     start, rates = begin
     if start.m[edge.slot] != edge.source:

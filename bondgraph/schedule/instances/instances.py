@@ -135,8 +135,9 @@ class _Members:
 
 
 def instances(model: Model, causality: Causality) -> Instances | None:
-    """Return the instances of a model; None if it has too many patterns, vectors, modes, signals, dependent storages or
-    units to be converted."""
+    """Return the instances of a model, or None if it is small, has too many patterns, or has vectors, modes, signals, dependent
+    storages or units to be converted.
+    """
     if (
         len(model.elements) < MIN_ELEMENTS
         or model.automata

@@ -119,8 +119,9 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
-    """Return pairs (k, 2) of a value named "-x" and the value x that it negates, in the order of their statements; None if two of
-    these negatives are the same value."""
+    """Return pairs (k, 2) of a value named "-x" and the value x that it negates, in the order of their statements, or None if two
+    of these negatives are the same value.
+    """
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
@@ -147,8 +148,9 @@ def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> Stateme
 
 
 def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
-    """Return the statement that computes each value, or -1; None if two statements compute one value, or an argument has no
-    producer."""
+    """Return the statement that computes each value, -1 if there is none; return None if two statements compute one value, or an
+    argument has no producer.
+    """
     producer = np.full(patterns.values, -1)
     for column in columns:
         producer[column.outs] = column.numbers[:, None]
@@ -213,7 +215,7 @@ def statement_table(patterns: Instances, ordered: SortedInstances) -> tuple[np.n
 
 
 def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
-    """Return the depth in statements of each value that depends on parameters only; -1 for all other values."""
+    """Return the depth in statements of each value that depends on parameters only, or -1 for all other values."""
     level = np.full(len(ordered.roots), -1)
     level[parameters] = 0
     changed = True

@@ -74,7 +74,7 @@ def tiled(loops: Sequence[KernelLoop]) -> list[Tiled]:
 
 
 def _lag(group: Tiled, loop: KernelLoop) -> int | None:
-    """Return the lag, in instances, of a loop behind the loops of a group; None if it is more than a round."""
+    """Return the lag, in instances, of a loop behind the loops of a group, or None if it is more than a round."""
     if group.loops[0].count < 2 * TILE or not group.loops[0].parallel:
         return None
     lag = 0
@@ -92,7 +92,6 @@ def _independent(one: KernelLoop, other: KernelLoop) -> bool:
 
 
 def _dependent_accesses(before: KernelLoop, after: KernelLoop) -> Iterator[tuple[Reach, Reach]]:
-    """Yield pairs of accesses whose order matters, because at least one access is a write."""
     for earlier, later in ((writes, reads), (writes, writes), (reads, writes)):
         for first, second in itertools.product(earlier(before), later(after)):
             if first.block == second.block and first.block in ("w", "out"):
@@ -100,7 +99,6 @@ def _dependent_accesses(before: KernelLoop, after: KernelLoop) -> Iterator[tuple
 
 
 def reads(loop: KernelLoop) -> list[Reach]:
-    """Return the addresses of each argument."""
     sizes = [1] * len(loop.ins)
     for code, *operands in loop.kind.program.steps:
         if code in op.OF_BLOCKS:
@@ -109,7 +107,6 @@ def reads(loop: KernelLoop) -> list[Reach]:
 
 
 def writes(loop: KernelLoop) -> list[Reach]:
-    """Return the addresses of each result."""
     return [_reach(access, size, loop.count) for access, size in zip(loop.outs, loop.kind.sizes, strict=True)]
 
 
@@ -126,7 +123,7 @@ def overlap(one: Reach, other: Reach) -> bool:
 
 
 def _ahead(earlier: Reach, later: Reach) -> int | None:
-    """Return how many instances an earlier access may be ahead of a later access to the same address; None if unbounded."""
+    """Return how many instances an earlier access may be ahead of a later access to the same address, or None if unbounded."""
     if not overlap(earlier, later):
         return -max(earlier.count, later.count)
     if earlier.anywhere or later.anywhere or earlier.stride != later.stride or earlier.stride <= 0:

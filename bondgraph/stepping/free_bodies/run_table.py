@@ -52,7 +52,6 @@ class CollisionGroup:
 
 
 def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]:
-    """Return the sets of collisions of a model, with bodies by index."""
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
     return tuple(CollisionGroup(each, each.arranged([number[body.path] for body in each.bodies])) for each in model.collisions)
 
@@ -275,6 +274,5 @@ class FreeBodyRun:
 
 
 def _function(name: str, *arguments: type) -> ctypes._CFunctionType:
-    """Return a procedure of the steps as a function of the table's address."""
     result = ctypes.c_int64 if name in ("advance", "find") else None
     return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *arguments)(machine_code().address(name))

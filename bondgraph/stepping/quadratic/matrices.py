@@ -198,7 +198,6 @@ class _Sums:
         self.K, self.B, self.M = (defaultdict[tuple[int, int], Any](lambda: 0.0) for _ in range(3))
 
     def program(self) -> tuple[Sparse, list[Any]]:
-        """Return H = K + B/h + M/h^2, f = -F."""
         h = self.values.h
         H = {key: self.K[key] + self.B[key] / h + self.M[key] / (h * h) for key in {**self.K, **self.B, **self.M}}
         return H, [-value for value in self.force]
@@ -397,7 +396,7 @@ class _Buffer:
         self.put(name, (len(values),), {(k,): value for k, value in enumerate(values)})
 
     def outputs(self) -> tuple[list[Any], np.ndarray | None]:
-        """Return the outputs of the routine, and their indices in the buffer; None for the whole buffer."""
+        """Return the outputs of the routine, and their indices in the buffer, which are None for the whole buffer."""
         if self.size <= _DENSE:
             return [self._scalars.get(index, 0.0) for index in range(self.size)], None
         return list(self._scalars.values()), np.array(list(self._scalars), dtype=np.intp)

@@ -84,7 +84,7 @@ def collision_table(context: TracingContext, acting: ActingUnknowns, collisions:
 
     The last f scalars belong to friction elements; there are n states, k events and s powers. The rows are states (n, c), flows
     (c, c), changes of guards (k, c), energies supplied (s, c) and limits of friction (f, c) per impulse; then flows (c,) and
-    restitutions (c,), 0 for friction. Empty if the equations of the other constraints are singular.
+    restitutions (c,), 0 for friction. The table is empty if the equations of the other constraints are singular.
     """
     system, values, w = context.system, acting.values, list(acting.w)
     names = (*collisions.constraints, *collisions.frictions)

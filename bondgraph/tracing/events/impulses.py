@@ -143,7 +143,7 @@ class Residual:
         return out
 
     def _jumping_value(self, unknown: Unknown) -> str:
-        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage; "" if neither exists."""
+        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage, or "" if neither exists."""
         path = unknown.element
         if path in self.followed:
             return self.followed[path]
@@ -159,7 +159,6 @@ class Residual:
     def _storage_residual(
         self, unknown: Unknown, shape: tuple[int, ...], now: Sequence[Any], received: Sequence[Any]
     ) -> list[Any]:
-        """Return the difference between the impulse into a dependent storage and the change of its state."""
         path = unknown.element
         gained = [a - b for a, b in zip(now, self.was[path], strict=True)]
         return scalars_of(self.balance[path](shaped(received, shape), shaped(gained, shape)))
@@ -246,7 +245,7 @@ def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Coll
     """Return the events that share one impulse: they reset nothing, are no collisions, and their modes affect no dependent
     storage.
 
-    Empty if there are fewer than `MIN_SHARING_EVENTS`.
+    There are none if they would be fewer than `MIN_SHARING_EVENTS`.
     """
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events

@@ -95,8 +95,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
 
 
 def _normal_force_gain(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
-    """Return k mu, where friction adds k mu N to the normal force N of the contact; 0.0 if the equations do not determine
-    it."""
+    """Return k mu, where friction adds k mu N to the normal force N of the contact, or 0.0 if the equations do not determine it."""
     w = list(acting.w)
     entries = partials(residuals_of(acting.values, context.system.unknowns), w)
     entries = {key: value for key, value in entries.items() if key[0] not in friction.indices}

@@ -147,7 +147,7 @@ class Roots:
         return self.solved(a, _INVERSE[code](goal)) if code in _INVERSE else []
 
     def pieces(self, position: int) -> tuple[Piece, ...] | None:
-        """Return the pieces of a piecewise polynomial in time, up to the second degree; None for other values."""
+        """Return the pieces of a piecewise polynomial in time, up to the second degree, or None for other values."""
         if position not in self._pieces:
             pieces = self._polynomial_pieces(position)
             if pieces is not None:
@@ -293,7 +293,7 @@ class Breaks:
 
 
 def breaks_of(system: System) -> Breaks | None:
-    """Return all time events of a system with known shapes; None if there are none."""
+    """Return all time events of a system with known shapes, or None if there are none."""
     if not system.clocks and not system.events and not any("time" in s.args for s in system.statements):
         return None
     values = _ValuesOfTime(system)
@@ -369,7 +369,6 @@ class _ValuesOfTime:
         return self.foreign[name]
 
     def _new_inputs(self, count: int) -> np.ndarray:
-        """Append inputs (count,) to the block `other`, for values that depend on more than time and parameters."""
         blocks, start = self.tape.blocks, self.tape.blocks["other"]
         blocks["other"] += count
         number, scalars = list(blocks).index("other"), np.empty(count, dtype=object)

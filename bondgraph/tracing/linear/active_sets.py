@@ -197,7 +197,7 @@ def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, fl
 
 
 def _monotone_scale(matrices: np.ndarray) -> np.ndarray | None:
-    """Return sizes of the unknowns (n,) that bring the largest entry of each row close to one (Ruiz 2001); None if a sample is
+    """Return sizes of the unknowns (n,) that bring the largest entry of each row close to one (Ruiz 2001), or None if a sample is
     not monotone."""
     n = matrices.shape[1]
     if not np.isfinite(matrices).all():
@@ -399,7 +399,7 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 def _motions(
     context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return the rate of each circuit's contradiction during the motion; None if its reactions do not change this rate."""
+    """Return the rate of each circuit's contradiction during the motion, or None if its reactions do not change this rate."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
@@ -409,7 +409,7 @@ def _motions(
 
 
 def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[LinearForm | None]:
-    """Return the least-norm equation of each circuit's undetermined reactions; None if it has no such reactions."""
+    """Return the least-norm equation of each circuit's undetermined reactions, or None if it has no such reactions."""
     reactions = ideal.reactions
     steps, weights = reaction_steps(context, reactions, vectors)
     equations: list[LinearForm | None] = []
@@ -431,7 +431,6 @@ def _condition(held: Holding, circuit: Circuit) -> Any:
 
 
 def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
-    """Return the size of an equation, scaled like its diagonal."""
     terms = [absolute(v) * float(abs(scale[j] / scale[i])) for (k, j), v in entries.items() if k == i]
     return sum(terms[1:], terms[0]) if terms else 1.0
 

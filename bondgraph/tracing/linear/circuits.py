@@ -36,8 +36,9 @@ class Circuit:
 
 
 def lossless(matrix: np.ndarray) -> np.ndarray | None:
-    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that absorb no power; None if the
-    power of a direction is neither zero nor clearly positive."""
+    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that absorb no power, or None if
+    the power of a direction is neither zero nor clearly positive.
+    """
     _, values, right = np.linalg.svd(matrix + matrix.T)
     if np.any((values > LOSSLESS) & (values < LEAST_LOSS)):
         return None
@@ -66,7 +67,7 @@ def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) -> list[Circuit] | None:
-    """Return all circuits of a space (2 n, r) of x and y, in which x or y of each element is zero; None if there are more than
+    """Return all circuits of a space (2 n, r) of x and y, in which x or y of each element is zero, or None if there are more than
     `most`.
 
     Parameters

@@ -110,7 +110,6 @@ class _Combination:
 
     @staticmethod
     def of(tape: Tape, position: int, active: Collection[int]) -> _Combination:
-        """Return a node as a combination of active nodes."""
         code, *arguments = tape.nodes[position]
         total: dict[int, int] = {}
         for argument, slope in slopes(tape, position):
@@ -119,7 +118,6 @@ class _Combination:
         return _Combination(total, tape.apply(code, *[tape.constant(0.0) if a in active else a for a in arguments]))
 
     def with_steps(self, tape: Tape, steps: Mapping[int, _Combination]) -> _Combination:
-        """Substitute these steps."""
         total, offset = dict[int, int](), self.offset
         for argument, slope in self.slopes.items():
             inner = steps.get(argument, _Combination({argument: tape.constant(1.0)}, tape.constant(0.0)))

@@ -100,7 +100,7 @@ class Holding:
 def holding_equations(
     context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
 ) -> Holding | None:
-    """Return the equations of A w = b while all elements are active; None if a released equation contains other unknowns or an
+    """Return the equations of A w = b while all elements are active, or None if a released equation contains other unknowns or an
     active equation depends on modes."""
     tape = context.tape
     rows = rows_of(entries, len(right))

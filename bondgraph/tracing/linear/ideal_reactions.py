@@ -34,7 +34,6 @@ class IdealReaction:
     limit: Any = None
 
     def at(self, w: Sequence[Any]) -> Any:
-        """Return the reaction for the unknowns w."""
         return sum((slope * w[j] for j, slope in self.slopes.items()), self.offset)
 
 
@@ -202,7 +201,6 @@ def _ideal(
 
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
-    """Return the two forms of an equation, from which a statement selects one by mode."""
     assert isinstance(gate.op, Choice)
     slot = list(context.system.modes).index(gate.args[0])
     states = range(len(context.system.modes[gate.args[0]][0]))

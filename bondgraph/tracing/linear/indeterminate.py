@@ -72,7 +72,7 @@ class RedundantPart:
 def solve_redundant(
     entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
 ) -> tuple[list[Any], list[Any]] | None:
-    """Return the least-norm solution and its residuals; None unless the matrix is symmetric up to signs and semidefinite."""
+    """Return the least-norm solution and its residuals; return None unless the matrix is symmetric up to signs and semidefinite."""
     matrices = matrices_of(numbers, len(right))
     sizes = semidefinite_sizes(matrices)
     if sizes is None or not np.all(np.diagonal(matrices[0])):
@@ -310,7 +310,6 @@ def _rates(
 
 
 def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int, Any]:
-    """Return a row without entries that are only rounding errors of their terms."""
     return {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
 
 
@@ -409,7 +408,6 @@ def _pushes(
 
 
 def _moves(context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]) -> bool:
-    """Return True if free unknowns change the rate of a state."""
     totals: dict[tuple[int, int], Any] = {}
     for (state, unknown), slope in ideal.moves.items():
         for j, vector in free.items():

@@ -82,7 +82,6 @@ def _scaled(matrix: np.ndarray, rows: Sequence[int]) -> np.ndarray | None:
 
 
 def _rank(matrix: np.ndarray, rows: Sequence[int]) -> int:
-    """Return the rank of these rows and columns; zero if `_scaled` returns None."""
     scaled = _scaled(matrix, rows)
     return 0 if scaled is None else int(np.linalg.matrix_rank(scaled, tol=SINGULAR * np.linalg.norm(scaled, 2)))
 

@@ -61,7 +61,6 @@ class Eliminated:
     """Size of the largest entry left without a pivot, measured like the smallest pivot."""
 
     def solution(self, free: Mapping[int, Any]) -> list[Any]:
-        """Return all unknowns for these values of the free unknowns."""
         return self._back(self.right, free)
 
     def null_vector(self, unknown: int) -> list[Any]:

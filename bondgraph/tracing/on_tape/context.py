@@ -110,8 +110,9 @@ class Samples:
         return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, like `row`; zero where an entry is only the rounding error of its
-        terms."""
+        """Return values (samples,) of each entry of a matrix, like `row`, with zero where an entry is only the rounding error of
+        its terms.
+        """
         scalars = list(entries.values())
         table = self.table(scalars)
         sizes = np.abs(table)
@@ -172,8 +173,9 @@ class TracingContext:
         return list(substitute(self.tape, scalars, zeros))
 
     def rates(self, values: Values) -> list[Any]:
-        """Return the rates of all states, concatenated; zero for guesses and for rates that are still unknown, as no
-        differentiated value depends on these states."""
+        """Return the rates of all states, concatenated; they are zero for guesses and for unknown rates, as no differentiated
+        value depends on these states.
+        """
         guesses, rates = self.system.guesses, list[Any]()
         for state in self.system.states:
             is_ready = state.name not in guesses and state.rate in values
