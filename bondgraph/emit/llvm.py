@@ -302,8 +302,9 @@ def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = 
 def compile_written(
     write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
 ) -> Library:
-    """Compile the procedures and other LLVM IR that these functions of a module write, unless their code is in the cache; use
-    `passes` = 1 for code that takes a negligible fraction of a run."""
+    """Compile the procedures that `write` and the LLVM IR that `others` return, two functions of a module, unless their code is
+    in the cache; use `passes` = 1 for code that takes a negligible fraction of a run.
+    """
     writer = ("written by", write.__module__, write.__qualname__)
     code, exported = written_code(writer, lambda: module_text(write(), others()), passes)
     tracker, addresses = linked(code, exported, {})

@@ -190,7 +190,7 @@ def object_code(text: str, passes: int, level: int) -> bytes:
 
 
 made_by_writers: dict[str, bytes] | None = None
-"""Names and code of the functions, keyed by writer and sources; None unless `warming.supply` runs."""
+"""Names and code of the functions, by writer and sources, which are collected only while `warming.supply` runs."""
 
 
 def written_code(writer: Iterable[str], write: Callable[[], str], passes: int = 2) -> tuple[bytes, Sequence[str]]:

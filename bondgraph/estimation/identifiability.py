@@ -31,8 +31,11 @@ OUTLIER = 5.0
 """Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
-"""Thresholds: the component of a direction beyond which a message names the number; the component beyond which the number is
-unknown if the direction is unknown; the probability below which sigma and the residuals are inconsistent."""
+"""Thresholds.
+
+A message names a number if its component of a direction exceeds the first; a number is unknown if its component of an unknown
+direction exceeds the second; sigma and the residuals are inconsistent if their probability is below the third.
+"""
 
 
 @dataclass(frozen=True)

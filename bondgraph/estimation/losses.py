@@ -93,4 +93,6 @@ _ALL: tuple[Loss, ...] = (
     RobustLoss("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
 )
 LOSSES = {loss.name: loss for loss in _ALL}
-"""Losses by name: sums of r^2; of 2 (sqrt(1 + r^2) - 1); of r^2 with a linear continuation."""
+"""Losses by name: r^2 for "linear", 2 c^2 (sqrt(1 + (r / c)^2) - 1) for "soft_l1", and r^2 with a linear continuation beyond c
+for "huber", with c = `MARGIN`.
+"""

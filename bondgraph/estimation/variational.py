@@ -155,8 +155,9 @@ class Variational:
         return self._kernel(name, scalars[-self.n :], self._instant_directions, self.k, _INSTANT)
 
     def impact(self) -> PreparedKernel:
-        """Return (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,); flows before them (c,),
-        restitutions (c,), and friction limits (f,) caused by z; then the derivatives of all of these, by columns."""
+        """Return the kernel (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,), flows before them (c,),
+        restitutions (c,), and friction limits (f,) caused by z, then the derivatives of all of these, by columns.
+        """
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
         unit = unit_impulses_from(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))

@@ -130,8 +130,9 @@ class Steps:
     matrices: Kernel
     """Kernel (t, x, user's p, m, h) -> numbers as in `layout`."""
     works: Kernel
-    """Kernel (t, x, p, m) -> power into all C; twice the kinetic energy of the velocities; power of the potentials of IC;
-    gaps."""
+    """Kernel (t, x, p, m) -> power into all C, twice the kinetic energy of the velocities, power of the potentials of IC, and
+    gaps.
+    """
     traced: Traced
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""

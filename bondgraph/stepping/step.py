@@ -177,7 +177,7 @@ class StepResult:
 
 
 class StepWorkspace:
-    """Workspace for the steps of one run, in arrays whose addresses the kernels hold; for one thread at a time."""
+    """Workspace for the steps of one run in one thread, in arrays whose addresses the kernels hold."""
 
     def __init__(self, steps: Steps, settings: StepSettings, p: np.ndarray, x: np.ndarray, m: np.ndarray):
         layout, program = steps.layout, steps.compiled.program
@@ -218,7 +218,7 @@ class StepWorkspace:
 
     @property
     def length(self) -> float:
-        """Length scale of a step, in the unit of gaps; 0 before the first quadratic program."""
+        """Length scale of a step, in the unit of gaps, which is 0 before the first quadratic program."""
         return 0.0 if self.solver.units is None else self.solver.units.length
 
     def advance(self, t: float, h: float) -> ProgramSolution:

@@ -61,8 +61,7 @@ Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 
 
 def workers_of(executor: Executor) -> int:
-    """Return the number of workers of an executor (pools of Python and MPI, Dask); for any other executor, the number of
-    processors of this machine."""
+    """Return the number of workers of an executor (pools of Python and MPI, Dask), or of processors of this machine if unknown."""
     count = getattr(executor, "num_workers", None) or getattr(executor, "_max_workers", None)
     cores = getattr(getattr(executor, "_client", None), "ncores", None)
     if count is None and callable(cores):
@@ -135,7 +134,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Convert errors from outside this package to E367."""
+    """Convert errors other than this package's own to E367."""
     try:
         yield
     except ScrewbondError:

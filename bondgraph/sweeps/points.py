@@ -244,7 +244,7 @@ class Points:
             raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
 
     def digest(self) -> dict[str, str]:
-        """Return a digest of the values of each name; for a distribution, of its first draws and its last draw."""
+        """Return a digest of the values of each name, or of the first draws and the last draw of a distribution."""
         some = np.unique([*range(min(_DIGEST_DRAWS, len(self))), len(self) - 1])
         drawn = self.at(some)
         digests = {}

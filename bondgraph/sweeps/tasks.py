@@ -183,9 +183,9 @@ class Kept:
         return f"{module}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
     def __call__(self, result: Result) -> np.ndarray:
-        """Return the values of a finished run, which is a `Result` for user functions.
+        """Return the column's values of a finished run; users' functions need a `Result`.
 
-        Raises `ModelError` E365 if a user function fails or does not return numbers.
+        Raises `ModelError` E365 if a user's function fails or does not return numbers.
         """
         if isinstance(self.take, Measure):
             return self.take(result)

@@ -17,8 +17,9 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 MOST_OPERATIONS = 100
 """Maximum number of operations on values that change along the solution; beyond it Runge-Kutta methods are faster."""
 _LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
-"""Minimum order; order allowed for code of any length; and, for higher orders, the maximum of (number of operations) order^2:
-longer code exceeds the instruction cache, and takes twice the time per instruction."""
+"""Minimum order, order allowed for code of any length, and, for higher orders, the maximum of (number of operations) order^2:
+longer code exceeds the instruction cache, and takes twice the time per instruction.
+"""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
 """Operations with their own recurrences; for all other operations, recurrences follow from the derivatives."""
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)

@@ -194,7 +194,7 @@ class Unsolvable(Exception):
         """Combinations of modes without a solution (automaton -> state), if other combinations have a solution, and the suspect
         elements."""
         self.too_many = too_many
-        """Number of mode combinations and its limit, if there are too many to be solved one by one; else zeros."""
+        """Number of mode combinations and its limit, or zeros unless there are too many to be solved one by one."""
         super().__init__(reason)
 
 
@@ -350,7 +350,7 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
 
 
 def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
-    """Return a description, a cure and the sources if sources prescribe a flow that is constrained; else None."""
+    """Return a description, a cure and the sources if sources prescribe a flow that is constrained, or else None."""
     paths = {id(element): path for path, element in model.elements.items()}
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates]
     held = [e for e in constraints if prescribing_sources(model, paths[id(e)])]

@@ -138,7 +138,7 @@ class AccumulationLimits:
 
 @dataclass(frozen=True)
 class _Step:
-    """Transition, or part of a collision; only the last part reaches the state after the event."""
+    """Transition, or part of a collision, of which only the last part reaches the state after the event."""
 
     event: Event
     transition: int

@@ -55,7 +55,7 @@ class Instances:
     model: Model
     kinds: tuple[PatternInstances, ...]
     starts: np.ndarray
-    """Number of the first value that each element declares, and the number of values (elements + 1,)."""
+    """Number of the first value that each element declares, followed by the number of all values (elements + 1,)."""
     statements: int
 
     @property

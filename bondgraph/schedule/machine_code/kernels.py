@@ -170,8 +170,9 @@ declare i64 @llvm.smin.i64(i64, i64)"""
 def fused_text(
     function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
-    """Return the LLVM IR of fused loops: a function over a range of instances of each loop, called before and after the fused
-    loop, and the fused loop."""
+    """Return the LLVM IR of fused loops, and of a function for each loop, which evaluates the instances before and after the
+    fused rounds.
+    """
     loops = fusion.group.loops
     texts: list[str] = []
     before: list[str] = []

@@ -68,7 +68,7 @@ class Cone:
     path: str
     first: int
     facets: np.ndarray
-    """Facets (rows, slips); for the exact cone, the axes (2, 2), after a row for the normal."""
+    """Facets (rows, slips), or, for the exact cone, the axes (2, 2), whose rows follow a row for the normal."""
     exact: bool
     """True if the rows, the normal and the slips, form one second-order cone."""
     slip: int
@@ -213,7 +213,7 @@ class PairRows:
     tangents: np.ndarray
     """Directions of slip, (k, 2, 3), world coordinates."""
     facets: np.ndarray
-    """Facets, (facets, 2); for an exact cone, the axes."""
+    """Facets (facets, 2), or the axes of an exact cone."""
     exact: bool
 
     @property

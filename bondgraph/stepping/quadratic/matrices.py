@@ -40,7 +40,7 @@ class StepOptions:
     inertia: str
     facets: int | str
     restitution: Mapping[str, float]
-    """Restitution by contact; 0 by default."""
+    """Restitution by contact, 0 for contacts without an entry."""
     ignored: frozenset[str]
     bodies: tuple[TouchingBody, ...] = ()
 

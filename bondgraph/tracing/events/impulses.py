@@ -143,7 +143,7 @@ class Residual:
         return out
 
     def _jumping_value(self, unknown: Unknown) -> str:
-        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage, or "" if neither exists."""
+        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage, or "" for neither."""
         path = unknown.element
         if path in self.followed:
             return self.followed[path]
@@ -242,8 +242,7 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
-    """Return the events that share one impulse: they reset nothing, are no collisions, and their modes affect no dependent
-    storage.
+    """Return the events that share one impulse: events without resets and collisions, whose modes affect no dependent storage.
 
     There are none if they would be fewer than `MIN_SHARING_EVENTS`.
     """

@@ -92,8 +92,9 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) 
 
 
 def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
-    """Return circuits whose vectors form a basis of the vectors x with y = 0 in a space (2 n, r); arguments as in
-    `circuits_of`."""
+    """Return circuits whose vectors form a basis of the vectors x with y = 0 in a space (2 n, r), for `never` as in
+    `circuits_of`.
+    """
     space = _within(basis, set(range(len(basis) // 2)) - never)
     blocks = [(rows, _fundamental(_full_rank(space[rows]))) for rows in _blocks(space)]
     return [Circuit(tuple(rows[k] for k in sorted(support)), ()) for rows, supports in blocks for support in supports]

@@ -72,7 +72,9 @@ class RedundantPart:
 def solve_redundant(
     entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
 ) -> tuple[list[Any], list[Any]] | None:
-    """Return the least-norm solution and its residuals; return None unless the matrix is symmetric up to signs and semidefinite."""
+    """Return the least-norm solution and its residuals; return None unless the matrix is symmetric (up to signs) and
+    semidefinite.
+    """
     matrices = matrices_of(numbers, len(right))
     sizes = semidefinite_sizes(matrices)
     if sizes is None or not np.all(np.diagonal(matrices[0])):
