@@ -174,7 +174,6 @@ WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
 
 
 def wide_name(name: str) -> str:
-    """Return the name of the vector primitive, with one number per lane, that corresponds to this scalar primitive."""
     word, _, kind = name.partition(" ")
     return f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
 

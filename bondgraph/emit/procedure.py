@@ -100,7 +100,6 @@ class Procedure:
         self._record(Target(name))
 
     def jump(self, label: str) -> None:
-        """End the block and jump to a label."""
         self._end(Jump(label))
 
     def fork(self, condition: Term, yes: str, no: str) -> None:

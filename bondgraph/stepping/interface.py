@@ -54,8 +54,6 @@ _MAX_NEWTON = 100
 
 @dataclass(frozen=True, eq=False)
 class StepDerivatives:
-    """Derivatives of a step's matrices and motion with respect to states and parameters."""
-
     inputs: tuple[int, ...]
     matrices: Kernel
     """Kernel (t, x, p, m, h) -> nonzero derivatives of the buffer, at `rows` and `columns`."""

@@ -112,8 +112,6 @@ SLIP_NOISE = 1e-11
 
 @dataclass
 class Anderson:
-    """Anderson acceleration of a fixed-point iteration."""
-
     points: list[np.ndarray] = field(default_factory=list)
     residuals: list[np.ndarray] = field(default_factory=list)
 

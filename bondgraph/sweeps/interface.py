@@ -61,7 +61,7 @@ Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 
 
 def workers_of(executor: Executor) -> int:
-    """Return the number of workers of an executor (pools of Python and MPI, Dask), or of processors of this machine if unknown."""
+    """Return the number of workers of an executor (pools of Python and MPI, Dask), or of this machine's processors if unknown."""
     count = getattr(executor, "num_workers", None) or getattr(executor, "_max_workers", None)
     cores = getattr(getattr(executor, "_client", None), "ncores", None)
     if count is None and callable(cores):

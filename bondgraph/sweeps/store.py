@@ -366,7 +366,6 @@ def _encoded(values: np.ndarray) -> bytes:
 
 
 def path_of(path: object) -> Path:
-    """Return the path of a store; raise E364 for anything else."""
     if isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str):
         return Path(path)
     cures = ('"runs.db"', "a pathlib.Path")

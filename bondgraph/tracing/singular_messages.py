@@ -308,7 +308,6 @@ def _places(created: Iterable[Element | Automaton]) -> tuple[Place | None, ...]:
 
 
 def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
-    """Return the domain of the first of these elements that has a bond."""
     paths = {id(element): path for path, element in model.elements.items()}
     bonds = [model.bonds_at(paths[id(e)]) for e in elements if id(e) in paths]
     return next((at_element[0].domain for at_element in bonds if at_element), GENERIC)

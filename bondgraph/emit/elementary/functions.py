@@ -126,7 +126,6 @@ def polynomial(z: float, coefficients: Fixed) -> float:
 
 @inline
 def horner(z: float, coefficients: Fixed) -> float:
-    """Return the value of the polynomial with these coefficients, lowest first, by Horner's scheme."""
     total = 1.0 * coefficients[-1]
     for coefficient in unrolled(coefficients[-2::-1]):
         total = fma(total, z, coefficient)

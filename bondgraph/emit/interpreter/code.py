@@ -105,7 +105,6 @@ def take(index: float, entries: Values, count: int) -> float:
 
 @functools.cache
 def rule(code: int) -> Callable[..., None]:
-    """Return the function of an instruction: three arguments -> its value and its partial derivatives."""
     routine = rule_routine(code)
     run = interpreter(listing(routine))
 

@@ -47,8 +47,6 @@ _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.Generator
 
 
 class Expressions(Emitter):
-    """Expressions of a function under translation."""
-
     def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
         raise NotImplementedError
 
@@ -57,7 +55,6 @@ class Expressions(Emitter):
         self.fail(node, f"the kernel language has no {name}{f'; {INSTEAD[name]}' if name in INSTEAD else ''}")
 
     def is_known(self, node: ast.expr) -> bool:
-        """Return True if all names in an expression are known at translation time."""
         for name in self.source.reads[node]:
             if name in self.source.variables or isinstance(self.scope.get(name), (Computed, LocalName)):
                 return False

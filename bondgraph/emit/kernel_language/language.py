@@ -98,7 +98,6 @@ Fixed = Annotated[Any, FixedArgument()]
 
 
 def inline(function: Item) -> Item:
-    """Inline a function where it is called."""
     function.__dict__["is_inline"] = True
     return function
 
@@ -289,7 +288,6 @@ def kind_of(kind: Any) -> str:
 
 
 def named(kind: Any) -> str:
-    """Return the name of a type for a message."""
     if isinstance(kind, Array):
         return f"an array of {kind.entries.__name__}s" if kind.entries in KINDS else "an array of addresses"
     if isinstance(kind, Code):

@@ -47,7 +47,6 @@ class FunctionSource:
 
     @property
     def is_inline(self) -> bool:
-        """True if the function's body replaces each call."""
         return getattr(self.function, "is_inline", False)
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:

@@ -288,7 +288,6 @@ def jacobian_kernel(schedule: Schedule) -> Kernel:
 
 
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
-    """Compile routines, without optimisation if `quick`; return them by name."""
     return _compiled(schedules, kernels_text(schedules, quick), quick)
 
 

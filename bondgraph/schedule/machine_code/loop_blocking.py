@@ -132,7 +132,6 @@ def _ahead(earlier: Reach, later: Reach) -> int | None:
 
 
 MAX_CARRIED_ROUNDS = 4
-"""Maximum number of rounds over which a value is carried."""
 
 MAX_FUSED_STEPS = 120
 """Maximum number of steps of a round: more would run out of registers."""

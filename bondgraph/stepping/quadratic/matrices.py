@@ -87,8 +87,6 @@ class StepLayout:
 
 @dataclass
 class ContactRows:
-    """Rows of the contacts in the quadratic program of a step."""
-
     cones: list[Cone] = field(default_factory=list)
     """Cone of each contact, with the range of its rows."""
     rows: Sparse = field(default_factory=dict)

@@ -22,7 +22,6 @@ LEAST_LOSS, LOSSLESS = 1e-11, 1e-14
 counts as rounding error. Null directions of networks dissipate less than 1e-15."""
 
 SCALING_ROUNDS = 4
-"""Number of rounds in which rows and columns are scaled by their largest entries."""
 
 
 @dataclass(frozen=True)

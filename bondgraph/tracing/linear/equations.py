@@ -59,7 +59,6 @@ class SparseEquations:
 
 
 def given_equations(entries: Entries, count: int) -> SparseEquations:
-    """Return equations with this matrix."""
     return SparseEquations(count, lambda: entries)
 
 

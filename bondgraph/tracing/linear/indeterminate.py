@@ -198,8 +198,6 @@ STIFFNESS = 1e6
 
 @dataclass(frozen=True)
 class LeastNormSolution:
-    """A solution of a singular system."""
-
     values: list[Any]
     elements: tuple[str, ...] = ()
     """Elements whose reactions the equations do not determine: these reactions are the least-norm choice."""

@@ -149,8 +149,6 @@ def _finite(table: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class TracingContext:
-    """A system and the tape of its values."""
-
     system: System
     stages: Stages
     tape: Tape
@@ -229,7 +227,6 @@ class ActingUnknowns:
 
 
 def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:
-    """Return the index of the first group of values that `is_discontinuous`, or None."""
     if not is_discontinuous(context, [scalar for group in groups for scalar in group], any_condition=True):
         return None
     return next((k for k, group in enumerate(groups) if is_discontinuous(context, group)), None)

@@ -17,7 +17,6 @@ DISTINCT = 0.1
 """Minimum distance of speculative points from the nearest other point, as a fraction of the size of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
-"""Corners of a face in their order."""
 NOT_SEPARATED = -1e300
 HEIGHT, TOLERANCE, SIGN, KEPT = 9, 10, 11, 12
 """Offsets in the data of a patch, after the frame of its face: height of the face, distance up to which corners are equal, sign

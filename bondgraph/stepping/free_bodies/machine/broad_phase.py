@@ -12,7 +12,6 @@ INFINITE = 1e300
 
 
 def place_shapes(c: PileTable) -> None:
-    """Set axes, origins and bounding boxes of all shapes."""
     for s in range(c.shapes):
         b = c.body[s]
         R, local, axes, at = c.R[b * 9 :], c.shape_pose[s * 12 :], c.shape_R[s * 9 :], c.shape_p[s * 3 :]

@@ -216,7 +216,6 @@ def move(c: PileTable) -> None:
 
 
 def kinetic(c: PileTable, b: int) -> float:
-    """Return the kinetic energy of a free body, from its momentum and its current axes."""
     energy, about, R, moment, J = 0.0, empty_like(c.gap, 3), c.R[b * 9 :], c.moment[b * 6 :], c.inverse_inertia[b * 9 :]
     for i in unrolled(range(3)):
         about[i] = times_back(R, moment, i)
