@@ -181,7 +181,9 @@ def _seal(name: str, body: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a file and mark it as used; return None if another user can write to the file."""
+    """Return the content of a regular file and mark it as used; return None if it cannot be read, or if another user can write to
+    it.
+    """
     safe_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safe_flags)) as file:

@@ -157,7 +157,7 @@ def _before(bits: bytes) -> np.ndarray:
 
 
 def is_nearly_even(before: np.ndarray) -> bool:
-    """Return True if, for every k, between k and k + 2 points lie before bucket k."""
+    """Return True if at least k points lie before the beginning of every bucket k, and at most k + 3 before its end."""
     ahead = before - np.arange(len(before))
     return bool(np.all(ahead[:-1] >= 0) and np.all(ahead[1:] <= 2))
 

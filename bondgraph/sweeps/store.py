@@ -112,7 +112,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context as one transaction: all of it or nothing, with a consistent view of the file."""
+        """Run the body of the context as one transaction, with a consistent view of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:
@@ -165,7 +165,8 @@ class Store:
 
     def header(self) -> dict[str, Any]:
         """Return the header with which the store was created, and the shapes of kept columns; raise E364 if the file is not a
-        store."""
+        store, or damaged.
+        """
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:

@@ -183,7 +183,7 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """Return `partials`, except for a select: 1 for the argument that it passes on and 0 for the other."""
+    """Return `partials`, except for a select: 1 (-1 if it is negated) for the argument that is passed on, and 0 for the other."""
     node = tape.nodes[position]
     if node[0] not in op.SELECTS:
         return partials(tape, position)

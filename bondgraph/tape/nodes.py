@@ -136,7 +136,7 @@ def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> boo
 
 
 def _never_negative(table: _Table, position: int) -> bool:
-    """Return True if the value of a node is never negative (it may be nan)."""
+    """Return True if the value of a node is certainly never negative (it may be nan)."""
     code, *arguments = table[position]
     if code == op.MAXIMUM:
         return any(table[a][0] == op.CONSTANT and table[a][1] >= 0.0 for a in arguments)

@@ -205,7 +205,7 @@ class _Sums:
             self.force[k] = self.force[k] + sign * value * efforts[i]
 
     def add_spring(self, path: str, law: laws.Storage) -> None:
-        """Add a C; a C whose state has its own rate, such as a pose, has no stiffness here."""
+        """Add a C, which has no stiffness here if its state has a rate of its own, as a pose has."""
         values, bond = self.values, self.values.model.bonds_at(path)[0]
         if law.rate is None:
             J, e, sign = values.slopes(values.at(f"{path}.{law.state}'")), values.at(effort(bond)), 1.0

@@ -73,7 +73,7 @@ def solve_redundant(
     entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
 ) -> tuple[list[Any], list[Any]] | None:
     """Return the least-norm solution and its residuals; return None unless the matrix is symmetric (up to signs) and
-    semidefinite.
+    semidefinite, with no zero on its diagonal.
     """
     matrices = matrices_of(numbers, len(right))
     sizes = semidefinite_sizes(matrices)

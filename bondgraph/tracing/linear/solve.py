@@ -383,8 +383,8 @@ def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
 def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
-    It is |a| + |b| for a + b and a - b, |a| |b| for a b, and the absolute value of anything else. A sum that is zero except for
-    rounding errors is about 1e-16 of this magnitude, whatever the units.
+    Sums and differences become |a| + |b|; products, quotients, signs and selections are followed; any other function has its
+    absolute value. A sum that is zero except for rounding errors is about 1e-16 of this magnitude, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}
