@@ -104,7 +104,6 @@ def target_machine(level: int) -> Any:
 
 
 _AVX2 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
-"""Processor features that code for "haswell" may use."""
 
 
 @functools.cache
@@ -130,8 +129,8 @@ def supplied_name(name: str) -> str:
 
 
 def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
-    """Return a writer's code that came with the package, and the names of its functions; return None if this processor
-    cannot run it.
+    """Return a writer's code that came with the package, and the names of its functions; return None without such code for this
+    processor, or if another processor is chosen.
     """
     features = binding().get_host_cpu_features()
     runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)

@@ -25,7 +25,6 @@ from bondgraph.emit.instructions import (
 )
 
 NOTHING = integer(0)
-"""Placeholder result of an instruction without a result."""
 
 
 class Procedure:

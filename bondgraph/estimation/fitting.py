@@ -134,7 +134,6 @@ class _Search:
     loss: Loss
     runs: int = 0
     failed: dict[str, int] = field(default_factory=dict)
-    """Number of failed runs of the search, by the first line of the reason."""
     _cached: tuple[bytes, Evaluation] | None = None
 
     def refuse_start(self, numbers: np.ndarray) -> None:

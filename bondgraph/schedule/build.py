@@ -97,7 +97,6 @@ class Scheduled:
     """Routines of transitions, each of which returns all states and changes a few of them."""
     build_jumps: Callable[[], list[Schedule]]
     autonomous: bool
-    """True if no value depends on time."""
 
 
 @functools.cache

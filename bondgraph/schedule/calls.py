@@ -43,7 +43,6 @@ class ValueTable:
     sizes: list[int] = field(default_factory=list)
     locations: dict[int, tuple[str, int]] = field(default_factory=dict)
     fixed: list[bool] = field(default_factory=list)
-    """True for a value that depends on parameters only."""
     numbers: dict[float, int] = field(default_factory=dict)
 
     def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
@@ -118,7 +117,6 @@ class StatementTable:
 
 
 def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
-    """Number the statements of a system, and `extra` statements with scalar results."""
     book = ValueTable()
     numbers: dict[str, int] = {}
     shapes: dict[int, tuple[int, ...]] = {}

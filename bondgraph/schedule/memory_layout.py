@@ -154,7 +154,6 @@ class Schedule:
     workspace: int
     numbers: np.ndarray
     copied_block: str | None = None
-    """The block that is copied to `out` before the loops, if any."""
 
     @property
     def sizes(self) -> tuple[int, ...]:

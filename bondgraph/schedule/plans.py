@@ -198,7 +198,6 @@ class KernelCache:
     shared: dict[TracedGroup, Substitute] = field(default_factory=dict)
     prepared: Calls = field(default_factory=dict)
     makers: dict[int, Call] = field(default_factory=dict)
-    """Call of `prepared` that computes each value."""
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property
@@ -248,7 +247,6 @@ class GroupedValues:
     groups: tuple[Group, ...]
     calls: tuple[Call, ...]
     results: dict[int, int]
-    """Offset of each value in the row."""
     width: int
 
 

@@ -171,7 +171,6 @@ def roles(compiled: Compiled) -> Mapping[str, Role]:
 RUN = "run"
 """Axis of values that are not crossed: random draws, or the entries of a list of runs."""
 FAILURE = "failure"
-"""Column of the reasons why runs failed."""
 _DIGEST_DRAWS = 16
 
 

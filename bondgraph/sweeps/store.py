@@ -38,7 +38,6 @@ FORMAT, VERSION = "screwbond-runs", 3
 _WAIT = 60.0
 """Longest wait (s) for another process that is writing."""
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
-"""Errors of a damaged store, including text that is not valid UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
 _LARGEST = 2**28

@@ -118,7 +118,6 @@ class NewtonIteration:
     first_step: tuple[Any, ...]
     solver: Solver
     sizes: tuple[float, ...]
-    """Natural size of each unknown."""
     weights: tuple[float, ...]
     """Factors that bring the residuals to comparable sizes."""
 

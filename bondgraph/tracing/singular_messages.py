@@ -213,7 +213,6 @@ def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = No
 
 
 def suspects(singular: SingularSystem, owners: Sequence[Unknown]) -> list[str]:
-    """Return the elements of the equations and unknowns of a singular part, from the owner of each scalar."""
     return list(dict.fromkeys(owners[k].element for k in (*singular.equations, *singular.unknowns)))
 
 

@@ -24,7 +24,6 @@ TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 """LLVM target: the driver translates its code for GPUs from Volta onwards."""
 BLOCK_THREADS = 1024
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Call by which `emit.text` allocates a large workspace on the heap."""
 _KERNEL = "ptx_kernel"
 
 

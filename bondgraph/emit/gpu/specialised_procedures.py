@@ -20,9 +20,7 @@ _KNOWN = {
     "double": Primitive("known double", ("double",), "double", "fadd double {x}, -0.0", "{x}"),
     "ptr": Primitive("known ptr", ("i64",), "ptr", "inttoptr i64 {x} to ptr", "(char *){x}"),
 }
-"""Primitives that replace loads of a field by a number."""
 _PLACE = Primitive("known place", ("ptr", "i64"), "ptr", "getelementptr i8, ptr {x}, i64 {y}", "{x} + {y}")
-"""Primitive that replaces the load of a field by the address of its table plus an offset in bytes."""
 
 
 @dataclass(frozen=True)

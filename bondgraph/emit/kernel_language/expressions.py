@@ -43,7 +43,6 @@ _FREE = frozenset(
 )
 """Functions that may be evaluated even if their result is not needed."""
 _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
-"""Constructs that are refused even in expressions evaluated at translation time."""
 
 
 class Expressions(Emitter):

@@ -27,7 +27,6 @@ import numpy as np
 Item = TypeVar("Item")
 
 KINDS: Mapping[Any, str] = MappingProxyType({float: "double", int: "i64", bool: "i64"})
-"""Python type of a number -> LLVM type in memory."""
 POINTER = "ptr"
 
 
@@ -270,7 +269,6 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "Continue": "a single lane cannot skip a pass of a loop; use a condition",
     }
 )
-"""Constructs that the language lacks, and their replacements."""
 
 
 def is_fixed(kind: Any) -> bool:

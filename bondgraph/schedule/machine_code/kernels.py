@@ -28,7 +28,6 @@ MAX_VECTORISED_STEPS = 60
 
 NOT_VECTORISED = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
-"""Metadata of a module with loops that must not be vectorised."""
 
 
 class Style(NamedTuple):

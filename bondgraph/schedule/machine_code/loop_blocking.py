@@ -115,7 +115,6 @@ def _reach(access: Access, size: int, count: int) -> Reach:
 
 
 def overlap(one: Reach, other: Reach) -> bool:
-    """Return True if both may access a common address."""
     if one.anywhere or other.anywhere:
         return True
     (low, high), (first, last) = one.ends, other.ends

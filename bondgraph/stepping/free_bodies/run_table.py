@@ -24,7 +24,6 @@ from screws.shapes import Arrangement, Ball, Box, HalfSpace, PointPairs, candida
 KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 ROOM = 8
-"""Initial capacity for contacts and pairs, per shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse", "earlier_torque")
 """Fields per contact that a step passes on to the next."""
 BODY_FIELDS = ("asleep", "quiet", "island", "held")
@@ -262,7 +261,6 @@ class FreeBodyRun:
         return tables.DONE
 
     def pairs(self) -> PointPairs:
-        """Return the candidates of the last step."""
         a, n = self.table.arrays, int(self.table["contacts"])
         s1, s2, body = a["shape1"][:n].copy(), a["shape2"][:n].copy(), a["body"]
         p1, p2, normal = (a[name].reshape(-1, 3)[:n].copy() for name in ("point1", "point2", "normal"))

@@ -270,7 +270,6 @@ def _add_quadratic(total: Any, J: Sparse, inner: Sparse) -> None:
 
 
 Sparse = dict[tuple[int, int], Any]
-"""Sparse matrix: entries by (row, column)."""
 
 
 class StepValues:

@@ -109,7 +109,6 @@ class ActiveSet:
     """Error of the solutions, in units of `step.SLIP_TOLERANCE`."""
     equalities: int
     turns: np.ndarray
-    """True for unknowns that are angles, (n,)."""
     units: Units | None = None
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)

@@ -280,7 +280,6 @@ _INVERSE: dict[int, Any] = {
     op.ASIN: s.sin,
     op.ACOS: s.cos,
 }
-"""Inverses of monotone functions of one argument."""
 
 
 @dataclass(frozen=True)

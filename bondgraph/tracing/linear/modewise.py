@@ -140,7 +140,6 @@ class SharedMode:
 
     slots: Mapping[int, int]
     names: Mapping[str, str]
-    """Automaton -> state."""
     shared: LeastNormSolution
 
     def renumbered(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:

@@ -15,7 +15,6 @@ from screws.scalars import array
 Key = TypeVar("Key")
 Values = dict[str, Any]
 Entries = Mapping[tuple[int, int], Any]
-"""Nonzero entries of a matrix by row and column."""
 
 
 class Untraceable(Exception):
