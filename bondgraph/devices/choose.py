@@ -31,11 +31,11 @@ _lock = threading.Lock()
 
 
 def device_of(argument: Any, runs: int) -> Device | None:
-    """Return the GPU that `device=` selects for this many runs, None for the CPU. The GPU stays open for later runs.
+    """Return the GPU that `device=` selects for this many runs, or None for the CPU; the GPU stays open for later runs.
 
     "auto" selects the first GPU whose double precision is at least a quarter as fast as its single precision, provided that there
-    are at least 2,000 runs; otherwise the CPU. Raises `RunError` E286 for another name, E287 and E288 if there is no such GPU;
-    `ExtraError` E416 without its package.
+    are at least 2,000 runs, and otherwise the CPU. Raises `RunError` E286 for another name, E287 and E288 if there is no such
+    GPU; `ExtraError` E416 without its package.
     """
     check_device(argument)
     if argument is None:
@@ -77,7 +77,6 @@ def _device(kind: str, number: int) -> Device:
 
 
 def _suitable() -> Device | None:
-    """Return the first GPU that is fast in double precision, or None."""
     for kind in MAKERS:
         number = 0
         while True:

@@ -10,7 +10,6 @@ import numpy as np
 from bondgraph.errors import Problem, ProblemError, RunError
 
 ON_THE_CPU = "device=None, which uses the CPU"
-"""Cure that always works."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,8 @@ class DeviceFacts:
 
     Parameters
     ----------
-    name : name for `device=`, "cuda:0"; title : the maker's name for the GPU.
+    name : name for `device=`, "cuda:0".
+    title : the maker's name for the GPU.
     single_to_double : ratio of single to double precision speed.
     threads : number of threads that the GPU can hold at a time, each with a stack.
     """
@@ -42,7 +42,7 @@ class LoadedKernel:
 
 
 class Device(Protocol):
-    """GPU with its own memory. Addresses refer to this memory; every function waits until its work is done.
+    """GPU with its own memory, to which addresses refer; every function waits until its work is done.
 
     Functions raise `RunError` E288 for a driver that is too old, E290 if the GPU is out of memory, E292 if the GPU is lost, and
     E293 for anything else that the driver refuses.
@@ -79,13 +79,11 @@ class Device(Protocol):
 
 
 def out_of_memory(name: str, why: str) -> RunError:
-    """Return E290 for a GPU whose memory is too small."""
     cures = (ON_THE_CPU, "fewer samples, or measures instead of series", "no other program on the GPU")
     return RunError(Problem("E290", f'the memory of "{name}" is too small for these runs', (why,), cures=cures))
 
 
 def lost(name: str, why: str) -> RunError:
-    """Return E292 for a GPU that is lost."""
     cures = (
         "the same call with a store: it continues from the stored runs",
         ON_THE_CPU,
@@ -95,10 +93,8 @@ def lost(name: str, why: str) -> RunError:
 
 
 def is_lost(error: ProblemError) -> bool:
-    """Return True if the error means that the GPU is lost."""
     return error.problem.code == "E292"
 
 
 def is_out_of_memory(error: RunError) -> bool:
-    """Return True if the error means that the GPU is out of memory."""
     return error.problem.code == "E290"

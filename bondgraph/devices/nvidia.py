@@ -28,8 +28,6 @@ _LOST = {4, 201, 214, 220, 702, 709, 802, 810, 999}
 
 
 class NvidiaDevice:
-    """NVIDIA GPU: a `Device`."""
-
     def __init__(self, number: int = 0, driver: Any = None):
         """Open the GPU of this number; `driver` replaces the module `cuda.bindings.driver` in tests.
 
@@ -85,7 +83,6 @@ class NvidiaDevice:
         return int(self._call("cuMemAlloc", max(size, 1)))
 
     def free(self, address: int) -> None:
-        """Release memory."""
         self._use()
         self._call("cuMemFree", self._driver.CUdeviceptr(address))
 
@@ -112,11 +109,9 @@ class NvidiaDevice:
         self._call("cuCtxSynchronize")
 
     def _use(self) -> None:
-        """Make this GPU current in the present thread."""
         self._call("cuCtxSetCurrent", self._context)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the driver; return its output arguments as a tuple, or a single argument by itself."""
         try:
             function: Callable[..., tuple[Any, ...]] = getattr(self._driver, name)
             result, *values = function(*arguments)
@@ -130,7 +125,6 @@ class NvidiaDevice:
         raise self._error(name, result)
 
     def _error(self, name: str, result: Any) -> RunError:
-        """Return the error for the result of a function that failed."""
         code, why = int(result), f"{name} returned {getattr(result, 'name', result)}"
         if code in _NO_GPU:
             return _no_gpu(f'there is no GPU "{self._name}" to run on', why)
@@ -153,7 +147,6 @@ def _no_gpu(title: str, why: str) -> RunError:
 
 
 def _driver() -> Any:
-    """Return the functions of the driver, which is loaded when one of them is first called."""
     require_package("a run on an NVIDIA GPU", "cuda")
     require_package("a run on an NVIDIA GPU", "cuda.bindings")
     try:

@@ -32,7 +32,6 @@ SUPPLIED = Path(__file__).with_name("supplied")
 """Folder of code that came with the package: the solvers' code, in wheels (`warming.supply`)."""
 _DIGEST = 32
 _PACKAGES = ("bondgraph", "screws")
-"""Packages whose sources determine the generated procedures."""
 _OBJECT_FILE = re.compile(r"[0-9a-f]{64}\.o")
 _STALE_AGE = 3600.0
 """Age (s) above which a temporary file must be left over from a process that has ended."""
@@ -42,7 +41,7 @@ _bytes_before_sweep: dict[Path, float] = {}
 
 
 def directory() -> Path | None:
-    """Return the folder of the cache; None if it is disabled."""
+    """Return the folder of the cache, or None if it is disabled."""
     chosen = os.environ.get("SCREWBOND_CACHE", "")
     if chosen.lower() in ("off", "0", "no", "none"):
         return None
@@ -73,7 +72,6 @@ def limit() -> float:
 
 
 def key(*parts: str) -> str:
-    """Return the cache key of code compiled from `parts`."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -83,7 +81,7 @@ def key(*parts: str) -> str:
 
 @functools.cache
 def sources() -> str:
-    """Return a key of the sources of this project on disk; "" if there are none (as in an archive), or if some are newer than
+    """Return a key of the sources of this project on disk, or "" if there are none (as in an archive), or if some are newer than
     this process, which may have read an older version."""
     root = Path(__file__).parents[2]
     digest, count = hashlib.sha256(), 0
@@ -106,7 +104,7 @@ def sources() -> str:
 
 
 def load(name: str) -> bytes | None:
-    """Return the bytes stored under the key `name`; None if they are missing or cannot be trusted."""
+    """Return the bytes stored under the key `name`, or None if they are missing or cannot be trusted."""
     folder = directory()
     if folder is None or not _trusted(folder):
         return None
@@ -117,8 +115,9 @@ def load(name: str) -> bytes | None:
 
 
 def load_supplied(name: str) -> bytes | None:
-    """Return the bytes under the key `name` that came with the installed package; None if they are missing or damaged. They are
-    trusted like the modules of the package."""
+    """Return the bytes under the key `name` that came with the installed package, or None if they are missing or damaged. They
+    are trusted like the modules of the package.
+    """
     try:
         stored = (SUPPLIED / f"{name}.o").read_bytes()
     except OSError:
@@ -127,7 +126,6 @@ def load_supplied(name: str) -> bytes | None:
 
 
 def supply(folder: Path, name: str, body: bytes) -> None:
-    """Write `body` to a folder of `SUPPLIED` code."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.o").write_bytes(_seal(name, body) + body)
 
@@ -157,7 +155,7 @@ def store(name: str, body: bytes) -> bool:
 
 
 def obstacle() -> str:
-    """Return a short reason why nothing can be cached; "" if the cache works."""
+    """Return a short reason why nothing can be cached, or "" if the cache works."""
     folder = directory()
     if folder is None:
         return "SCREWBOND_CACHE disables it" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"
@@ -173,19 +171,19 @@ def obstacle() -> str:
 
 
 def _open_temporary(folder: Path) -> tuple[int, str] | None:
-    """Open a new temporary file in a folder, created if need be; return its handle and name, or None if other users can
-    write there."""
+    """Return the handle and name of a new temporary file, or None if other users can write to the folder."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 
 
 def _seal(name: str, body: bytes) -> bytes:
-    """Return the digest of a key and its content."""
     return hashlib.sha256(name.encode() + b"\n" + body).digest()
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a file that no one else can write, and mark it as used; None for other files."""
+    """Return the content of a regular file and mark it as used; return None if it cannot be read, or if another user can write to
+    it.
+    """
     safe_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safe_flags)) as file:
@@ -201,8 +199,6 @@ def _read(path: Path) -> bytes | None:
 
 
 def _other_writers(status: os.stat_result) -> str:
-    """Return a description of who else can write to a file or folder; "" if no one can, or on Windows, which protects a user's
-    folders itself."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid != os.geteuid():
@@ -225,7 +221,6 @@ def _trusted(folder: Path) -> bool:
 
 
 def _make_room(folder: Path, stored: int) -> None:
-    """Check the size of a folder from time to time, and delete the least recently used objects if it is too large."""
     max_bytes = limit()
     remaining = _bytes_before_sweep.get(folder, 0.0) - stored
     if remaining > 0.0:

@@ -1,6 +1,7 @@
 """Build an object once in a process, under a lock: all threads wait for the first build and share its result.
 
-`functools.cache` lets two threads build at the same time and drops one result, even machine code whose addresses are in use.
+`functools.cache` lets two threads build at the same time and drops one result, even if it is machine code whose addresses are in
+use.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Built = TypeVar("Built")
 
 
 def build_once(make: Callable[[], Built]) -> Callable[[], Built]:
-    """Decorate a function without arguments so that it is called only once, at the first use of its result."""
+    """Decorate a function without arguments so that it is called only once, when its result is first needed."""
     lock, made = threading.RLock(), functools.cache(make)
 
     @functools.wraps(make)
@@ -31,13 +32,12 @@ class OnceProperty(functools.cached_property[Built]):
     _lock = threading.RLock()
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
-        """Return the property itself, or its value."""
         with self._lock:
             return super().__get__(instance, owner)
 
 
 class LatestBuild(Generic[Built]):
-    """Cache of the latest object; its key contains everything that determines the object. Threads may share the cache."""
+    """Cache of the latest object, whose key contains everything that determines the object; threads may share the cache."""
 
     def __init__(self) -> None:
         self._held: tuple[object, Built] | None = None

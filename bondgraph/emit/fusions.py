@@ -38,7 +38,6 @@ _FUSED: Mapping[int, Operation] = MappingProxyType(
 
 
 def operation_of(code: int) -> Operation:
-    """Return the record of an instruction of a tape or of a fused operation."""
     return _FUSED[code] if code in _FUSED else op.OPERATIONS[code]
 
 
@@ -57,7 +56,7 @@ def fused(program: Listing) -> Listing:
 
 
 def needed(program: Listing, outputs: Sequence[int]) -> Listing:
-    """Return the part of a program that these `outputs` need."""
+    """Return the part of a program that computes these `outputs`, renumbered."""
     steps, kept = program.steps, set(outputs)
     for position in range(len(steps) - 1, -1, -1):
         if position in kept and steps[position][0] > op.INPUT:
@@ -66,14 +65,12 @@ def needed(program: Listing, outputs: Sequence[int]) -> Listing:
 
 
 def _renumbered(steps: Mapping[int, Node], outputs: Sequence[int]) -> Listing:
-    """Return the program of these steps (old position -> step), renumbered in their order."""
     new = {position: k for k, position in enumerate(steps)}
     nodes = ((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node for node in steps.values())
     return Listing(tuple(nodes), tuple(new[output] for output in outputs))
 
 
 def _fusion(steps: tuple[Node, ...], step: Node, uses: Counter[int]) -> tuple[int, Node] | None:
-    """Return the position of the product that a sum absorbs, and the fused operation; None without such a product."""
     code, *terms = step
     for k, product in enumerate(terms):
         if steps[product][0] == op.MULTIPLY and uses[product] == 1:

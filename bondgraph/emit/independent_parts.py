@@ -32,8 +32,9 @@ def _copy_loop_text(name: str, source: str, source_place: str, goal: str, goal_p
 def independent_parts_text(
     name: str, forms: Sequence[Form], blocks: int, single_limit: int, part: int, outs: Mapping[str, int]
 ) -> str:
-    """Return the LLVM IR of the function `name`, which takes `blocks` blocks and arrays of results, from its independent
-    parts."""
+    """Return the LLVM IR of the function `name` of a program that consists of these independent parts; it takes `blocks` blocks
+    and the arrays of results.
+    """
     texts, lines = list[str](), list[str]()
     widest = max((len(form.input_positions[0]) + len(form.numbers[0]) for form in forms), default=0)
     most = max((sum(form.results) for form in forms), default=0)
@@ -52,7 +53,6 @@ def independent_parts_text(
 
 
 def _tables(form_name: str, form: Form) -> Iterator[str]:
-    """Yield the constant tables of a form: input indices, numbers and output indices, part by part."""
     for table, rows, kind, shown in (
         ("places", form.input_positions, "i32", str),
         ("numbers", form.numbers, "double", number),
@@ -63,7 +63,6 @@ def _tables(form_name: str, form: Form) -> Iterator[str]:
 
 
 def _loop(form_name: str, k: int, form: Form, blocks: int, outs: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the loop over the parts of form k."""
     yield from (f"before{k}:", f"br label %each{k}", f"each{k}:", f"%k{k} = phi i64 [0, %before{k}], [%next{k}, %each{k}]")
     inputs, results = len(form.input_positions[0]), sum(form.results)
     start = 0

@@ -40,12 +40,10 @@ Term = Name | Literal | Variable
 
 
 def integer(number: int) -> Literal:
-    """Return a literal integer."""
     return Literal("i64", number)
 
 
 def real(number: float) -> Literal:
-    """Return a literal double."""
     return Literal("double", float(number))
 
 
@@ -89,14 +87,10 @@ class Called(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A label."""
-
     label: str
 
 
 class Jump(NamedTuple):
-    """A jump to a label."""
-
     label: str
 
 
@@ -152,8 +146,7 @@ def _table() -> Iterator[Primitive]:
 
 
 def _extremes() -> Iterator[Primitive]:
-    """Yield the primitives of the smaller and the larger of two numbers: they ignore NaN, and return the first of equal
-    numbers."""
+    """Yield the primitives of the smaller and the larger of two numbers; they ignore NaN and return the first of equal ones."""
     for name, sign in (("minnum", "olt"), ("maxnum", "ogt")):
         lines = (
             f"%{{v}}.other = fcmp {sign} double {{y}}, {{x}}",
@@ -181,13 +174,11 @@ WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
 
 
 def wide_name(name: str) -> str:
-    """Return the name of the vector primitive, with one number per lane, that corresponds to this scalar primitive."""
     word, _, kind = name.partition(" ")
     return f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
 
 
 def _wide_table() -> Iterator[Primitive]:
-    """Yield the vector primitives, with one number per lane, from the LLVM lines for scalars, which `lanes.widened` widens."""
     for one in _table():
         kinds = {*one.takes, one.gives}
         if kinds & WIDE.keys() and "i64" not in kinds:
@@ -200,7 +191,6 @@ def _wide_table() -> Iterator[Primitive]:
 
 
 PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({one.name: one for one in (*_table(), *_wide_table(), *_of_bits())})
-"""All primitives by name."""
 
 
 def needed(instructions: Sequence[Instruction]) -> tuple[list[Instruction], Counter[str]]:

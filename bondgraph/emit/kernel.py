@@ -20,7 +20,6 @@ _FLOAT = np.dtype(float)
 _DATA = object.__basicsize__  # NumPy's binary interface: the data pointer follows the object's head
 _pointer = ctypes.c_void_p.from_address
 _LINE = 64
-"""Size of a cache line of the processor, bytes."""
 
 
 class KernelError(ProblemError, ValueError):
@@ -33,7 +32,6 @@ def address_of(array: np.ndarray) -> int:
 
 
 def aligned_zeros(count: int) -> np.ndarray:
-    """Return an array of zeros that is aligned to a cache line."""
     block = np.zeros(count + _LINE // 8)
     start = (-int(block.ctypes.data) // 8) % (_LINE // 8)
     return block[start : start + count]
@@ -49,14 +47,16 @@ if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another N
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Callable routine.
+    """Callable routine; several threads may call it simultaneously.
 
-    `sizes` holds the length of each block and `n_out` the number of outputs. `address` is the address of the machine code `void
-    name(const double *block0, ..., double *out)`, None for a routine with `steps`; it is valid as long as this record is
-    referenced. `function` is this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of
-    arrays `(..., length)` that writes to its last argument, an array `(..., n_out)`. `loop` is the machine code `void (long
-    samples, long stride of each block, blocks, out)`. A routine without an address is evaluated by interpreting its `steps`.
-    Several threads may call a kernel simultaneously.
+    Parameters
+    ----------
+    sizes, n_out : length of each block, and number of outputs.
+    address : address of the machine code `void name(const double *block0, ..., double *out)`, valid as long as this record is
+        referenced; None for a routine that is evaluated by interpreting its `steps`.
+    function : this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of arrays `(..., length)`
+        that writes to its last argument, an array `(..., n_out)`.
+    loop : machine code `void (long samples, long stride of each block, blocks, out)`.
     """
 
     name: str
@@ -69,7 +69,6 @@ class Kernel:
     steps: Any = field(repr=False, default=None)
 
     is_made = True
-    """True once the code of the kernel exists."""
 
     @property
     def is_machine_code(self) -> bool:
@@ -97,10 +96,9 @@ class Kernel:
         return out
 
     def bind(self, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """Return a function without arguments that evaluates the current contents of these arrays into `out`.
+        """Return a function without arguments that evaluates the current contents of these arrays, contiguous floats, into `out`.
 
-        It is for Python loops in which even looking up addresses takes noticeable time. The arrays must be contiguous arrays of
-        floats.
+        It is for Python loops in which even looking up addresses takes noticeable time.
         """
         arrays = self._arrays(blocks)
         for position, (block, array) in enumerate(zip(blocks, arrays, strict=True)):
@@ -191,8 +189,9 @@ def _kind(value: Any) -> str:
 def machine_kernel(
     name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, has_loop: bool = True
 ) -> Kernel:
-    """Return a kernel of the code and the loop at these addresses; the loop calls this code (`has_loop`), or code passed as its
-    last argument. `keep` owns both."""
+    """Return a kernel of the code and the loop at these addresses, which `keep` owns; the loop calls this code (`has_loop`), or
+    code that it takes as its last argument.
+    """
     pointers = [ctypes.c_void_p] * (len(sizes) + 1)
     function = ctypes.CFUNCTYPE(None, *pointers)(address)
     strides = [ctypes.c_int64] * (1 + len(sizes))
@@ -207,7 +206,6 @@ def machine_kernel(
 
 
 LANES = (2, 4, 8, 16)
-"""Allowed numbers of SIMD lanes."""
 MANY = 64
 """Minimum number of runs for which SIMD kernels are compiled."""
 AT_SAMPLE = "at_sample"
@@ -239,8 +237,6 @@ class InterpretedKernel(Kernel):
 
     @functools.cached_property
     def _called(self) -> Any:
-        """C function that takes the addresses of blocks and outputs."""
-
         def called(*addresses: int) -> None:
             *blocks, out = (_array_at(address, n) for address, n in zip(addresses, (*self.sizes, self.n_out), strict=True))
             try:
@@ -253,7 +249,6 @@ class InterpretedKernel(Kernel):
 
     @property
     def address(self) -> int:  # type: ignore[override]
-        """Address that machine code calls."""
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
@@ -301,7 +296,6 @@ class DeferredKernel(Kernel):
     keep = property(lambda self: self.made().keep)
 
     def check(self) -> None:
-        """Raise the exception, if any, of an earlier call by machine code."""
         if self.is_made:
             self.made().check()
 

@@ -45,11 +45,11 @@ SINGLE_LIMIT = 2000
 PART_STEPS = 500
 """Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
-"""Minimum number of steps of a routine that shares the code of a longer routine, and maximum fraction by which the longer routine
-exceeds it."""
+"""Minimum number of steps of a routine that shares a longer routine's code, and largest relative excess of the longer one."""
 ENDING = 0.9
-"""Minimum length of a routine that serves as the ending of a long routine, relative to the long routine; 0.5 beyond `QUICK`
-steps."""
+"""Minimum length of a routine that serves as the ending of a long routine, relative to the long routine; 0.5 is the minimum
+beyond `QUICK` steps.
+"""
 QUICK = 60_000
 """Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
 speed."""
@@ -72,11 +72,9 @@ class Library:
     each: Mapping[str, str] = field(default_factory=dict)
 
     def address(self, name: str) -> int:
-        """Return the address of the function `name`; raise `CompileError` E394 if it does not exist."""
         return _entry("compiled function", name, self.addresses)
 
     def kernel(self, name: str) -> Kernel:
-        """Return the routine `name` as a kernel; raise `CompileError` E394 if it does not exist."""
         sizes, outputs = _entry("compiled routine", name, self.routines)
         has_loop = name not in self.each
         loop = self.addresses[f"{name}.many" if has_loop else self.each[name]]
@@ -86,12 +84,12 @@ class Library:
 def routines_text(
     routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS, *, fused: bool = True
 ) -> str:
-    """Return the LLVM IR that `compile_routines` compiles; with `quick` = 0, it compiles the IR without `fused`."""
+    """Return the LLVM IR that `compile_routines` compiles; `fused` is False for `quick` = 0."""
     return _module(routines, single_limit, part, fused)[0]
 
 
 def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool = True) -> tuple[str, int]:
-    """Return the LLVM IR and its number of steps; without `fused`, no products are fused with sums."""
+    """Return the LLVM IR and its number of steps; unless `fused`, products and sums are rounded separately."""
     texts = [DECLARATIONS]
     presets = [routine for routine in routines if isinstance(routine, SpecialisedRoutine)]
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
@@ -125,9 +123,9 @@ class _Straight(NamedTuple):
 
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
-    """Return the LLVM IR of functions in which independent parts of the same form are written once, and the total number of steps
-    written; None if there are at most `QUICK` steps, if a table consists of inputs, or if more than half of the steps would
-    remain."""
+    """Return the LLVM IR in which independent parts of the same form are written once, and the number of steps written; return
+    None if this does not pay off, or if a table consists of inputs.
+    """
     if sum(len(one.program.steps) for one in straight) <= QUICK:
         return None
     if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):
@@ -141,8 +139,7 @@ def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part
 
 
 def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
-    """Split routines into functions, some of which several routines share; return the LLVM IR of the calling functions, and the
-    programs that they call."""
+    """Split routines into functions that several routines may share; return the IR of the callers, and the programs they call."""
     texts, straight = list[str](), list[_Straight]()
     beginnings = _beginnings(routines)
     ends = _ends(routines, beginnings)
@@ -168,9 +165,9 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
 
 
 def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
-    """Return the steps of each routine, and of each case of a routine with alternatives, as `compile_routines` writes them,
-    including the fusions: a shared beginning has the fusions of the longer routine. With these steps, a printer for another
-    language gives bit-identical results."""
+    """Return the steps of each routine, and of each case of a routine with alternatives, with the fusions that `compile_routines`
+    makes; from these steps, a printer for another language gets bit-identical results.
+    """
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     straight = _functions(plain)[1]
     by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None
@@ -190,7 +187,6 @@ def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
 
 
 def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
-    """Return steps of the shared routine with one input fixed and some outputs zero."""
     block, (index, number) = routine.block_index, routine.fixed
     tables = (step for step in shared.steps if step[0] == op.TABLE_OF_INPUTS and step[1] == block)
     if any(first <= index < first + count for _, _, first, count in tables):
@@ -306,8 +302,9 @@ def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = 
 def compile_written(
     write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
 ) -> Library:
-    """Compile the procedures and other LLVM IR that these functions of a module write, unless their code is in the cache; use
-    `passes` = 1 for code that takes a negligible fraction of a run."""
+    """Compile the procedures that `write` and the LLVM IR that `others` return, two functions of a module, unless their code is
+    in the cache; use `passes` = 1 for code that takes a negligible fraction of a run.
+    """
     writer = ("written by", write.__module__, write.__qualname__)
     code, exported = written_code(writer, lambda: module_text(write(), others()), passes)
     tracker, addresses = linked(code, exported, {})

@@ -76,8 +76,7 @@ def processor() -> tuple[str, str]:
 
 @functools.cache
 def _processor(chosen: str) -> tuple[str, str]:
-    """Return name and features of the processor for a value of `SCREWBOND_PROCESSOR`; cached, because LLVM takes a
-    millisecond."""
+    """Return name and features of the processor for a value of `SCREWBOND_PROCESSOR`; cached, as LLVM takes a millisecond."""
     llvm = binding()
     if chosen == "host":
         features = llvm.get_host_cpu_features()
@@ -105,12 +104,11 @@ def target_machine(level: int) -> Any:
 
 
 _AVX2 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
-"""Processor features that code for "haswell" may use."""
 
 
 @functools.cache
 def cross_target(triple: str) -> Any:
-    """Return LLVM's target for a triple, such as "wasm32-unknown-unknown"; None if LLVM was built without it."""
+    """Return LLVM's target for a triple, such as "wasm32-unknown-unknown", or None if LLVM was built without it."""
     llvm = binding()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -131,8 +129,9 @@ def supplied_name(name: str) -> str:
 
 
 def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
-    """Return a writer's code that came with the package, and the names of its functions; None if another processor is chosen,
-    or this processor lacks some of its instructions."""
+    """Return a writer's code that came with the package, and the names of its functions; return None without such code for this
+    processor, or if another processor is chosen.
+    """
     features = binding().get_host_cpu_features()
     runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)
     if not runs_here or os.environ.get("SCREWBOND_PROCESSOR", "") not in ("", "host"):
@@ -150,8 +149,11 @@ aborts the process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::c
 
 
 def optimised(text: str, passes: int, machine: Any) -> Any:
-    """Return the module of `text` after the optimisation pipeline of level `passes`: 0 does nothing; 1 only puts variables into
-    registers, combines instructions and simplifies branches, in a tenth of the time of LLVM's pipelines."""
+    """Return the module of `text` after LLVM's optimisation pipeline of level `passes`.
+
+    Level 0 does nothing; level 1 only puts variables into registers, combines instructions and simplifies branches, in a tenth of
+    the time of LLVM's own pipelines.
+    """
     llvm = binding()
     try:
         module = llvm.parse_assembly(text)
@@ -176,7 +178,6 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
 
 
 def object_code(text: str, passes: int, level: int) -> bytes:
-    """Return object code of `text`, from the cache if it was compiled before."""
     name = _object_name(cache.key(text), passes, level)
     stored = cache.load(name)
     if stored is not None:
@@ -188,15 +189,14 @@ def object_code(text: str, passes: int, level: int) -> bytes:
 
 
 made_by_writers: dict[str, bytes] | None = None
-"""Names and code of the functions, keyed by writer and sources; None unless `warming.supply` runs."""
+"""Names and code of the functions, by writer and sources, which are collected only while `warming.supply` runs."""
 
 
 def written_code(writer: Iterable[str], write: Callable[[], str], passes: int = 2) -> tuple[bytes, Sequence[str]]:
     """Return the object code of the LLVM IR that `write` returns, optimised by these `passes`, and the names of its functions.
-    The strings in `writer` identify the IR.
 
-    While the sources of this project are unchanged, the code comes with the package or from the cache, and `write` is not
-    called.
+    The strings in `writer` identify the IR: while the sources of this project are unchanged, the code comes with the package or
+    from the cache, and `write` is not called.
     """
     sources = cache.sources()
     name = cache.key(*writer, sources) if sources else ""
@@ -227,11 +227,8 @@ def _object_name(digest: str, passes: int, level: int) -> str:
 
 @build_once
 def _linker() -> Any:
-    """Return the linker of this process: LLVM's newer JITLink, which keeps code and constants together, except on Windows,
-    whose object format it does not support well.
-
-    The older linker places code and constants separately, and aborts if they lie more than 2 GB apart, as may happen in a process
-    with large blocks of memory.
+    """Return a JITLink linker, which keeps code and constants together; Windows needs the older linker, which aborts if code and
+    constants lie more than 2 GB apart.
     """
     return binding().create_lljit_compiler(use_jit_link=sys.platform != "win32")
 
@@ -266,6 +263,5 @@ def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tu
 
 
 def defined_functions(text: str) -> tuple[str, ...]:
-    """Return the names of the functions that `text` defines and exports."""
     lines = re.findall(r"^define\s+(?!internal|private)[^@]*@\"?([\w.$]+)\"?\s*\(", text, flags=re.MULTILINE)
     return tuple(dict.fromkeys(lines))

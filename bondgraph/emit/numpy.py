@@ -21,7 +21,6 @@ def numpy_kernel(routine: Code) -> Kernel:
 
 
 def preset_kernel(routine: SpecialisedRoutine, shared: Kernel) -> Kernel:
-    """Return the routine as a kernel that calls `shared`, the kernel of the shared routine."""
     index, number = routine.fixed
 
     def function(*blocks_and_out: np.ndarray) -> None:

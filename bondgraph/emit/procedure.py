@@ -25,11 +25,10 @@ from bondgraph.emit.instructions import (
 )
 
 NOTHING = integer(0)
-"""Placeholder result of an instruction without a result."""
 
 
 class Procedure:
-    """Function under construction. Arguments map name -> kind with attributes ("ptr noalias").
+    """Function under construction; its arguments map name -> kind with attributes ("ptr noalias").
 
     `variables` and `instructions` are recorded so far; `is_cold` marks code that runs too rarely for vectorised loops, `lanes`
     is the preferred length of SIMD vectors (0 for LLVM's choice), and `width` the number of lanes of its vector values.
@@ -48,7 +47,6 @@ class Procedure:
         return Name(self.arguments[argument].split()[0], argument)
 
     def _record(self, instruction: Instruction) -> None:
-        """Append an instruction; leave it out after the end of a block, where it is unreachable."""
         if not self.ended:
             self.instructions.append(instruction)
 
@@ -81,7 +79,6 @@ class Procedure:
         return made
 
     def get(self, variable: Variable) -> Term:
-        """Load the value of a variable."""
         return self.step(f"load {variable.holds}", variable)
 
     def set(self, variable: Variable, value: Term) -> None:
@@ -102,7 +99,6 @@ class Procedure:
         self._record(Target(name))
 
     def jump(self, label: str) -> None:
-        """End the block and jump to a label."""
         self._end(Jump(label))
 
     def fork(self, condition: Term, yes: str, no: str) -> None:
@@ -110,7 +106,6 @@ class Procedure:
         self._end(Fork(condition, yes, no))
 
     def give(self, value: Term | None = None) -> None:
-        """Return."""
         self._end(Return(value))
 
 

@@ -112,7 +112,6 @@ rounded, monotone formula gives the buckets of points and numbers, so the count 
 
 
 def search_text(leaf: Node) -> str:
-    """Return the LLVM IR of `opcodes.SEARCHSORTED` in this table."""
     if not is_constant(leaf):
         return op.OPERATIONS[op.SEARCHSORTED].llvm
     index = "null" if is_nearly_even(_before(leaf[1])) else "{y}.buckets"
@@ -120,7 +119,7 @@ def search_text(leaf: Node) -> str:
 
 
 def definitions(programs: Iterable[Listing]) -> list[str]:
-    """Return the LLVM IR that the lookups of these programs need: the functions, and each table of constants once."""
+    """Return the LLVM IR that the lookups of these programs need, with each table of constants once."""
     steps = [(program.steps, step) for program in programs for step in program.steps if step[0] in op.LOOKUPS]
     leaves = [(step[0], listed[step[2]]) for listed, step in steps]
     texts = [_array(leaf[1]) for _, leaf in leaves if leaf[0] == op.TABLE]
@@ -134,7 +133,6 @@ def is_constant(leaf: Node) -> bool:
 
 
 def array_name(bits: bytes) -> str:
-    """Return the name of the array of constants with these bits."""
     return f"table.{hashlib.blake2b(bits, digest_size=12).hexdigest()}"
 
 
@@ -144,7 +142,6 @@ def _array(bits: bytes) -> str:
 
 
 def _buckets(bits: bytes) -> str:
-    """Return the LLVM IR of the bucket table of the points with these bits; "" if the points are nearly equidistant."""
     before = _before(bits)
     return "" if is_nearly_even(before) else _constant(f"{array_name(bits)}.buckets", before.astype("<u4").tobytes())
 
@@ -160,7 +157,7 @@ def _before(bits: bytes) -> np.ndarray:
 
 
 def is_nearly_even(before: np.ndarray) -> bool:
-    """Return True if, for every k, between k and k + 2 points lie before bucket k."""
+    """Return True if at least k points lie before the beginning of every bucket k, and at most k + 3 before its end."""
     ahead = before - np.arange(len(before))
     return bool(np.all(ahead[:-1] >= 0) and np.all(ahead[1:] <= 2))
 

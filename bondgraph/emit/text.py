@@ -36,11 +36,9 @@ _CALLED = [
 _CALLED.append("declare double @llvm.fma.f64(double, double, double)")
 _TO_INTEGER = "declare i64 @llvm.fptosi.sat.i64.f64(double)"
 DECLARATIONS = "\n".join([*_CALLED, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
-"""Declarations of the functions that the code of `function_text` calls."""
 
 
 def wide_declarations(lanes: int) -> str:
-    """Return `DECLARATIONS` for several lanes."""
     called = [*(widened(line, lanes) for line in _CALLED), *(line for line in _CALLED if "@elementary." in line)]
     return "\n".join([*called, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
 
@@ -60,7 +58,6 @@ class Part:
     joint: dict[int, list[int]] = field(default_factory=dict)
     """Step of a sine or cosine -> angles of the call that computes it, this step's angle first."""
     lanes: int = 1
-    """SIMD lanes."""
 
     def write(self, *lines: str) -> None:
         """Append lines, written for scalars, widened to all lanes."""
@@ -92,7 +89,6 @@ class Part:
                 self.numbers[v] = f"%{name}{'s' if code == op.SIN else 'c'}{index_of[arguments[0]]}"
 
     def number(self, a: int) -> str:
-        """Return the value of step `a` as a double."""
         text = self.numbers.get(a)
         if text is None:
             text = self.numbers[a] = self._number(a)
@@ -114,7 +110,6 @@ class Part:
         return f"%v{a}"
 
     def condition(self, a: int) -> str:
-        """Return the value of step `a` as a condition."""
         text = self.conditions.get(a)
         if text is None:
             if not (a >= self.first and self.program.steps[a][0] in op.CONDITIONS):
@@ -124,7 +119,6 @@ class Part:
         return text
 
     def _table(self, a: int) -> str:
-        """Return the address of the first entry of a table."""
         code, first, *rest = self.program.steps[a]
         if code == op.TABLE:
             return f"@{tables.array_name(first)}"
@@ -165,7 +159,7 @@ class Part:
 
 @functools.cache
 def _pattern(code: int) -> str:
-    """Return the line of an instruction with placeholders for its index and operands; "" unless it is a single line without
+    """Return the line of an instruction with placeholders for its index and operands, or "" unless it is a single line without
     conditions."""
     operation = operation_of(code)
     operands = [name for _, name, _, _ in string.Formatter().parse(operation.llvm) if name]
@@ -201,7 +195,7 @@ def function_text(
     *,
     fused: bool = True,
 ) -> str:
-    """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit`.
+    """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit` steps.
 
     `outs` names other output arrays, with the length of each. With several `lanes`, each number of the blocks and outputs is a
     vector with one number per run. Unless `fused`, products and sums are rounded separately.
@@ -231,20 +225,17 @@ def function_text(
 
 
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
-    """Surround calls with a workspace of `size` doubles, on the stack or, if large, on the heap, so that threads share
-    nothing."""
+    """Surround calls with a workspace of `size` doubles, which is on the stack or, if large, on the heap."""
     if size > HEAP:
         return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]
     return [f"%{name} = alloca double, i64 {max(size, 1)}, align 64", *calls]
 
 
 def _passed(blocks: int, *others: str) -> str:
-    """Return the arguments of a call: all blocks and the other pointers."""
     return ", ".join([*(f"ptr %b{i}" for i in range(blocks)), *(f"ptr %{other}" for other in others)])
 
 
 def define(header: str, parameters: list[str], body: list[str], attributes: str = "") -> str:
-    """Return the LLVM IR of a void function from its lines."""
     lines = "\n".join(f"  {line}" for line in body)
     return f"define {header}({', '.join(parameters)}) nounwind{attributes} {{\n{lines}\n  ret void\n}}\n"
 
@@ -281,8 +272,9 @@ def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], 
 def choice_text(
     name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str], outs: Iterable[str]
 ) -> str:
-    """Return the function `name` that calls one of `cases`, selected by the integers block[slot]; the last slot varies
-    fastest."""
+    """Return the function `name` that calls one of `cases`, selected by the integers block[slot], the last of which varies
+    fastest.
+    """
     passed = _passed(blocks, *outs)
     lines = []
     index = "0"
@@ -328,8 +320,11 @@ def preset_text(name: str, blocks: int, shared: str, setting: tuple[int, float],
 
 
 def split_text(blocks: int, both: str, name: str, beginning: str, end: str | None, counts: Sequence[int], lanes: int = 1) -> str:
-    """Return functions that call `both`, which writes its first outputs to `out` and its last outputs to `rest`: `name` returns
-    all outputs (sum of `counts`), `beginning` the first outputs and, unless None, `end` the last outputs."""
+    """Return functions that call `both`, which writes its first outputs to `out` and its last outputs to `rest`.
+
+    The function `name` returns all outputs, as many as the sum of `counts`, `beginning` the first, and `end` (unless None) the
+    last.
+    """
     call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
     behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0] * lanes}"
     parameters = [_passed(blocks, "out")]
@@ -343,7 +338,9 @@ def split_text(blocks: int, both: str, name: str, beginning: str, end: str | Non
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int, suffix: str = "many") -> str:
     """Return the function `name.many` that calls `name` for each sample; a block with stride 0 is the same for all samples.
-    With another suffix, it calls the function passed as its last argument."""
+
+    A function with another suffix calls the function that it takes as its last argument.
+    """
     count, callee = len(sizes), f"@{name}" if suffix == "many" else "%function"
     parameters = ["i64 %samples", *(f"i64 %stride{i}" for i in range(count)), *(f"ptr %b{i}" for i in range(count)), "ptr %out"]
     parameters += [] if suffix == "many" else ["ptr %function"]

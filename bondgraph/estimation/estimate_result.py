@@ -82,12 +82,11 @@ class Trial:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the measured quantities."""
         return tuple(channel.name for channel in self.channels)
 
 
 def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
-    """Check experiments. Raises `ModelError` E376 for invalid data."""
+    """Return the checked experiments; raise `ModelError` E376 for invalid data."""
     is_single = isinstance(data, (Experiment, Mapping))
     listed = [data] if is_single else list(data) if isinstance(data, Sequence) else []
     experiments = [
@@ -263,7 +262,6 @@ class Estimate:
 
 
 def _panel(axes: Any, result: Result, channel: Channel) -> None:
-    """Plot data as dots and the fit as a line."""
     values = np.asarray(result[channel.name]).reshape(len(result.t), -1)
     for k in range(channel.y.shape[1]):
         axes.plot(channel.t, channel.y[:, k], ".", color=MUTED, markersize=3.0, label="data" if not k else None)

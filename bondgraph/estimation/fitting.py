@@ -1,6 +1,6 @@
 """Parameter estimation: parameters and start values whose runs best fit measured data, by nonlinear least squares.
 
-Least squares of (y(p) - data) / sigma by a trust-region method (Branch, Coleman, Li), with the Jacobian from forward
+A trust-region method (Branch, Coleman, Li) minimises the squares of (y(p) - data) / sigma, with the Jacobian from forward
 sensitivities (`sensitivity_results`), in numbers scaled by their bounds or sizes.
 
 References
@@ -37,7 +37,6 @@ CONVERGED = 1e-8
 """Relative changes of the sum of squares and of the estimated numbers; the search ends when both are smaller."""
 
 MAX_RUNS = 100
-"""Maximum total number of runs over all experiments."""
 
 LARGEST = 1e75
 """Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""
@@ -135,11 +134,9 @@ class _Search:
     loss: Loss
     runs: int = 0
     failed: dict[str, int] = field(default_factory=dict)
-    """Number of failed runs of the search, by the first line of the reason."""
     _cached: tuple[bytes, Evaluation] | None = None
 
     def refuse_start(self, numbers: np.ndarray) -> None:
-        """Raise E378 if the experiments cannot be run at the initial guess."""
         try:
             self._run(numbers)
         except ScrewbondError as failure:
@@ -163,7 +160,6 @@ class _Search:
     def minimum(
         self, begin: np.ndarray, low: np.ndarray, high: np.ndarray, noise: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, str]:
-        """Return the numbers that minimise the loss, and the search's message."""
         from scipy.optimize import least_squares
 
         weight = 1.0 / np.concatenate([n.ravel() for n in noise])
@@ -230,13 +226,11 @@ class _Search:
 
 
 def _variation(y: np.ndarray) -> float:
-    """Return the standard deviation of a time series, the size of a constant series, or one for a series of zeros."""
     with np.errstate(over="ignore"):  # `refuse_sizes` refuses overflow
         return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 
 
 def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:
-    """Raise E377 if an array has bounds as a whole."""
     for name in unknown:
         labels = free_parameters_of(compiled, name).labels
         if len(labels) > 1:
@@ -247,7 +241,6 @@ def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:
 def _ranges(
     name: str, unknown: Mapping[str, Any], labels: Sequence[str], model_values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower bounds, initial guesses and upper bounds (k,); raise E377 for invalid bounds."""
     ranges = []
     for bounds, label, value in zip(unknown.values(), labels, model_values, strict=True):
         array = real(bounds)
@@ -278,7 +271,6 @@ def _lower_limit(compiled: Compiled, varied: FreeParameters, j: int) -> float:
 
 
 def _between(low: float, high: float) -> float:
-    """Return an initial guess between bounds: the geometric mean if both are positive."""
     if np.isfinite(low) and np.isfinite(high):
         return float(np.sqrt(low * high)) if low > 0.0 else 0.5 * (low + high)
     return low + 1.0 if np.isfinite(low) else high - 1.0 if np.isfinite(high) else 0.0

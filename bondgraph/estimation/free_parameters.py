@@ -17,14 +17,16 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run.program import Slot
 
 STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)
-"""Candidate steps for differences of start formulas, relative to a number: the longest step that changes no mode is halved and
-extrapolated."""
+"""Candidate steps for differences of start formulas, relative to a number; the longest step that changes no mode is halved and
+extrapolated.
+"""
 
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Relative change of a number, so small that the mode changes only on a boundary between two modes; change of a number that is
-zero, small in any unit."""
+"""Changes of a number, relative or, if it is zero, absolute, that are so small that the mode changes only on a boundary between
+two modes.
+"""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""
@@ -56,7 +58,6 @@ class FreeParameters:
         return FreeParameters(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
 
     def values(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the varied numbers (k,) from parameters p and the initial state x."""
         pairs = zip(self.parameters, self.states, strict=True)
         return np.array([p[index] if index >= 0 else x[state] for index, state in pairs])
 
@@ -164,8 +165,7 @@ def _refuse_edges(
     parameters: Mapping[str, Any] | None,
     initial: Mapping[str, Any] | None,
 ) -> None:
-    """Raise E371 if the smallest change of a number changes the modes m of the start, as when sticking parts begin to move.
-    Start values that the model refuses do not count."""
+    """Raise E371 if the smallest change of a number changes the modes m of the start, as when sticking parts begin to move."""
     for j, number in enumerate(numbers.tolist()):
         for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
             changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
@@ -183,8 +183,9 @@ def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
 
 
 def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivative of the first result of a function of one variable by Richardson extrapolation of central differences
-    (Ridders), and the scatter of the extrapolations; for each component, the pair of extrapolations that agrees best is used."""
+    """Return the derivative and its uncertainty by Richardson extrapolation of central differences (Ridders): for each component,
+    the pair of extrapolations that agrees best, and its scatter.
+    """
     previous: list[np.ndarray] = []
     best, scatter = np.zeros(0), np.zeros(0)
     for level in range(HALVINGS):

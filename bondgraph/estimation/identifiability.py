@@ -31,8 +31,11 @@ OUTLIER = 5.0
 """Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
-"""Thresholds: the component of a direction beyond which a message names the number; the component beyond which the number is
-unknown if the direction is unknown; the probability below which sigma and the residuals are inconsistent."""
+"""Thresholds.
+
+A message names a number if its component of a direction exceeds the first; a number is unknown if its component of an unknown
+direction exceeds the second; sigma and the residuals are inconsistent if their probability is below the third.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,6 @@ class Fit:
 
 
 def estimate_of(fit: Fit) -> Estimate:
-    """Return the estimate at the end of a search, with its covariance and warnings."""
     labels, k = fit.varied.labels, len(fit.varied)
     weight = 1.0 / np.concatenate([rows.ravel() for rows, _ in fit.noise])
     residuals, size = weight * fit.residuals, sizes_of(fit.values)
@@ -123,7 +125,6 @@ def _orthogonal(V: np.ndarray, k: int) -> np.ndarray:
 
 
 def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V: np.ndarray, determined: np.ndarray) -> list[str]:
-    """Describe numbers that do not affect the data, and combinations that the data do not determine."""
     columns = np.linalg.norm(slopes, axis=0)
     idle = columns <= ROUNDING_RANK * columns.max(initial=0.0)
     messages = [f'"{labels[j]}" does not affect the data' for j in np.flatnonzero(idle).tolist()]
@@ -159,7 +160,6 @@ def _at_bounds(fit: Fit) -> list[str]:
 
 
 def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool) -> list[str]:
-    """Describe reasons not to trust the estimate."""
     from scipy.stats import chi2 as distribution
 
     messages = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.warnings), *run.warnings)]

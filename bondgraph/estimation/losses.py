@@ -64,8 +64,9 @@ class RobustLoss:
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return a square root of the inverse covariance, from derivatives (rows, k); the derivatives themselves unless there are
-        more data than varied numbers."""
+        """Return a square root of the inverse covariance, from derivatives (rows, k); it is the derivatives themselves unless
+        there are more data than varied numbers.
+        """
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)
@@ -92,4 +93,6 @@ _ALL: tuple[Loss, ...] = (
     RobustLoss("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
 )
 LOSSES = {loss.name: loss for loss in _ALL}
-"""Losses by name: sums of r^2; of 2 (sqrt(1 + r^2) - 1); of r^2 with a linear continuation."""
+"""Losses by name: r^2 for "linear", 2 c^2 (sqrt(1 + (r / c)^2) - 1) for "soft_l1", and r^2 with a linear continuation beyond c
+for "huber", with c = `MARGIN`.
+"""

@@ -118,7 +118,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
 
 
 def _is_semidefinite(covariance: np.ndarray) -> bool:
-    """Return True if a matrix (k, k) is positive semidefinite to within rounding error, in any units."""
+    """Return True if a matrix (k, k) is symmetric and positive semidefinite to within rounding error, in any units."""
     variances = np.diag(covariance)
     if np.any(variances < 0.0):
         return False

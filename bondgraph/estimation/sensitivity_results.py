@@ -40,17 +40,13 @@ from screws.errors import plural
 from screws.names import answer_old_names
 
 SCALE_SAMPLES = 32
-"""Number of samples at which the variational equations are evaluated for the scale of S."""
 
 MAX_DIFFERENCE = 1e3
 """Largest difference between x in the two runs at the end of a segment, in units of the run's rtol times the size of x."""
 
 
 class _SensitivityIntegration:
-    """Integration of x and S along a run, a `result` of `simulate` with the same parameters, and the rows that it fills.
-
-    `rtol` is the tolerance of the run, `max_step` is in s.
-    """
+    """Integration of x and S along a run, a `result` of `simulate` with the same parameters, with the rows that it fills."""
 
     def __init__(self, variational: Variational, result: Result, rtol: float, max_step: float):
         program, origin = variational.compiled.program, float(result.t[0])
@@ -115,7 +111,6 @@ class _SensitivityIntegration:
             yield tuple(group)
 
     def _flow(self) -> Integrator:
-        """Return the integrator of x and S, with the method of the run."""
         result, variational = self.result, self.variational
         names = result.statistics.method.split(", ")
         entry = next((METHODS[name] for name in names if name in METHODS and METHODS[name].stiff), START)
@@ -161,7 +156,6 @@ class _SensitivityIntegration:
         return np.max(np.where(shares < np.inf, shares, 0.0), axis=(0, 2), initial=0.0)
 
     def _advance(self, integrator: Integrator, at: SensitivityState, stop: float) -> None:
-        """Integrate to a time, in place."""
         n, none = self.variational.n, np.zeros(0)
         y = np.concatenate([at.x, at.S.T.ravel()])
         integrator.restart(at.t, y, none, at.m, none)
@@ -181,7 +175,6 @@ class _SensitivityIntegration:
             self.doubts["S is known only to within the rounding error of its rates, which exceeds the tolerance"] = None
 
     def _compare(self, at: SensitivityState, event: Event, before: PrecedingSegment) -> None:
-        """Compare x at the end of a segment with the run; record a warning if they differ."""
         different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
             self.doubts["x diverges from the run within a segment: the motion is unstable, and so are its sensitivities"] = None
@@ -297,7 +290,7 @@ def sensitivities_along(
     initial: Initial | None,
     settings: Mapping[str, Any],
 ) -> RunSensitivities:
-    """Run a model with its sensitivities, using existing kernels, for many runs."""
+    """Run a model with its sensitivities, with kernels that many runs can share."""
     compiled = variational.compiled
     starts, changes = by_name(compiled, initial, parameters)
     options: dict[str, Any] = {**DEFAULTS, **settings}

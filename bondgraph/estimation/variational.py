@@ -4,11 +4,9 @@ With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p.
 simultaneously, without the matrices: each kernel takes S after x, in the same block, by columns. At an event (`jumps`), the time
 itself depends on p: a kernel then also takes dt/dp (k,) and f, and differentiates along the motion too, in the direction (f, 1).
 
-Step size control weights errors of sensitivities as follows.
-
-The error of an entry of S = dx/dp is relative to the entry, or to the largest entry of its column, each relative to the size of
-its state; an error of x counts as in the run itself. Hence neither units nor parameter values matter. If a state is zero
-during the whole run, its entries of S are scaled by rates and couplings of the states.
+For the step size, the error of an entry of S is relative to the entry, or to the largest entry of its column, each relative to
+the size of its state; an error of x counts as in the run itself. Hence neither units nor parameter values matter. If a state is
+zero during the whole run, its entries of S are scaled by rates and couplings of the states.
 """
 
 from __future__ import annotations
@@ -46,7 +44,6 @@ from bondgraph.tracing.routines import outputs_of, values_on_tape
 from screws.errors import plural
 
 _Direction = dict[int, TapeScalar | float]
-"""Nonzero components of one variable along the directions."""
 
 MAX_CACHED = 5000
 """Maximum number of states and parameters of a model whose kernels are cached for later runs with the same names."""
@@ -69,7 +66,6 @@ class PreparedKernel:
     prepare: Kernel
 
     def parameters(self, p: np.ndarray) -> np.ndarray:
-        """Return the kernel's parameter vector from the user's p."""
         return np.concatenate([p, self.prepare(p)])
 
 
@@ -106,8 +102,9 @@ class Variational:
 
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
-        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and every column of S, and the
-        derivatives of S' with respect to x."""
+        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and for every column of S, and
+        the derivatives of S' with respect to x.
+        """
         rates, n = self._scalars["rates"], self.n
         inputs, along = list(self._inputs["x"]), self._along(rates, self._directions(), self.k)
         slopes, bends = jacobian(rates, inputs), jacobian(along, inputs)
@@ -148,8 +145,10 @@ class Variational:
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
-        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns; `plain` omits the impulse of the
-        transition. None if x does not change."""
+        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns, or None if x does not change.
+
+        `plain` omits the impulse of the transition.
+        """
         scalars = self._scalars.get(f"push_{index}" if plain else f"reset_{index}")
         if scalars is None:
             return None
@@ -157,8 +156,9 @@ class Variational:
         return self._kernel(name, scalars[-self.n :], self._instant_directions, self.k, _INSTANT)
 
     def impact(self) -> PreparedKernel:
-        """Return (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,); flows before them (c,),
-        restitutions (c,), and friction limits (f,) caused by z; then the derivatives of all of these, by columns."""
+        """Return the kernel (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,), flows before them (c,),
+        restitutions (c,), and friction limits (f,) caused by z, then the derivatives of all of these, by columns.
+        """
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
         unit = unit_impulses_from(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
@@ -214,7 +214,6 @@ class Variational:
         return [*x, t, *p]
 
     def _along(self, values: Sequence[Any], directions: Sequence[Mapping[int, Any]], count: int) -> list[Any]:
-        """Return derivatives of values along the first `count` directions, by columns."""
         variables = [*self._inputs["x"], *self._inputs["t"], *self._inputs["p"]]
         seeds = [{j: part for j, part in parts.items() if j < count} for parts in directions]
         return list(derivatives_along(values, variables, seeds, count).T.ravel())
@@ -304,7 +303,6 @@ class SensitivityWeights(ErrorWeights):
         return np.maximum(self._model_weights.known, self._model_weights.floor[: self._count])
 
     def see(self, x: np.ndarray) -> None:
-        """Include the current sizes of x and S."""
         super().see(x)
         self._model_weights.see(x[: self._count])
 
@@ -315,7 +313,6 @@ class SensitivityWeights(ErrorWeights):
         self._measure(t, x, m)
 
     def refresh(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Update the natural scales."""
         self._model_weights.refresh(t, x[: self._count], m)
         self._measure(t, x, m)
 
@@ -331,12 +328,10 @@ class SensitivityWeights(ErrorWeights):
         self.table["rejections_before_test"] = after_noise if matters else min(2 * before, longest)
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain, and measure again."""
         self._noise_gain = max(0.5 * self._noise_gain, 1.0)
         self._keep_noise(t, x, m, h, relative)
 
     def _keep_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
-        """Measure the rounding noise of all rates; keep the result only if it matters for a step of size h."""
         sizes = np.maximum(self.size, self.floor)
         noise = error_weights.ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * self.noise_of_rates(t, x, m, sizes, h)
         matters = bool(np.any(h * noise > error_weights.SIGNIFICANT * relative * sizes))
@@ -344,8 +339,10 @@ class SensitivityWeights(ErrorWeights):
         return matters
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
-        """Return True if rounding errors in steps exceeded `rtol` times the weight of an entry of S. Columns that contain only
-        rounding errors do not count: doubling their entry of `numbers` (k,) has no effect."""
+        """Return True if rounding errors in steps exceeded `rtol` times the weight of an entry of S.
+
+        Columns that contain only rounding errors do not count: doubling their entry of `numbers` (k,) has no effect.
+        """
         n = self._count
         if not self.exceeded[n:].any():
             return False
@@ -379,15 +376,12 @@ class SensitivityWeights(ErrorWeights):
         self.floor[n:] = COLUMN_PART * np.where(sized, columns, moved).ravel()
 
     def check(self) -> None:
-        """Raise the errors of the callbacks."""
         super().check()
         for callback in self._callbacks.values():
             callback.check()
 
 
 def _callback(function: Callable[[], None]) -> PythonCallback:
-    """Return a callback for a function that returns nothing."""
-
     def call() -> int:
         function()
         return 0

@@ -9,7 +9,6 @@ from bondgraph.assembly.system import Power, State, Statement, System
 from bondgraph.model.ops import NEGATE
 
 Names = dict[str, str]
-"""Replacement of each dropped name."""
 
 
 def remove_aliases(system: System) -> System:

@@ -48,13 +48,11 @@ def is_dry_friction(element: Element, model: Model) -> bool:
 
 
 def _with_springs_at_frictions(model: Model, causality: Causality) -> Model:
-    """Return the model with friction taking its effort from springs if causality requires it."""
     bonds = {path: model.bonds_at(path)[0] for path, element in model.elements.items() if is_dry_friction(element, model)}
     return _changed(model, [path for path, bond in bonds.items() if causality.effort_into(bond, path)], with_flow_law)
 
 
 def _without_influence(model: Model, system: System) -> list[str]:
-    """Return the paths of dry friction whose effort has no influence on its flow. `system` has no aliases."""
     frictions = {path for path, element in model.elements.items() if is_dry_friction(element, model)}
     holding = [u for u in system.unknowns if u.element in frictions and u.reason == "constraint"]
     influence = _Influence(system) if holding else None
@@ -62,7 +60,6 @@ def _without_influence(model: Model, system: System) -> list[str]:
 
 
 def _changed(model: Model, paths: Sequence[str], change: Callable[[Element, Automaton], tuple[Element, Automaton]]) -> Model:
-    """Return the model with these elements and their automata changed; the same model if no elements are given."""
     if not paths:
         return model
     elements, automata = dict(model.elements), dict(model.automata)
@@ -108,7 +105,6 @@ class _Influence:
 
 
 def _sources(names: Iterable[str], arguments: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return these values and all values on which they depend."""
     seen, pending = set[str](), list(names)
     while pending:
         name = pending.pop()

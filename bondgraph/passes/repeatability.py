@@ -59,8 +59,9 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
 
 
 def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
-    """Return False if a formula records different steps when called again; True for a formula that fails, which other passes
-    report."""
+    """Return False if a formula records different steps when called again; a formula that fails counts as repeatable, since other
+    passes report it.
+    """
     tape = Tape()
     inputs = tape.inputs("arguments", sum(math.prod(shape) for shape in shapes))
     arguments, start = [], 0
@@ -84,7 +85,6 @@ def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
 
 
 def _generators_of(operation: Op) -> list[Any]:
-    """Return the random number generators that a formula names, directly or through the user's functions."""
     generators, pending, seen = list[Any](), list[Any]([operation.function]), set[int]()
     while pending:
         each = pending.pop()
@@ -109,7 +109,6 @@ def _generators_of(operation: Op) -> list[Any]:
 
 
 def _state_of(generator: Any) -> Any:
-    """Return a value that identifies the state of a random number generator: its state, or the bytes that it would draw."""
     return generator.getstate() if isinstance(generator, random.Random) else copy.deepcopy(generator).bytes(32)
 
 
@@ -119,9 +118,8 @@ def _scalars(results: Any) -> list[Any]:
 
 
 def _equal(tape: Tape, pairs: list[tuple[Any, Any]]) -> bool:
-    """Return True if both sides of all pairs of scalars have the same constants and the same values at random arguments.
-
-    The steps may differ: a commutative operation records its arguments in the order of their positions on the tape.
+    """Return True if all pairs of scalars agree in their constants, and in their values at random arguments; the steps may
+    differ, since commutative operations record arguments in the order of their positions.
     """
     first, second = ([tape.scalar(pair[k]).index for pair in pairs] for k in (0, 1))
     if first == second:
@@ -138,7 +136,6 @@ def _equal(tape: Tape, pairs: list[tuple[Any, Any]]) -> bool:
 
 
 def _constants(tape: Tape, roots: Sequence[int]) -> set[str]:
-    """Return the constants of expressions as strings, in which nan equals nan."""
     nodes = (tape.nodes[position] for position in reachable(tape, roots))
     return {repr(float(node[1])) for node in nodes if node[0] == op.CONSTANT}
 

@@ -2,8 +2,6 @@
 
 All formulas run once on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
 bond, is reported here instead of somewhere in the compiler.
-
-If a formula takes more or fewer arguments than it gets, the message lists them and states how to give missing arguments.
 """
 
 from __future__ import annotations
@@ -29,13 +27,14 @@ from screws.errors import plural
 
 _POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 _TIME = frozenset({"t", "time"})
-"""Argument names that denote time."""
 
 
 def wrong_arguments(
     statement: Statement, system: System, owner: Element | Automaton | None
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Return a report of the arguments that a formula takes and gets, and cures; None if their numbers agree or are unknown."""
+    """Return a report of the arguments that a formula takes and gets, with cures; return None if their numbers agree or are
+    unknown.
+    """
     arguments = _positional(statement.op.function)
     if arguments is None:
         return None
@@ -50,7 +49,6 @@ def wrong_arguments(
 
 
 def _cures(missing: Sequence[str], system: System, owner: Element | Automaton | None) -> Iterator[str]:
-    """Yield ways to give the missing arguments."""
     if not isinstance(owner, Element) or isinstance(owner.law, SignalBlock):
         yield f"a name for {' and '.join(missing)} among the names that follow the formula"
         return
@@ -66,7 +64,6 @@ def _cures(missing: Sequence[str], system: System, owner: Element | Automaton | 
 
 
 def _path(argument: str, system: System) -> str:
-    """Return the signal whose name matches an argument, "" for none."""
     if argument in _TIME:
         return "time"
     readable = [name for name in (*system.values, *system.aliases) if ":" not in name and not name.endswith("'")]
@@ -75,7 +72,6 @@ def _path(argument: str, system: System) -> str:
 
 
 def _positional(formula: Callable[..., Any]) -> list[tuple[str, bool]] | None:
-    """Return the arguments of a formula, each with True if it has a default; None unless all are positional."""
     try:
         arguments = inspect.signature(formula).parameters.values()
     except (TypeError, ValueError):
@@ -140,7 +136,6 @@ def _shape(value: Any) -> tuple[int, ...]:
 
 
 def _evaluate(statement: Statement, system: System, model: Model, values: dict[str, Any]) -> Problem | None:
-    """Evaluate one statement into `values`; return its problem, if any."""
     outs = statement.outs
     try:
         arguments = [values[arg] for arg in statement.args]
@@ -191,7 +186,6 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
 
 
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:
-    """Report a formula that returns None, a string, or an array that contains either (E129)."""
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, not a number"
     owner = owner_of(statement, model)
@@ -221,13 +215,11 @@ def _owner(statement: Statement, model: Model) -> str:
 
 
 def _readable(name: str) -> str:
-    """Return the name of a value as the user would write it."""
     bond, _, variable = name.rpartition(":")
     return f'{variable} of bond "{bond}"' if bond and " " not in variable else name
 
 
 def _mismatches(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
-    """Yield rates, clock updates and resets whose shape differs from the shape of their state (E128)."""
     expected = {state.name: state.initial.shape for state in system.states}
     assigned = [(f'the rate of "{s.name}"', s.name, s.rate, s.name) for s in system.states]
     assigned += [(f'the update of "{name}"', name, value, name) for clock in system.clocks for name, value in clock.updates]
@@ -241,7 +233,6 @@ def _mismatches(system: System, model: Model, values: dict[str, Any]) -> Iterato
 
 
 def _not_skew(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
-    """Yield Euler junctions whose matrix at the start is not skew-symmetric (E133)."""
     for path, element in model.elements.items():
         matrix = values.get(system.resolve(f"{path}.J")) if isinstance(element.law, SkewGyrator) else None
         if matrix is None:

@@ -1,7 +1,5 @@
 """Sort the statements of a system into block lower triangular form (BLT): an order of evaluation in which each algebraic loop is
-one block, solved by tearing.
-
-Tearing: choose the values of an algebraic loop to take as unknowns, so that its other values follow in order.
+one block, solved by tearing: some of its values are taken as unknowns, so that its other values follow in order.
 """
 
 from __future__ import annotations
@@ -106,7 +104,7 @@ def _cut(
 def _too_dependent(
     order: Sequence[int], before: Mapping[int, set[int]], cut: Collection[int], size: Mapping[int, int]
 ) -> set[int]:
-    """Return further nodes to cut, so that no result depends on more than `MAX_UNKNOWNS` cut nodes; none in small loops."""
+    """Return further nodes to cut, so that no result of a large loop depends on more than `MAX_UNKNOWNS` cut nodes."""
     if len(cut) <= 2 * MAX_UNKNOWNS:
         return set()
     extra: set[int] = set()
@@ -121,7 +119,6 @@ def _too_dependent(
 
 
 def sort_statements(system: System) -> System:
-    """Sort the statements topologically; tear each algebraic loop and keep it in one block."""
     statements = system.statements
     producer = {out: index for index, statement in enumerate(statements) for out in statement.outs}
     needs = [[producer[arg] for arg in statement.args if arg in producer] for statement in statements]
@@ -132,8 +129,6 @@ def sort_statements(system: System) -> System:
 
 
 def _with_loops(system: System, needs: list[list[int]]) -> System:
-    """Sort a system with algebraic loops; each loop is one block of statements that starts from its unknowns and ends with its
-    residuals."""
     import networkx as nx
 
     graph = nx.DiGraph()

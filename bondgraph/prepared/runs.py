@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of the runs in order, ignoring the index of a pandas object: numbers (runs, ...), or a list of strings;
-    None without a first axis."""
+    """Return the values of the runs in order, as numbers (runs, ...) or a list of strings, whatever the index of a pandas object;
+    return None for values without a first axis.
+    """
     array = real(values)
     if array is not None:
         return array if array.ndim else None
@@ -42,8 +43,8 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), if only scalars vary; else None, and the parameters are read run by
-    run.
+    """Return parameters of the kernels, (runs, parameters), or None if other values than scalars vary, so that each run reads its
+    own.
 
     Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
@@ -68,7 +69,6 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
 
 
 def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) -> bool:
-    """Return True if a parameter must be no less than another parameter that varies."""
     path, _, local = name.rpartition(".")
     element = compiled.model.elements.get(path)
     parameter = None if element is None else element.parameters.get(local.partition(" in ")[0])
@@ -76,8 +76,10 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some states follow from other
-    states, parameters or motion."""
+    """Return states (runs, n) and modes (1, modes), with one row of each if nothing varies.
+
+    Returns None if some states follow from other states, parameters or motion.
+    """
     model, system = compiled.model, compiled.system
     if (
         system.starts
@@ -118,7 +120,6 @@ def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m:
 
 
 def _rows(block: Any) -> int:
-    """Return the number of rows of a block of runs."""
     shape = np.shape(block)
     return shape[0] if len(shape) > 1 else 1
 
@@ -149,8 +150,9 @@ class PreparedRun:
     def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels, checked as in `simulate`: E309,
-        E214, E455."""
+        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels; raise E309, E214 and E455 as
+        `simulate` does.
+        """
         compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters, t)
@@ -281,7 +283,6 @@ class PreparedRun:
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
-    """Prepare runs; see `Compiled.prepare_run`."""
     return PreparedRun(compiled, prepare(compiled.program, t_end, kept, **settings))
 
 

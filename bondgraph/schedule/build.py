@@ -27,7 +27,7 @@ from screws.scalars import equal, where
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
-    """Return a kernel that evaluates every loop with NumPy over all its instances, without a compiler."""
+    """Return a kernel that evaluates each loop with NumPy over all its instances at once."""
     names = [name for name, _ in schedule.blocks]
 
     def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
@@ -72,14 +72,12 @@ def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.nd
 
 
 def jumps(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
-    """Return the plan of each jump, which computes all `states` scalars; `changes` maps each jump to the new values of its
-    states."""
+    """Return the plan of each jump, a row of all `states` scalars; `changes` maps each jump to its new values by state."""
     parts = group_rows(cache, [list(changed.values()) for changed in changes.values()])
     return [_plan(cache, name, part, changes[name], states) for name, part in zip(changes, parts, strict=True)]
 
 
 def _plan(cache: KernelCache, name: str, part: GroupedValues, changed: Mapping[int, int], states: int) -> Plan:
-    """Place the row of new values at the positions of the states that they replace."""
     locations, row = dict[int, int](), 0
     for state in changed:
         locations[row] = cache.book.locations[state][1]
@@ -90,20 +88,15 @@ def _plan(cache: KernelCache, name: str, part: GroupedValues, changed: Mapping[i
 
 @dataclass(frozen=True)
 class Scheduled:
-    """Functions that build the schedules of the routines, by name."""
-
     schedules: Mapping[str, Callable[[], Schedule]]
     blocks: tuple[tuple[str, int], ...]
     width: Callable[[str], int]
-    """Number of results of a routine."""
     select: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
     """Function that builds the schedule of the outputs with these indices, and returns their positions in the results."""
     jumps: tuple[str, ...]
     """Routines of transitions, each of which returns all states and changes a few of them."""
     build_jumps: Callable[[], list[Schedule]]
-    """Function that builds the schedules of the jumps, which are compiled together."""
     autonomous: bool
-    """True if no value depends on time."""
 
 
 @functools.cache
@@ -113,7 +106,6 @@ def _masked(source: float) -> Op:
 
 
 def _guards(system: System) -> list[Statement]:
-    """Return a statement for the guard of each transition, masked by its mode."""
     modes = list(system.modes)
     return [
         Statement((f":guard {k}",), _masked(float(event.source)), (modes[event.slot], event.guard), event.automaton)
@@ -236,23 +228,21 @@ def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: b
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile, without optimisation, a large routine that a run calls a few times: it runs half as fast, and compiles in a
-    fortieth of the time."""
+    """Compile a large routine that a run calls a few times without optimisation: it runs half as fast, but compiles in a fortieth
+    of the time.
+    """
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]
 
 
 def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile the Jacobian of a large model."""
     if not machine_code:
         return numpy_kernel(schedule)
     return jacobian_kernel(schedule)
 
 
 def kernels_in_loops(routines: Scheduled, machine_code: bool) -> dict[str, Kernel]:
-    """Return the kernels of all routines by name, as machine code or interpreted."""
-
     def compile_all(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
         schedules = [routines.schedules[name]() for name in names]
         if not machine_code:
@@ -276,7 +266,6 @@ def kernels_in_loops(routines: Scheduled, machine_code: bool) -> dict[str, Kerne
 
 
 def _jump_kernels(schedules: Sequence[Schedule], machine_code: bool) -> dict[str, Kernel]:
-    """Compile schedules, many of which differ only in addresses; return kernels by name."""
     if not machine_code:
         return {schedule.name: numpy_kernel(schedule) for schedule in schedules}
     return shared_kernels(schedules)

@@ -17,7 +17,7 @@ GIVEN = ("t", "x", "p", "m")
 """Input blocks of every routine; results lie in `out`, intermediate values in the workspace `w`."""
 
 NUMBERS = "c"
-"""The block of constants of a routine."""
+"""Name of a routine's block of constants."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,9 @@ class ValueTable:
     sizes: list[int] = field(default_factory=list)
     locations: dict[int, tuple[str, int]] = field(default_factory=dict)
     fixed: list[bool] = field(default_factory=list)
-    """True for a value that depends on parameters only."""
     numbers: dict[float, int] = field(default_factory=dict)
-    """Value number of each constant."""
 
     def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
-        """Append a value and return its number."""
         number = len(self.sizes)
         self.sizes.append(size)
         self.fixed.append(fixed)
@@ -57,14 +54,12 @@ class ValueTable:
         return number
 
     def number(self, number: float) -> int:
-        """Return the value number of a constant."""
         value = self.numbers.get(number)
         if value is None:
             value = self.numbers[number] = self.value(1, True, (NUMBERS, len(self.numbers)))
         return value
 
     def results(self, kind: Kind, fixed: bool = False) -> tuple[int, ...]:
-        """Append values for the results of a call and return their numbers."""
         first, count = len(self.sizes), len(kind.sizes)
         self.sizes += kind.sizes
         self.fixed += [fixed] * count
@@ -109,8 +104,7 @@ class StatementTable:
     copies: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def copy_of(self, name: int, index: int) -> int:
-        """Return the value number of copy `index` of a value; if the copy is new, add a statement, shared by all routines, that
-        makes it."""
+        """Return the value number of copy `index` of a value; a new copy gets a statement that makes it, for all routines."""
         if (name, index) in self.copies:
             return self.copies[name, index]
         copy = self.copies[name, index] = self.book.value(self.book.sizes[name])
@@ -123,7 +117,6 @@ class StatementTable:
 
 
 def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
-    """Number the statements of a system, and `extra` statements with scalar results."""
     book = ValueTable()
     numbers: dict[str, int] = {}
     shapes: dict[int, tuple[int, ...]] = {}

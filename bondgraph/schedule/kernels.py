@@ -48,16 +48,13 @@ class TracedGroup:
 
     tape: Tape
     varying: tuple[int, ...]
-    """Sizes of the varying arguments."""
     fixed: tuple[int, ...]
     outputs: tuple[TapeScalar | float, ...]
     sizes: tuple[int, ...]
-    """Sizes of the results into which the outputs are cut."""
     slopes: dict[tuple[bool, ...], tuple[tuple[tuple[int, int, int], ...], Split]] = field(default_factory=dict)
 
     @cached_property
     def value(self) -> Split:
-        """Kernel that computes the values."""
         return split(self, self.outputs, self.sizes)
 
     def derivative(self, active: tuple[bool, ...]) -> tuple[tuple[tuple[int, int, int], ...], Split]:
@@ -74,8 +71,10 @@ class TracedGroup:
 
 
 def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
-    """Split off the expressions that depend only on parameters. With `sizes` all outputs are results of `main`, cut into these
-    sizes; without `sizes`, only the outputs that vary, each as a separate result.
+    """Split off the expressions that depend only on parameters.
+
+    With `sizes`, all outputs are results of `main`, cut into these sizes; without `sizes`, the results of `main` are the outputs
+    that vary, each alone.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
     hoisted = hoist(tape, without_tables_of_inputs(tape, outputs, {"p"}))
@@ -125,7 +124,6 @@ def readdress(program: Listing, component_of: Callable[[int, int], tuple[int, in
 
 
 def _components(sizes: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Return (argument, component) of each scalar of arguments of these sizes."""
     return [(k, j) for k, size in enumerate(sizes) for j in range(size)]
 
 
@@ -197,20 +195,17 @@ def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitut
 
 
 def _form(kernel: TracedGroup) -> Hashable:
-    """Return a key of a kernel without its constants."""
     outputs = tuple([kernel.tape.scalar(output).index for output in kernel.outputs])
     nodes = tuple([node if node[0] != opcodes.CONSTANT else opcodes.CONSTANT for node in kernel.tape.nodes])
     return kernel.varying, kernel.fixed, kernel.sizes, outputs, nodes
 
 
 def _differing(tapes: Sequence[Sequence[tuple[float, ...]]]) -> list[int]:
-    """Return positions of the constants that are not equal on all tapes of one form."""
     numbers = [position for position, node in enumerate(tapes[0]) if node[0] == opcodes.CONSTANT]
     return [position for position in numbers if len({nodes[position][1] for nodes in tapes}) > 1]
 
 
 def _with_arguments(kernel: TracedGroup, positions: Sequence[int]) -> TracedGroup:
-    """Return the kernel with further arguments instead of the constants at these positions."""
     tape, count = Tape(), sum(kernel.fixed)
     for name, length in kernel.tape.blocks.items():
         tape.inputs(name, length + len(positions) if name == "p" else length)
@@ -263,7 +258,7 @@ KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
 
 
 def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
-    """Return True if loops are better for these numbers of statements of each kind."""
+    """Return True if loops are better than straight-line code for these numbers of statements of each kind."""
     statements = sum(kinds.values())
     if statements < min(MIN_REPETITION * len(kinds), MIN_STATEMENTS):
         return False
@@ -276,7 +271,6 @@ def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
 
 
 def _operation_form(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> tuple[Hashable, tuple[Node, ...]]:
-    """Return the shapes and number of results of a statement, and its instructions without constants."""
     arguments = [(False, shape) for shape in shapes]
     step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
     tape = traced([step], arguments, [(0, k) for k in range(results)]).tape

@@ -23,7 +23,6 @@ class Batch:
 
 
 def needed(calls: Sequence[Call], results: Iterable[int]) -> list[Call]:
-    """Return the calls that `results` depend on."""
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
     used = [False] * len(calls)
     stack = [producer[value] for value in results if value in producer]
@@ -69,8 +68,9 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane; the smallest goes first. A priority in the queue that differs from this priority is
-        outdated."""
+        """Return the priority of a lane, of which the smallest goes first; an entry of the queue with another priority is
+        outdated.
+        """
         return len(ready[number]) != remaining[number], -tallest[number], number
 
     queue = [rank(number) for number, part in enumerate(ready) if part]
@@ -153,9 +153,7 @@ class Schedule:
     tables: np.ndarray
     workspace: int
     numbers: np.ndarray
-    """Values of the routine's block of constants."""
     copied_block: str | None = None
-    """The block that is copied to `out` before the loops, if any."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -196,7 +194,6 @@ def schedule(
 
 
 def _input_locations(calls: Sequence[Call], locations: Mapping[int, tuple[str, int]]) -> tuple[dict[int, str], dict[int, int]]:
-    """Return blocks and offsets of the inputs that calls read."""
     base: dict[int, str] = {}
     address: dict[int, int] = {}
     for call in calls:
@@ -207,8 +204,6 @@ def _input_locations(calls: Sequence[Call], locations: Mapping[int, tuple[str, i
 
 
 class Tables:
-    """Concatenated index tables of a routine."""
-
     def __init__(self) -> None:
         self._parts: list[np.ndarray] = []
         self._length = 0
@@ -231,10 +226,7 @@ class Tables:
 
 
 def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
-    """Add addresses in the workspace for values without an address, and return the workspace's length.
-
-    Results of one batch are contiguous; memory is reused after the last read.
-    """
+    """Give every value without an address a place in the workspace, and return the workspace's length."""
     last: dict[int, int] = {}
     for number, batch in enumerate(order):
         for call in batch.calls:

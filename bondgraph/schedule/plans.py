@@ -1,7 +1,7 @@
 """Plans: the calls for the values of a routine, and for the nonzeros of a sparse Jacobian by the chain rule.
 
-Statements are traced together in groups: a value that only one group reads is computed in that group, not stored. Equal groups -
-the same formulas on arguments of the same shapes, connected in the same way - share one kernel.
+Statements are traced together in groups: a value that only one group reads is computed in that group, not stored. Groups of the
+same formulas on arguments of the same shapes, connected in the same way, share one kernel.
 """
 
 from __future__ import annotations
@@ -83,7 +83,6 @@ def groups(
 
 
 def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
-    """Return the statements that the targets depend on, in reverse order, without statements that depend only on parameters."""
     args, fixed, producer = table.args, table.book.fixed, table.producer
     statements: set[int] = set()
     stack = list(targets)
@@ -97,9 +96,10 @@ def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
 
 
 def narrow(table: StatementTable, targets: set[int]) -> dict[int, tuple[int, ...]]:
-    """Return values that depend on no more scalars than they have components, with the values that they depend on. A Jacobian
-    costs less without them: the chain rule through a matrix that depends on a pose takes many products, whereas derivatives with
-    respect to the pose take few.
+    """Return values that depend on no more scalars than they have components, with the values that they depend on.
+
+    A Jacobian costs less without such values: the chain rule through a matrix that depends on a pose takes many products, whereas
+    derivatives with respect to the pose take few.
     """
     size, fixed = table.book.sizes.__getitem__, table.book.fixed
     origins: dict[int, tuple[int, ...]] = {}
@@ -128,8 +128,7 @@ def _trace_groups(
     sources: Mapping[int, tuple[int, ...]],
     kernels: dict[object, TracedGroup],
 ) -> list[Group]:
-    """Trace each group from its head, depth first, and return its steps, arguments and stores in an order that equal groups
-    share."""
+    """Trace each group from its head, depth first, so that equal groups list steps, arguments and stores in the same order."""
     args, outs, formulas, producer = table.args, table.outs, table.formulas, table.producer
     fixed, shapes, ops = table.book.fixed, table.shapes, table.ops
     prepared = [is_fixed and not _is_long(table, value) for value, is_fixed in enumerate(fixed)]
@@ -199,16 +198,14 @@ class KernelCache:
     shared: dict[TracedGroup, Substitute] = field(default_factory=dict)
     prepared: Calls = field(default_factory=dict)
     makers: dict[int, Call] = field(default_factory=dict)
-    """Call of `prepared` that computes each value."""
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property
     def book(self) -> ValueTable:
-        """All values."""
         return self.table.book
 
     def merged(self, groups: Sequence[Group]) -> list[Group]:
-        """Return the groups with one kernel instead of many that differ only in constants."""
+        """Return the groups, in which one kernel replaces kernels that differ only in constants."""
         self.shared.update(merge_kernels(group.traced for group in groups if group.traced not in self.shared))
         result = []
         for group in groups:
@@ -250,7 +247,6 @@ class GroupedValues:
     groups: tuple[Group, ...]
     calls: tuple[Call, ...]
     results: dict[int, int]
-    """Offset of each value in the row."""
     width: int
 
 
@@ -271,7 +267,6 @@ def group_rows(cache: KernelCache, rows: Sequence[Sequence[int]]) -> list[Groupe
 
 
 def _row_layout(table: StatementTable, targets: Sequence[int]) -> tuple[dict[int, int], int]:
-    """Return the offsets of values, or of their copies, in a row, and the length of the row."""
     book = table.book
     results: dict[int, int] = {}
     copied: dict[int, int] = {}

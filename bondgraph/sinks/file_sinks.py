@@ -23,16 +23,13 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run_arguments import KeptQuantity, Sink
 
 METADATA_KEY = "screwbond"
-"""Key of the metadata, in formats that have keys."""
 
 
 def run_metadata(model: str, kept: Sequence[KeptQuantity]) -> dict[str, Any]:
-    """Return the metadata at the beginning of a run: the model, and the unit of each quantity."""
     return {"model": model, "units": {"t": "s", **{quantity.name: quantity.unit for quantity in kept}}}
 
 
 def metadata_json(metadata: Mapping[str, Any]) -> str:
-    """Return metadata as one line of JSON."""
     return json.dumps(metadata, ensure_ascii=False)
 
 
@@ -45,7 +42,6 @@ def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
 
 
 def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[KeptQuantity]) -> np.ndarray:
-    """Return the rows (k, columns) of a table with these columns."""
     return np.hstack([t[:, None], *(values[quantity.name].reshape(len(t), -1) for quantity in kept)])
 
 
@@ -62,7 +58,6 @@ class SampleBuffer:
         self._numbers = 0
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Append samples."""
         self._chunks.append((t, values))
         self._numbers += t.size + sum(array.size for array in values.values())
         if self._numbers >= BUFFER_SIZE:
@@ -76,8 +71,9 @@ class SampleBuffer:
 
 
 class _FileSink(Sink):
-    """Sink that creates the file or folder at a path when the run has ended. Raises `FileError` E414 if the system cannot
-    write."""
+    """Sink that creates the file or folder at a path when the run has ended; functions raise `FileError` E414 if the system
+    cannot write.
+    """
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path
@@ -94,18 +90,15 @@ class _FileSink(Sink):
             raise write_error(Path(self._path), system_reason(error)) from error
 
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        """Begin the file, with names and units."""
         self._kept = tuple(kept)
         with self._write_errors():
             self._begin(model)
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Write samples."""
         with self._write_errors():
             self._take(t, values)
 
     def end(self, wrong: str, valid: int) -> None:
-        """Finish the file, with the reason and the number of valid samples if the run is not ok, and move it into place."""
         assert self._file is not None, "it has begun"
         with self._write_errors():
             self._finish(self._file.path, {"not ok": wrong, "valid samples": valid} if wrong else {})
@@ -124,11 +117,9 @@ class _FileSink(Sink):
         raise NotImplementedError
 
     def _finish(self, path: Path, metadata: dict[str, Any]) -> None:
-        """Write the rest of the file, with the metadata at the end of the run, and close it."""
         raise NotImplementedError
 
-    def _close(self) -> None:
-        """Close the open file."""
+    def _close(self) -> None: ...
 
 
 class CsvSink(_FileSink):
@@ -242,7 +233,6 @@ class ParquetSink(_FileSink):
 
 
 MARKER_FILE = "zarr.json"
-"""File that marks a Zarr folder."""
 
 
 class ZarrSink(_FileSink):
@@ -304,7 +294,6 @@ SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
     ".parquet": ParquetSink,
     ".zarr": ZarrSink,
 }
-"""Sink for each file extension."""
 
 
 class Observer(Sink):

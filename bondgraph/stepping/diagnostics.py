@@ -29,7 +29,6 @@ _AXES, PLANAR = "xyz", motions([False, False, True])
 
 
 def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution) -> Problem:
-    """Return the reason why a step has no solution."""
     if not np.all(np.isfinite(workspace.buffer[~np.isneginf(workspace.buffer)])):
         return _not_finite(steps, workspace)
     if np.any(workspace.H) and np.linalg.eigvalsh(workspace.H).min() < -1e-9 * np.abs(workspace.H).max():
@@ -59,7 +58,6 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
 
 
 def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report velocities with non-finite forces, and contacts with non-finite gaps."""
     n = len(workspace.f)
     wrong = ~np.isfinite(workspace.f) | ~np.isfinite(workspace.H).all(axis=0)
     names = [steps.layout.owners[k] for k in range(n) if wrong[k]]
@@ -91,7 +89,6 @@ class _Face:
 
 
 def _faces(steps: Steps, workspace: StepWorkspace) -> list[_Face]:
-    """Return all contacts within reach: contacts of the graph, and pairs of bodies with shapes."""
     faces = []
     for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True):
         rows = range(cone.first, cone.first + cone.rows)
@@ -108,12 +105,10 @@ def _faces(steps: Steps, workspace: StepWorkspace) -> list[_Face]:
 
 
 def _edges(rows: np.ndarray, exact: bool) -> np.ndarray:
-    """Return the edges of a friction cone; for an exact (round) cone, the edges of a pyramid that approximates it."""
     return np.asarray(rows[0] + directions(2, _ROUND) @ rows[1:] if exact else rows)
 
 
 def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report contacts and constraints that cannot be satisfied simultaneously."""
     from scipy.optimize import linprog
 
     faces, constraints = _faces(steps, workspace), steps.layout.constraints
@@ -134,7 +129,6 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
 
 
 def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report a motion that nothing resists."""
     ray = falling(steps, workspace)
     if ray is None:
         why = "the unbalanced part cannot be distinguished from rounding error"
@@ -151,13 +145,11 @@ def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
 
 
 def _is_closed(face: _Face, faces: Sequence[_Face], length: float) -> bool:
-    """Return True if a contact's gap at the start of a step is negligible relative to the other gaps and the step's unit of
-    length."""
     return face.gap <= _SMALL * max(length, *(abs(other.gap) for other in faces))
 
 
 def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
-    """Return the motion (n,) under the load that contacts and springs do not bear; None if forces balance."""
+    """Return the motion (n,) under the load that contacts and springs do not bear, or None if forces balance."""
     from scipy.optimize import nnls
 
     faces, n = _faces(steps, workspace), len(workspace.f)
@@ -181,7 +173,7 @@ def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
 
 
 def _levers(rows: np.ndarray) -> np.ndarray:
-    """Return the largest velocity of a contact for each unit velocity (n,); 1 for a velocity that moves no contact."""
+    """Return the largest velocity of a contact for each unit velocity (n,), or 1 for a velocity that moves no contact."""
     size = np.max(np.abs(rows), axis=0, initial=0.0)
     return np.asarray(np.where(size > _ROUNDING * np.max(size, initial=0.0), size, 1.0))
 
@@ -217,7 +209,6 @@ def _way(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
 
 
 def _pivots(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) -> str:
-    """Return the contacts that stay closed in a motion."""
     names = []
     reach = np.max(np.abs(ray) * _levers(workspace.A), initial=0.0)
     faces = _faces(steps, workspace)

@@ -30,7 +30,6 @@ from bondgraph.passes.shapes import find_shapes
 from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 
 VELOCITY = "v"
-"""Name of the velocity state of an inertia."""
 MOMENTUM, OWN_FORCE = ":momentum", ":own force"
 """Names of the momentum of a velocity, and of the effort of an IC due to its position."""
 
@@ -90,7 +89,6 @@ def velocities_of(system: System, model: Model) -> list[str]:
 
 
 def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """Add the statements of an I: the flow is a state or is set by other elements, and the momentum follows from it."""
     law, bond = element.law_as(laws.Storage), draft.bond_at(path)
     arguments = law_arguments(path, element)
     assert law.output is not None and law.inverse is not None  # otherwise it has been refused
@@ -120,7 +118,9 @@ def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None
 
 
 def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """Add the statements of an IC: the position moves with the flow; momentum and effort follow from position and velocity."""
+    """Add the statements of an IC: its position moves with the flow, and its momentum and effort follow from position and
+    velocity.
+    """
     law, bond = element.law_as(laws.InertialField), draft.bond_at(path)
     arguments, q, v = law_arguments(path, element), f"{path}.q", f"{path}.{VELOCITY}"
     position = laws.StateSpec(law.position.initial, law.position.nominal, bond.domain.displacement_unit)
@@ -153,7 +153,6 @@ def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) 
 
 
 def _acceleration(law: laws.InertialField) -> Op:
-    """Return v' from position, velocity and effort, in either form of the element."""
     if law.motion == "v":
         return law.rate
     assert law.mechanics is not None  # otherwise it has been refused
@@ -161,7 +160,6 @@ def _acceleration(law: laws.InertialField) -> Op:
 
 
 def _velocity(draft: Assembly, path: str, bond: Bond, start: Any) -> None:
-    """Declare the velocity state, and equate the flow with it."""
     initial = np.broadcast_to(np.asarray(start, dtype=float), bond.shape)
     rate = draft.declare(f"{path}.{VELOCITY}'", bond.shape, per_second(bond.domain.flow_unit))
     declare_state(draft, path, VELOCITY, laws.StateSpec(initial, unit=bond.domain.flow_unit), bond.shape, rate)

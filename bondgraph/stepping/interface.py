@@ -1,7 +1,7 @@
 """Time stepper of a graph with rigid contacts: `stepper`, with steps, runs, a report, and gradients of steps.
 
-Gradients of a step by the implicit function theorem: derivatives of the state after the step with respect to the state before it
-and to parameters. Active rows of the quadratic program stay active, and slipping contacts keep slipping:
+Gradients are derivatives of the state after a step with respect to the state before it and to parameters, by the implicit
+function theorem. Active rows of the quadratic program stay active, and slipping contacts keep slipping:
 
     H dy - A' db = dA' b - dH y - df          forces balance
     R dy = dl - dA y - mu u . (dD y + dc) - s dmu          active contacts
@@ -54,10 +54,7 @@ _MAX_NEWTON = 100
 
 @dataclass(frozen=True, eq=False)
 class StepDerivatives:
-    """Derivatives of a step's matrices and motion with respect to states and parameters."""
-
     inputs: tuple[int, ...]
-    """Indices of the parameters."""
     matrices: Kernel
     """Kernel (t, x, p, m, h) -> nonzero derivatives of the buffer, at `rows` and `columns`."""
     rows: np.ndarray
@@ -211,7 +208,9 @@ def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, s
 
 
 def _directions(workspace: StepWorkspace) -> np.ndarray:
-    """Return the derivative of each contact's slip length with respect to its slips, (slips,); 0 where it sticks."""
+    """Return the derivative of each contact's slip length with respect to its slips, (slips,), which is 0 where the contact
+    sticks.
+    """
     u = np.zeros(len(workspace.along))
     for cone, s in zip(workspace.layout.cones, workspace.s, strict=True):
         slips = slice(cone.slip, cone.slip + cone.slips)
@@ -245,7 +244,6 @@ def _smoothed(workspace: StepWorkspace, step: StepResult, slopes: tuple[np.ndarr
 
 
 def _interior_point(A: np.ndarray, lower: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return a displacement near y at which all contacts are open."""
     from scipy.optimize import linprog
 
     rows, n = A.shape
@@ -313,7 +311,6 @@ def stepper(
 
 
 def _by_contact(model: Model, restitution: float | Mapping[str, float]) -> dict[str, float]:
-    """Return the restitution of each contact; raise E501 for unknown contacts and values outside 0 to 1."""
     paths = [contact.path for contact in model.contacts]
     values = dict(restitution) if isinstance(restitution, Mapping) else dict.fromkeys(paths, restitution)
     for path, value in values.items():

@@ -114,18 +114,15 @@ def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
 
 
 OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
-"""Modes of a contact in a step."""
 STEP = "step"
-"""Entry of the energy account: error from using forces at the end of each step instead of forces during the step."""
+"""Entry of the energy account for the error of using forces at the end of each step instead of forces during the step."""
 PAIRS = "pairs"
-"""Entry of the energy account: contacts found at every step."""
+"""Entry of the energy account for the contacts found at every step."""
 _NEVER, _NOTHING = ":no guard", ":no power"
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Graph compiled for time stepping."""
-
     compiled: Compiled
     """Program of the graph with given velocities: kernels, names and start values."""
     options: StepOptions
@@ -133,23 +130,23 @@ class Steps:
     matrices: Kernel
     """Kernel (t, x, user's p, m, h) -> numbers as in `layout`."""
     works: Kernel
-    """Kernel (t, x, p, m) -> power into all C; twice the kinetic energy of the velocities; power of the potentials of IC;
-    gaps."""
+    """Kernel (t, x, p, m) -> power into all C, twice the kinetic energy of the velocities, power of the potentials of IC, and
+    gaps.
+    """
     traced: Traced
     routine: Routine
-    """Routine of `matrices`, for derivatives."""
+    """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
     """Constant modes in which the laws of contacts give no force."""
 
     @property
     def model(self) -> Model:
-        """Model of the graph."""
         return self.compiled.model
 
 
 @paused_collection()
 def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
-    """Compile a model for time stepping. Raises `ModelError` with all problems of a stage; E502 for unsupported elements."""
+    """Compile a model for time stepping; raise `ModelError` with all problems of a stage, E502 for unsupported elements."""
     begin = time.perf_counter()
     off = {automaton: state for contact in model.contacts for automaton, state in contact.off}
     quiet = {
@@ -195,7 +192,6 @@ def force_names(contact: ContactPoint) -> tuple[str, str]:
 
 
 def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
-    """Return a contact whose mode and forces come from the steps of a run."""
     return RunContact(contact, ((layout[f"{contact.path}.mode"].start, float(MODES.index(OPEN))),), force_names(contact))
 
 
@@ -213,8 +209,9 @@ def _wrench_of(contact: ContactPoint) -> Op:
 
 
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
-    """Add modes and forces of contacts, which steps set and which stay constant between steps, and powers of the energy account;
-    `pairs` is True if further contacts are found at every step."""
+    """Add modes and forces of contacts, which only steps change, and powers of the energy account; `pairs` is True if further
+    contacts are found at every step.
+    """
     statements, values, states = list(system.statements), dict(system.values), list(system.states)
     modes, events, powers = dict(system.modes), list(system.events), list(system.powers)
     aliases = dict(system.aliases)

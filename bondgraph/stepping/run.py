@@ -54,7 +54,6 @@ class StepHistory:
         """Energies of candidates, J: lost by friction, supplied by moved bodies, and work of the forces on gaps."""
 
     def add(self, workspace: StepWorkspace, solution: ProgramSolution) -> None:
-        """Add a step."""
         k = self.steps
         if workspace.pairs is None:
             self.multipliers[k], self.along[k], self.drift[k] = solution.multipliers, workspace.along, workspace.drift
@@ -183,7 +182,6 @@ def modes_of(workspace: StepWorkspace, normal: np.ndarray, along: np.ndarray) ->
 
 
 def _place_forces(steps: Steps, x: np.ndarray, normal: np.ndarray, friction: np.ndarray) -> None:
-    """Write forces into the states that hold them; the start gets the forces of the first step."""
     layout = steps.compiled.program.layout
     for k, (contact, cone) in enumerate(zip(steps.layout.contacts, steps.layout.cones, strict=True)):
         pressing, sliding = (layout[name] for name in force_names(contact))

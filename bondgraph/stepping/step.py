@@ -3,10 +3,9 @@
 With s_i = |D_i dq| the convex law's rows equal Coulomb's law (Acary, Cadoux, Lemarechal, Malick 2011): a fixed point s = g(s)
 with one unknown per contact. Anderson acceleration (Walker, Ni 2011) finds it; plain iteration need not converge.
 
-With the velocities given, one Runge-Kutta step of order 4 moves all states through the time step.
-
-Velocities are constant in a step, so rates that are polynomials of degree 3 in time are integrated exactly. With machine code,
-the step is a procedure that calls the kernel of the rates, compiled once per machine; CPython runs the same function.
+Velocities are constant in a step. One Runge-Kutta step of order 4 moves all states through it, so that rates that are polynomials
+of degree 3 in time are integrated exactly. With machine code, the step is a procedure that calls the kernel of the rates,
+compiled once per machine; CPython runs the same function.
 """
 
 from __future__ import annotations
@@ -76,12 +75,10 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
 
 @build_once
 def machine_code() -> Library:
-    """Return the step as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """Return the procedures of the step."""
     return translate([move], ["move"])
 
 
@@ -103,10 +100,10 @@ def move(rates: language.Kernel, n: int, x: Reals, p: Reals, m: Reals, work: Rea
 DEPTH = 4
 """Number of earlier iterates in Anderson acceleration."""
 MAX_PROGRAMS = 60
-"""Number of quadratic programs in a step before a damped iteration replaces acceleration, and then before the step is given
-up."""
+"""Number of quadratic programs in a step before a damped iteration replaces acceleration; after as many again, the step is given
+up.
+"""
 DAMPING = 0.4
-"""Step factor of the damped iteration."""
 SLIP_TOLERANCE = 1e-9
 """Tolerance of slips, relative to the motion in the step and to the deflection of springs under its forces."""
 SLIP_NOISE = 1e-11
@@ -115,8 +112,6 @@ SLIP_NOISE = 1e-11
 
 @dataclass
 class Anderson:
-    """Anderson acceleration of a fixed-point iteration."""
-
     points: list[np.ndarray] = field(default_factory=list)
     residuals: list[np.ndarray] = field(default_factory=list)
 
@@ -135,19 +130,16 @@ class Anderson:
 
 
 UNSETTLED, TOO_FAR = "unsettled", "too far"
-"""Further outcomes of a step: friction without convergence; bodies that move beyond the reach of known contacts."""
+"""Further outcomes of a step: its friction does not converge, or bodies move beyond the reach of known contacts."""
 
 
 @dataclass(frozen=True)
 class StepSettings:
-    """Settings of a step."""
-
     friction: str
     """"convex" or "coulomb"."""
     reach: float
     """Gap beyond which a contact is ignored, and largest displacement of a contact in one step, m."""
     candidates: Candidates | None = None
-    """Search for further contacts at every step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +175,7 @@ class StepResult:
 
 
 class StepWorkspace:
-    """Workspace for the steps of one run, in arrays whose addresses the kernels hold; for one thread at a time."""
+    """Workspace for the steps of one run in one thread, in arrays whose addresses the kernels hold."""
 
     def __init__(self, steps: Steps, settings: StepSettings, p: np.ndarray, x: np.ndarray, m: np.ndarray):
         layout, program = steps.layout, steps.compiled.program
@@ -224,7 +216,7 @@ class StepWorkspace:
 
     @property
     def length(self) -> float:
-        """Length scale of a step, in the unit of gaps; 0 before the first quadratic program."""
+        """Length scale of a step, in the unit of gaps, which is 0 before the first quadratic program."""
         return 0.0 if self.solver.units is None else self.solver.units.length
 
     def advance(self, t: float, h: float) -> ProgramSolution:
@@ -247,7 +239,6 @@ class StepWorkspace:
         return solution
 
     def fill(self) -> None:
-        """Write the entries of the quadratic program into the buffer."""
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
@@ -288,7 +279,6 @@ class StepWorkspace:
         return lower
 
     def _lengths(self, along: np.ndarray) -> np.ndarray:
-        """Return the length of each contact's slip, in the norm of its facets or of the exact cone."""
         if self.pairs is None:
             return self._graph_lengths(along)
         count = len(self._graph_rows[3])
@@ -303,7 +293,6 @@ class StepWorkspace:
         return np.sqrt(self.sums @ (along * along))
 
     def _convex(self) -> ProgramSolution:
-        """Solve one quadratic program."""
         self.programs += 1
         solution = self.solver.solve(self.H, self.f, self.A, self.lower)
         self.along = self.slip @ solution.y + self.drift
@@ -346,7 +335,6 @@ class StepWorkspace:
     _least = 0.0
 
     def _farthest(self, y: np.ndarray) -> float:
-        """Return the largest displacement of a contact within reach, m."""
         near = (self.gap <= self.settings.reach)[self.owner]
         count, rows = len(self.owner), 0 if self.pairs is None else len(self.pairs.lower)
         moved = np.abs(self.A[: count + rows] @ y)

@@ -59,12 +59,10 @@ _RAMP, _WAIT = 0.005, 0.5
 """Longest waits for a chunk (s): at the start, while few chunks are sent, and afterwards."""
 
 Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
-"""Function that sends some runs to an executor."""
 
 
 def workers_of(executor: Executor) -> int:
-    """Return the number of workers of an executor (pools of Python and MPI, Dask); for any other executor, the number of
-    processors of this machine."""
+    """Return the number of workers of an executor (pools of Python and MPI, Dask), or of this machine's processors if unknown."""
     count = getattr(executor, "num_workers", None) or getattr(executor, "_max_workers", None)
     cores = getattr(getattr(executor, "_client", None), "ncores", None)
     if count is None and callable(cores):
@@ -73,7 +71,6 @@ def workers_of(executor: Executor) -> int:
 
 
 def processors() -> int:
-    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -94,10 +91,10 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
 
 
 def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
-    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them. Few chunks are
-    sent until the duration of a run is known; near the end, workers share the remaining runs.
+    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them.
 
-    At the end, even after an interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
+    Few chunks are sent until the duration of a run is known; near the end, workers share the remaining runs. At the end, even
+    after an interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
 
     Raises the exceptions of chunks; `RunError` E367 if a worker died or the executor did not accept a chunk.
     """
@@ -138,7 +135,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Convert errors from outside this package to E367."""
+    """Convert errors other than this package's own to E367."""
     try:
         yield
     except ScrewbondError:
@@ -164,7 +161,7 @@ OWN = frozenset({"progress", "strict"})
 """Settings of a run that a sweep handles itself."""
 _AMONG = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
 INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
-"""Settings of a run that a sweep does not accept, with the cure."""
+"""Settings of a run that a sweep does not accept -> what to use instead."""
 _PART = re.compile(r"(.+)\[[\d, ]+\]")
 """Name of an entry of an array in a table."""
 
@@ -259,7 +256,6 @@ def _fill(
     gpu: GPULauncher | None,
     progress: bool,
 ) -> None:
-    """Run the points that are not stored yet."""
     remaining = np.setdiff1d(np.arange(len(points)), store.done(), assume_unique=True)
     before, begin = len(points) - len(remaining), time.perf_counter()
     columns = [Column.of(entry) for entry in store.header()["columns"]]
@@ -323,7 +319,6 @@ def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chun
 def _columns_of(
     keep: Mapping[str, Keepable], compiled: Compiled, points: Points, executor: Executor | None, samples: int
 ) -> tuple[Kept, ...]:
-    """Return the columns to keep; raise E362 or E366 with all problems."""
     about = compiled.model.name
     if not isinstance(keep, Mapping) or not keep:
         cures = ('keep={"speed": last("rotor.flow")}',)
@@ -357,7 +352,6 @@ def _columns_of(
 
 
 def _check_method(method: Any, executor: Executor | None, about: str) -> None:
-    """Raise E366 for a method that cannot be sent to other processes."""
     if not isinstance(method, MethodEntry) or not _pickles(executor):
         return
     load = method.load.func if isinstance(method.load, functools.partial) else method.load

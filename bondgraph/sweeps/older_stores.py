@@ -24,17 +24,18 @@ from bondgraph.sweeps.tasks import Chunk, RunIssue
 
 OLDER_VERSIONS = (1, 2)
 _BLOCK = 10_000
-"""Runs in a chunk."""
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 class Damage(Exception):
-    """Part of an older store that does not match its checksum."""
+    """Error for a part of an older store that does not match its checksum."""
 
 
 def older_header(connection: sqlite3.Connection) -> tuple[dict[str, Any], Shapes]:
-    """Return the header of a store and the known shapes of kept columns. Raises `Damage`, or ValueError, KeyError or TypeError
-    for an invalid header."""
+    """Return the header of a store and the known shapes of kept columns.
+
+    Raises `Damage`, or ValueError, KeyError or TypeError for an invalid header.
+    """
     rows = connection.execute("SELECT * FROM meta").fetchall()
     if wrong := [key for key, value, *sums in rows if sums and checksum((key, value)) != sums[0]]:
         raise Damage(f'the entry "{wrong[0]}" of its table meta')
@@ -46,7 +47,7 @@ def older_header(connection: sqlite3.Connection) -> tuple[dict[str, Any], Shapes
 
 
 def older_chunks(connection: sqlite3.Connection, header: dict[str, Any], shapes: Shapes) -> Iterator[Chunk]:
-    """Yield all runs, and convert the columns in the header to the current format. Raises errors as `older_header` does."""
+    """Yield all runs, and convert the columns in the header to the current format; raise errors as `older_header` does."""
     columns = header["columns"]
     issues: dict[int, list[tuple[Any, ...]]] = {}
     for table in ("failures", "doubts"):
@@ -78,7 +79,6 @@ def older_chunks(connection: sqlite3.Connection, header: dict[str, Any], shapes:
 
 
 def _values(column: Mapping[str, Any], entries: Sequence[Any], shapes: Shapes) -> np.ndarray | None:
-    """Return the entries of a column (runs, *shape), NaN for NULL; None if no run has returned a shape."""
     if column["text"]:
         return np.array(entries, dtype=str)
     shape = shapes.get(column["name"], column["shape"])

@@ -19,7 +19,6 @@ from bondgraph.sweeps.tasks import RunIssue
 from screws.errors import plural
 
 ORDERED = "viridis"
-"""Matplotlib's colour map for ordered values."""
 BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
 """Percentile bands of runs, with the opacity of each."""
 
@@ -38,8 +37,6 @@ class Drawable(Tabled, Protocol):
 
 @dataclass(frozen=True)
 class _ReadColumns:
-    """Columns to be plotted, read in one pass: arrays (runs, *shape) by name, and the axes of the runs."""
-
     name: str
     axes: tuple[tuple[str, int], ...]
     columns: Mapping[str, Column]
@@ -79,8 +76,6 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
 
 
 def _ensure_drawable(runs: Drawable, name: str) -> None:
-    """Raise KeyError for an unknown column, and E560 for a column of strings or one with too many entries per run for a
-    legend."""
     if name not in runs.columns:
         raise unknown_name("column", name, tuple(runs.columns))
     column = runs.columns[name]
@@ -123,7 +118,6 @@ def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
 
 
 def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
-    """Return the coordinates that the user chose: a column with one number or string per run."""
     if against != RUN and runs[against].ndim != 1:
         title = f'nothing can be plotted against "{against}", which has an array per run'
         raise refusal("E560", title, "the name of a scalar quantity", about=runs.name)
@@ -131,17 +125,14 @@ def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
 
 
 def _crossed(runs: _ReadColumns) -> list[str]:
-    """Return the names with an axis, starting with the name with the most values."""
     return [name for name, _ in sorted(runs.axes, key=lambda axis: -axis[1]) if name != RUN]
 
 
 def _is_grid(runs: _ReadColumns) -> bool:
-    """Return True if the runs form a grid of chosen values, with one run per point."""
     return all(name != RUN for name, _ in runs.axes)
 
 
 def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
-    """Return the entries of a column by name: numbers (runs,), or time series (runs, samples)."""
     values, begin = runs[column.name], 1 + column.over_time
     return {
         f"{column.name}[{', '.join(map(str, index))}]" if index else column.name: values[(..., *index)]
@@ -169,7 +160,6 @@ def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
 
 
 def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -> None:
-    """Plot the median of time series (runs, samples), and shade their percentile bands."""
     axes.plot(t, np.nanmedian(series, axis=0) if len(series) else np.full(len(t), np.nan), color=color, label=name or "median")
     for low, high, shade in BANDS if len(series) else ():
         lower, upper = np.nanpercentile(series, [low, high], axis=0)
@@ -178,7 +168,6 @@ def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -
 
 
 def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None, axes: Any) -> None:
-    """Plot a scalar result of each run: lines or a map over crossed values, dots against another column, or a histogram."""
     entries, crossed = _entries(runs, column), _crossed(runs)
     if against is None and _is_grid(runs) and len(crossed) <= 2:
         _over_grid(runs, column, entries, [_abscissa(runs, name) for name in crossed], axes)
@@ -205,7 +194,7 @@ def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None,
 def _over_grid(
     runs: _ReadColumns, column: Column, entries: Mapping[str, np.ndarray], along: Sequence[_Abscissa], axes: Any
 ) -> None:
-    """Plot over one or two axes: a line for each value of the shorter axis, or a map if there are too many lines for a legend."""
+    """Plot over one or two axes: a line for each value of the shorter axis, or a map if there are too many for a legend."""
     x, by = along[0], along[1] if len(along) > 1 else None
     groups = np.unique(by.at) if by is not None else np.zeros(1)
     if by is not None and len(groups) * len(entries) > MAX_PANELS:
@@ -229,7 +218,6 @@ def _over_grid(
 
 
 def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: Any) -> None:
-    """Plot a colour map over two axes; white where there is no run."""
     (columns, i), (rows, j) = (np.unique(each.at, return_inverse=True) for each in (x, y))
     grid = np.full((len(rows), len(columns)), np.nan)
     grid[j.reshape(-1), i.reshape(-1)] = values
@@ -243,7 +231,6 @@ def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: A
 
 
 def _in_order(count: int) -> list[Any]:
-    """Return `count` colours in the order of the colour map."""
     import matplotlib
 
     return list(matplotlib.colormaps[ORDERED](np.linspace(0.0, 0.85, count)))

@@ -47,7 +47,6 @@ class Drawn:
         return f"{self.kind}({self.numbers[0]!r}, {self.numbers[1]!r})"
 
     def rvs(self, *, random_state: np.random.Generator) -> Any:
-        """Draw a value."""
         return DISTRIBUTIONS[self.kind].draw(random_state, *map(np.asarray, self.numbers))
 
 
@@ -81,7 +80,6 @@ DISTRIBUTIONS: Mapping[str, Family] = {
         ("mean", "deviation"),
     ),
 }
-"""Distributions by the name of the kind."""
 
 
 def uniform(low: Any, high: Any) -> Drawn:
@@ -149,7 +147,6 @@ class Role:
 
 
 ARGUMENTS = {"parameter": "parameters", "start value": "initial"}
-"""Argument of `simulate` for each part of a model that can be varied."""
 
 
 def roles(compiled: Compiled) -> Mapping[str, Role]:
@@ -174,15 +171,11 @@ def roles(compiled: Compiled) -> Mapping[str, Role]:
 RUN = "run"
 """Axis of values that are not crossed: random draws, or the entries of a list of runs."""
 FAILURE = "failure"
-"""Column of the reasons why runs failed."""
 _DIGEST_DRAWS = 16
-"""Number of draws in the digest of a distribution."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Axis of a sweep: its name, and the number of values along it."""
-
     name: str
     count: int
 
@@ -228,8 +221,9 @@ class Points:
         return np.array(list(self._draws(varied, runs, varied.values))).reshape(len(runs), *varied.role.shape)
 
     def _draws(self, varied: Varied, runs: np.ndarray, distribution: Distribution) -> Iterator[Any]:
-        """Yield the value of a name for each of the runs. Each name and run has its own stream, so a run can be repeated alone,
-        and adding names or runs, or reordering the names, does not change existing values."""
+        """Yield the value of a name for each of the runs; each name and run has its own stream, so no value depends on the
+        others.
+        """
         shape = varied.role.shape
         for run, random in zip(runs.tolist(), random_streams(self.seed, varied.name, runs), strict=True):
             try:
@@ -249,7 +243,7 @@ class Points:
             raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
 
     def digest(self) -> dict[str, str]:
-        """Return a digest of the values of each name; for a distribution, of its first draws and its last draw."""
+        """Return a digest of the values of each name, or of the first draws and the last draw of a distribution."""
         some = np.unique([*range(min(_DIGEST_DRAWS, len(self))), len(self) - 1])
         drawn = self.at(some)
         digests = {}
@@ -301,7 +295,6 @@ def _integer(name: str, value: object, least: int, about: str) -> int:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
-    """Return the values of a list of rows by name; raise E360 if the names of a row differ from the names of the first row."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"
@@ -310,7 +303,6 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
 
 
 def _columns_of_table(table: Any, about: str) -> dict[str, list[Any]]:
-    """Return the columns of a table by name; raise E360 if two columns have the same name."""
     names = [str(name) for name in table.columns]
     if twice := [name for name in names if names.count(name) > 1]:
         raise refusal("E360", f'two columns are called "{twice[0]}"', "one column for each name", about=about)
@@ -318,15 +310,12 @@ def _columns_of_table(table: Any, about: str) -> dict[str, list[Any]]:
 
 
 class _PointReader:
-    """Reader of the user's values, which checks them against a model and collects all problems."""
-
     def __init__(self, compiled: Compiled, roles: Mapping[str, Role]):
         self.compiled, self.roles = compiled, roles
         self.names: dict[str, str] = {}  # user's name by the computed name of the number
         self.problems: list[Problem] = []
 
     def crossed(self, points: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
-        """Read values by name, each with its own axis."""
         varied, axes = list[Varied](), list[Axis]()
         for name, values in points.items():
             role = self.role(name)
@@ -346,7 +335,6 @@ class _PointReader:
         return varied, axes
 
     def listed(self, columns: Mapping[str, list[Any]], count: int) -> tuple[list[Varied], list[Axis]]:
-        """Read one value per name and run."""
         varied = []
         for name, values in columns.items():
             role = self.role(name)
@@ -408,7 +396,6 @@ def _number(role: Role) -> str:
 
 
 def _described(values: Any) -> str:
-    """Describe an invalid value; for a list, the first entry that is not a number."""
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 _POOL = 4
-"""Number of words in the pool of SeedSequence."""
 _ENTROPY, _STATE = (0x43B0D7E5, 0x931E8875), (0x8B51F9DD, 0x58F38DED)
 """Initial constants and multipliers of the hashes of entropy and state."""
 _LEFT, _RIGHT, _HALF = np.uint32(0xCA01F9DD), np.uint32(0x4973F715), np.uint32(16)
 _STEP = 0x2360ED051FC65DA44385DF649FCCF645
-"""Multiplier of PCG64."""
+"""Multiplier of the generator PCG64."""
 _WORD, _LONG = 2**32 - 1, 2**128 - 1
 
 
@@ -57,8 +56,6 @@ def _seeds(seed: int, runs: np.ndarray, word: int) -> Iterator[tuple[int, int, i
 
 
 def _hash(constant: int, multiplier: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a hash of words (k,), whose constant changes with every call."""
-
     def hashed(words: np.ndarray) -> np.ndarray:
         nonlocal constant
         words = words ^ np.uint32(constant)
@@ -70,6 +67,5 @@ def _hash(constant: int, multiplier: int) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _mixed(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Mix two words."""
     mixed: np.ndarray = x * _LEFT - y * _RIGHT
     return mixed ^ mixed >> _HALF

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import xarray
 
 _READ_BLOCKS = 4
-"""Number of blocks that an iteration keeps in memory."""
 
 
 @answer_old_names
@@ -131,7 +130,6 @@ class Runs:
 
             @functools.lru_cache(_READ_BLOCKS)
             def block_of(block: int) -> dict[Column, np.ndarray]:
-                """Return the columns of a block."""
                 counts = [len(blocks[block])]
                 return {column: reading.column(column, counts, first=block) for column in self.columns.values()}
 
@@ -176,7 +174,6 @@ class Runs:
         return cell(title, table(("", "", "unit", "least", "mean", "most"), rows), *more)
 
     def _ends(self, column: Column) -> tuple[Any, ...]:
-        """Return the smallest, mean and largest value of a column, or the size of its arrays."""
         if column.text or column.shape != ():
             return "", "" if column.shape is None else " × ".join(map(str, column.shape)), ""
         values = self[column.name]
@@ -226,7 +223,6 @@ class Runs:
 
 
 def _plain(value: np.ndarray) -> Any:
-    """Return a scalar as a Python number, an array unchanged."""
     return value if np.ndim(value) else value.item()
 
 

@@ -38,14 +38,11 @@ FORMAT, VERSION = "screwbond-runs", 3
 _WAIT = 60.0
 """Longest wait (s) for another process that is writing."""
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
-"""Errors of a damaged store, including text that is not valid UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
-"""Prefix of the keys of settings in a plan."""
 _LARGEST = 2**28
 """Size of a column of a chunk, bytes, above which it becomes several blocks; SQLite has a limit of 1e9."""
 _LITTLE = {"i": "<i8", "f": "<f8"}
-"""Stored types of numbers."""
 
 
 def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +111,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context as one transaction: all of it or nothing, with a consistent view of the file."""
+        """Run the body of the context as one transaction, with a consistent view of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:
@@ -126,7 +123,6 @@ class Store:
                 raise
 
     def _put(self, key: str, value: Any) -> None:
-        """Write a value of the table `meta`."""
         row = (key, value, checksum(key, 0, str(value).encode()))
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", row)
 
@@ -134,7 +130,6 @@ class Store:
         return {name for (name,) in self._read("SELECT name FROM sqlite_master WHERE type='table'")}
 
     def _make(self, header: Mapping[str, Any], shapes: Mapping[str, Any] | None = None) -> None:
-        """Create the tables."""
         self._connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value, checksum BLOB)")
         self._connection.execute("CREATE TABLE blocks (name TEXT, block INTEGER, data BLOB, checksum BLOB, UNIQUE (name, block))")
         state = {"blocks": 0, "runs": 0, "shapes": shapes or {}}
@@ -143,12 +138,10 @@ class Store:
             self._put(key, value)
 
     def is_old(self) -> bool:
-        """Return True for a store of an older version, with a row for each run."""
         meta = dict(self._read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
         return meta.get("format") == FORMAT and meta.get("version") in OLDER_VERSIONS
 
     def _upgrade(self) -> None:
-        """Replace the tables of an older version."""
         with self.reading_entries():
             header, shapes = older_header(self._connection)
             chunks = list(older_chunks(self._connection, header, shapes))
@@ -171,7 +164,8 @@ class Store:
 
     def header(self) -> dict[str, Any]:
         """Return the header with which the store was created, and the shapes of kept columns; raise E364 if the file is not a
-        store."""
+        store, or damaged.
+        """
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:
@@ -199,7 +193,6 @@ class Store:
         self.runs()
 
     def _state(self) -> dict[str, Any]:
-        """Return the counts of blocks and runs, and the shapes of kept columns."""
         with self.reading_entries():
             ((value, expected),) = self._read("SELECT value, checksum FROM meta WHERE key='state'")
             if checksum("state", 0, str(value).encode()) != expected:
@@ -208,7 +201,6 @@ class Store:
             return state
 
     def count(self) -> int:
-        """Return the number of stored runs."""
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
@@ -258,7 +250,6 @@ class Store:
             return np.array(names, dtype=str)[np.argsort(np.concatenate([self._of_others[:0], *blocks]))]
 
     def done(self) -> np.ndarray:
-        """Return the numbers of the stored runs, ascending."""
         with self._transaction("DEFERRED"):
             blocks = self.runs()
         self._blocks = len(blocks)
@@ -284,7 +275,6 @@ class Store:
         self._blocks, self._of_others = blocks, of_others
 
     def _insert(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Write a block of each column."""
         state, columns = self._state(), dict.fromkeys(self._names, b"")
         nothing = {name: np.full((len(chunk.runs), *shape), np.nan) for name, shape in shapes.items()}
         columns |= {name: _encoded(values) for name, values in {**nothing, **points, **chunk.values, RUN: chunk.runs}.items()}
@@ -298,7 +288,6 @@ class Store:
         self._put("state", json.dumps({**counts, "shapes": {**state["shapes"], **shapes}}))
 
     def _read(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
         with self._refusing(), self._lock:
             return self._connection.execute(statement, values).fetchall()
 
@@ -312,7 +301,6 @@ class Store:
 
     @contextlib.contextmanager
     def _refusing(self, *kinds: type[Exception]) -> Iterator[None]:
-        """Convert errors of these kinds, and errors of an unreadable database, to E364, E552 or E553."""
         caught: tuple[type[Exception], ...] = (*kinds, *_UNREADABLE)
         try:
             yield
@@ -326,7 +314,7 @@ class Store:
         return self._refusing(ValueError, TypeError, KeyError)
 
     def _at_once(self, error: Exception) -> FileError | None:
-        """Return E552 for a full disk, E553 for a file that another process has locked, or None."""
+        """Return E552 for a full disk, E553 for a file that another process has locked, None for other errors."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
             cure = "free some space: the same call then continues with the stored runs"
@@ -352,13 +340,11 @@ class Store:
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
-        """Return E364 for a part of the store that does not match its checksum."""
         why, cures = f"{what} does not match its checksum", ("an older copy of the file", "the same sweep into another file")
         return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
 
 
 def _names_of(header: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of varied and kept columns."""
     return tuple(column["name"] for column in header["columns"])
 
 
@@ -374,14 +360,12 @@ def checksum(name: str, block: int, data: bytes) -> bytes:
 
 
 def _encoded(values: np.ndarray) -> bytes:
-    """Return the entries of a column in stored form."""
     if values.dtype.kind == "U":
         return json.dumps(values.tolist()).encode()
     return values.astype(_LITTLE[values.dtype.kind], copy=False).tobytes()
 
 
 def path_of(path: object) -> Path:
-    """Return the path of a store; raise E364 for anything else."""
     if isinstance(path, str | os.PathLike) and isinstance(os.fspath(path), str):
         return Path(path)
     cures = ('"runs.db"', "a pathlib.Path")
@@ -423,7 +407,7 @@ class Column:
     over_time: bool = False
 
     def array(self, data: bytes, count: int) -> np.ndarray:
-        """Return the entries of `count` runs in a block (count, *shape); NaN if none is stored."""
+        """Return the entries of `count` runs in a block (count, *shape), which are NaN if none is stored."""
         if self.text:
             return np.array(json.loads(data), dtype=str)
         shape = (count, *(self.shape or ()))
@@ -431,12 +415,10 @@ class Column:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Column:
-        """Read a column from the header of a store."""
         return cls(**{**entry, "shape": None if entry["shape"] is None else tuple(entry["shape"])})
 
     @property
     def stored(self) -> dict[str, Any]:
-        """Return the entry for the header of a store."""
         return asdict(self)
 
 
@@ -464,7 +446,6 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 
 
 def _free_axis_name(axis: str, runs: Tabled) -> str:
-    """Return an axis name that differs from all column names."""
     name, count = axis, 1
     while name in runs.columns:
         count += 1
@@ -473,7 +454,7 @@ def _free_axis_name(axis: str, runs: Tabled) -> str:
 
 
 def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
-    """Return kept columns, and varied columns with the sample times, over the axes of the sweep; NaN, or "", where no run is
+    """Return kept columns, and varied columns with the sample times, over the axes of the sweep, with NaN, or "", where no run is
     stored.
 
     Crossed values lie along the axis of their name, time series along "t", components of "q" along "q 0", "q 1", ...; if a column

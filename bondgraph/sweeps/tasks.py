@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 
 
 Source = Compilable | Callable[[], Compilable]
-"""Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one of these."""
 
 _CACHE_SIZE = 4
-"""Number of compiled models that a worker caches."""
 _worker_models: dict[tuple[str, str], SentModel] = {}
 _lock = threading.Lock()
 
@@ -118,7 +116,7 @@ _texts = dict[int, tuple[str, tuple[str, ...], str]]()
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
-    """Return a model as text, the reasons why it has no text, and its fingerprint; cached."""
+    """Return a model as text, the reasons why it has no text, and its fingerprint, from a cache if the model is known."""
     key = id(compiled)
     if key not in _texts:
         text, why = _text(compiled)
@@ -160,13 +158,14 @@ def _digest_of_values(compiled: Compiled) -> str:
 
 
 Keepable = str | Measure | Callable[[Result], object]
-"""Values of `keep=`: a quantity, kept at all samples; a measure; or a user's function of the result."""
+"""Value of `keep=`: a quantity, of which all samples are kept, a measure, or a user's function of the result."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Column to keep: name, function that computes its values, unit, and shape if known beforehand; `over_time` is True if the
-    first axis runs over the samples."""
+    """Column to keep: name, function that computes its values, unit, and shape if known beforehand; the first axis runs over the
+    samples if `over_time`.
+    """
 
     name: str
     take: Callable[[Any], object]
@@ -184,9 +183,9 @@ class Kept:
         return f"{module}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
     def __call__(self, result: Result) -> np.ndarray:
-        """Return the values of a finished run, which is a `Result` for user functions.
+        """Return the column's values of a finished run; users' functions need a `Result`.
 
-        Raises `ModelError` E365 if a user function fails or does not return numbers.
+        Raises `ModelError` E365 if a user's function fails or does not return numbers.
         """
         if isinstance(self.take, Measure):
             return self.take(result)
@@ -256,8 +255,16 @@ class RunIssue:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Finished runs: ascending numbers (k,); kept columns by name, (k, *shape), NaN for failed runs, without columns that no run
-    returned; failures; warnings about other runs; duration, s; devices that executed the runs (k,), None for the CPU."""
+    """Finished runs.
+
+    Parameters
+    ----------
+    runs : ascending run numbers (k,).
+    values : kept columns by name, (k, *shape), NaN for failed runs; columns that no run returned are missing.
+    failures, warnings : failed runs, and warnings about other runs.
+    seconds : duration, s.
+    devices : device that executed each run (k,); None if no GPU took part.
+    """
 
     runs: np.ndarray
     values: Mapping[str, np.ndarray]
@@ -267,7 +274,6 @@ class Chunk:
     devices: np.ndarray | None = None
 
     def part(self, chosen: np.ndarray) -> Chunk:
-        """Return the chosen runs, by index (k,)."""
         runs, values = self.runs[chosen], {name: values[chosen] for name, values in self.values.items()}
         numbers = set(runs.tolist()) if self.failures or self.warnings else ()
         failures, doubts = (tuple(issue for issue in issues if issue.run in numbers) for issues in (self.failures, self.warnings))
@@ -313,7 +319,6 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
 
 
 def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
-    """Return values of the `ready` runs as values of all runs, NaN for the other runs."""
     if ready.all():
         return values
     spread = np.full((len(ready), *values.shape[1:]), np.nan)
@@ -322,7 +327,6 @@ def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
 
 
 def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Return the points by argument of `simulate`: parameters and start values."""
     arguments: dict[str, dict[str, T]] = {"parameters": {}, "initial": {}}
     for name, values in points.items():
         arguments[plan.arguments[name]][name] = values
@@ -330,7 +334,6 @@ def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, 
 
 
 def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarray], k: int) -> Start:
-    """Return the start values of point k, which is checked separately."""
     point = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
     return prepared.start_values(**_arguments(plan, point))
 
@@ -352,7 +355,6 @@ def _refused(run: int, problem: Problem) -> RunIssue:
 
 
 def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedProgram, about: str) -> Chunk:
-    """Run points with a `Result` each, for user functions."""
     shapes = {kept.name: kept.shape for kept in plan.kept if kept.shape is not None}
     columns = {name: np.full((len(runs), *shape), np.nan) for name, shape in shapes.items()}
     failures, doubts = list[RunIssue](), list[RunIssue]()
@@ -383,7 +385,6 @@ def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[in
 def _run_batch(
     runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedRun, measures: Mapping[str, Measure]
 ) -> Chunk:
-    """Run points that keep only measures, in one call of machine code."""
     x, p, m = starts
     if plan.gpu:
         ends = prepared.run_many(p, x, m, measures, device=plan.gpu)

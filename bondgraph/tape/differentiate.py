@@ -150,7 +150,7 @@ def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:
-    """Return the operands of a computed node; for a lookup in a table of inputs, the argument and the entries of the table."""
+    """Return the operands of a computed node; for a lookup in a table of inputs, these are its argument and the entries."""
     code, *arguments = tape.nodes[position]
     if code in op.LOOKUPS and tape.nodes[arguments[1]][0] == op.TABLE_OF_INPUTS:
         return [arguments[0], *tape.entries_of(arguments[1])]
@@ -183,7 +183,7 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """Return `partials`; for a select, 1 for the argument that it passes on and 0 for the other."""
+    """Return `partials`, except for a select: 1 (-1 if it is negated) for the argument that is passed on, and 0 for the other."""
     node = tape.nodes[position]
     if node[0] not in op.SELECTS:
         return partials(tape, position)

@@ -12,7 +12,7 @@ MANY_OBJECTS = 100_000
 
 @contextlib.contextmanager
 def paused_collection() -> Iterator[None]:
-    """Pause cyclic garbage collection within the block; also a decorator.
+    """Pause cyclic garbage collection within the block, or within a function that this decorates.
 
     A model's records are kept, so a collection finds nothing; with the million records of a chain of 10,000 sections, collections
     would take half of the time. Many new objects are moved to the oldest generation in one call, which saves the next collection,

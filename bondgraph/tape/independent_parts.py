@@ -1,7 +1,6 @@
 """Split a long program into connected components that share only inputs, and group the components with the same steps.
 
-Components of the same form differ only in constants and in the positions of inputs and outputs. Example: independent pendulums,
-each solved by the same steps.
+Components of the same form, such as independent pendulums, differ only in constants and in the positions of inputs and outputs.
 """
 
 from __future__ import annotations
@@ -58,8 +57,7 @@ class _Component:
 
 
 def forms(program: Listing, blocks: int, rows: Sequence[int]) -> list[Form]:
-    """Group the components of a program by form. The program has `blocks` blocks; its results are cut into rows of the lengths
-    `rows`."""
+    """Group the components of a program of `blocks` blocks by form; its results are cut into rows of the lengths `rows`."""
     groups: dict[Hashable, list[_Component]] = {}
     for component in _components(program, [0, *itertools.accumulate(rows)]):
         groups.setdefault(component.form, []).append(component)
@@ -110,7 +108,6 @@ def _component_labels(program: Listing) -> list[int]:
 
 
 def _form(components: Sequence[_Component], blocks: int) -> Form:
-    """Build the form of equal components; its inputs are the inputs of each block, then the constants that differ."""
     first = components[0]
     inputs = sorted((step[1], k) for k, step in enumerate(first.steps) if step[0] == op.INPUT)
     constants = [k for k, step in enumerate(first.steps) if step[0] == op.CONSTANT]

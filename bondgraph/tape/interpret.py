@@ -42,12 +42,10 @@ def interpreter(steps: Listing) -> Callable[[Sequence[np.ndarray], np.ndarray], 
 
 
 def _constant(leaf: Node) -> Any:
-    """Return the value of a constant, or the values (n,) of a table."""
     return table_values(leaf) if leaf[0] == op.TABLE else np.float64(leaf[1])
 
 
 def _where(code: int, arguments: Sequence[int]) -> int | slice:
-    """Return the index of an input in its block, or the slice of a table of inputs."""
     return arguments[1] if code == op.INPUT else slice(arguments[1], arguments[1] + arguments[2])
 
 
@@ -106,5 +104,4 @@ def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, An
 
 
 def _spread(value: Any, count: int) -> np.ndarray:
-    """Return a value at `count` samples."""
     return value if value.ndim else np.full(count, value)

@@ -26,7 +26,6 @@ import numpy as np
 from bondgraph.tape import opcodes as op
 
 _Table = Sequence[tuple[Any, ...]]
-"""The nodes of a tape."""
 
 
 MAX_NODES = 64
@@ -42,7 +41,7 @@ _INTEGER_RTOL = 8.0 * sys.float_info.epsilon
 
 
 _MAX_CONSTANT = 300.0
-"""Largest constant in the exponent; its exponential is far from the ends of the range of floats."""
+"""Largest constant in the exponent, whose exponential is far from the ends of the range of floats."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,13 @@ class Powers:
     number: float
     powers: Mapping[int, int]
     terms: Sequence[tuple[float, Mapping[int, int]]]
-    """Each term is a number times the powers of nodes, by position."""
+    """Terms of the exponent, each a number times powers of nodes, by position."""
 
 
 def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:
-    """Return exp(exponent) as a product, None unless it is a sum of logarithms and of terms of the input block `parameters`."""
+    """Return exp(exponent) as a product; return None unless the exponent is a sum of logarithms and of terms of the input block
+    `parameters`.
+    """
     multiples: dict[int, float] = {}
     terms: list[tuple[float, Mapping[int, int]]] = []
     constant = 0.0
@@ -119,7 +120,6 @@ def _logarithm(table: _Table, factors: Mapping[int, int]) -> int | None:
 
 
 def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> bool:
-    """Return True if nodes depend on no inputs except the inputs of block number `block`."""
     pending, seen = list(positions), set()
     while pending:
         position = pending.pop()
@@ -136,7 +136,7 @@ def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> boo
 
 
 def _never_negative(table: _Table, position: int) -> bool:
-    """Return True if the value of a node is never negative (it may be nan)."""
+    """Return True if the value of a node is certainly never negative (it may be nan)."""
     code, *arguments = table[position]
     if code == op.MAXIMUM:
         return any(table[a][0] == op.CONSTANT and table[a][1] >= 0.0 for a in arguments)
@@ -144,7 +144,7 @@ def _never_negative(table: _Table, position: int) -> bool:
 
 
 Node = tuple[Any, ...]
-"""`(code, *arguments)`."""
+"""Tuple `(code, *arguments)`."""
 
 MAX_SELECTED = 8
 """Maximum number of table entries to compare or select one by one, which SIMD lanes can do; larger tables are in memory."""
@@ -158,13 +158,13 @@ def leaf_length(leaf: Node) -> int:
 
 
 def table_of(values: Any) -> Node:
-    """Return the leaf of a table of numbers (n,). The leaf holds the numbers as one byte string, which is hashed once and
-    compared as a whole."""
+    """Return the leaf of a table of numbers (n,), which are stored as one byte string that is hashed once and compared as a
+    whole.
+    """
     return op.TABLE, (np.asarray(values, dtype=float) + 0.0).tobytes()
 
 
 def table_values(leaf: Node) -> np.ndarray:
-    """Return the numbers (n,) of a table."""
     return np.frombuffer(leaf[1])
 
 
@@ -182,7 +182,6 @@ class Nodes:
         return len(self.nodes)
 
     def copy(self) -> Self:
-        """Return an independent tape with the same nodes at the same positions."""
         other = type(self)()
         other.nodes, other._positions, other.blocks = self.nodes.copy(), self._positions.copy(), self.blocks.copy()
         return other
@@ -205,7 +204,6 @@ class Nodes:
         return node[1] if node[0] == op.CONSTANT else None
 
     def negative(self, a: int) -> int:
-        """-a."""
         node = self.nodes[a]
         if node[0] == op.NEGATIVE:
             return int(node[1])
@@ -214,7 +212,6 @@ class Nodes:
         return self.intern((op.NEGATIVE, a))
 
     def add(self, a: int, b: int) -> int:
-        """a + b."""
         first, second = self.nodes[a], self.nodes[b]
         f, s = first[0], second[0]
         if f == op.CONSTANT or s == op.CONSTANT:
@@ -241,7 +238,7 @@ class Nodes:
         return self.intern((op.ADD, a, b) if a < b else (op.ADD, b, a))
 
     def subtract(self, a: int, b: int) -> int:
-        """a - b, as the negative of b - a if b - a exists already."""
+        """Return a - b, as the negative of b - a if b - a exists already."""
         if a == b:
             return self.constant(0.0)
         first, second = self.nodes[a], self.nodes[b]
@@ -276,7 +273,7 @@ class Nodes:
         return self.intern((op.SUBTRACT, a, b))
 
     def multiply(self, a: int, b: int) -> int:
-        """a b; a constant factor comes first."""
+        """Return a b; a constant factor comes first."""
         first, second = self.nodes[a], self.nodes[b]
         f, s = first[0], second[0]
         if f == op.CONSTANT or s == op.CONSTANT:
@@ -310,7 +307,6 @@ class Nodes:
         return self.intern((op.MULTIPLY, a, b) if a < b else (op.MULTIPLY, b, a))
 
     def reciprocal(self, a: int) -> int:
-        """1 / a."""
         node = self.nodes[a]
         code = node[0]
         if code == op.CONSTANT:
@@ -324,14 +320,14 @@ class Nodes:
         return self.intern((op.RECIPROCAL, a))
 
     def divide(self, a: int, b: int) -> int:
-        """a / b, as a product with the reciprocal."""
+        """Return a / b, as a product with the reciprocal."""
         first, second = self.value(a), self.value(b)
         if first is not None and second:
             return self.constant(first / second)
         return self.multiply(a, self.reciprocal(b))
 
     def power(self, a: int, b: int) -> int:
-        """a to the power of b, as products if b is a constant, at most 64, that is a multiple of one half."""
+        """Return a to the power of b, as products if b is a constant multiple of one half of magnitude at most 64."""
         exponent = self.value(b)
         if exponent is None or (2.0 * exponent) % 1.0 or abs(exponent) > 64.0:
             base = self.value(a)
@@ -352,7 +348,7 @@ class Nodes:
         return result
 
     def _exponential(self, a: int) -> int:
-        """exp(a), as a product if a is a sum of logarithms."""
+        """Return exp(a), as a product if a is a sum of logarithms."""
         product = powers_of(self.nodes, a, list(self.blocks).index("p") if "p" in self.blocks else -1)
         if product is None:
             return self.intern((op.EXP, a))
@@ -408,7 +404,6 @@ class Nodes:
         return result
 
     def _table(self, entries: Sequence[int]) -> int | None:
-        """Return the position of the table of constants, or of consecutive inputs of a block; None for other entries."""
         nodes = [self.nodes[a] for a in entries]
         if all(node[0] == op.CONSTANT for node in nodes):
             return self.intern(table_of([node[1] for node in nodes]))
@@ -418,7 +413,6 @@ class Nodes:
         return None
 
     def entries_of(self, table: int) -> list[int]:
-        """Return the positions of the entries of a table."""
         code, first, *rest = self.nodes[table]
         if code == op.TABLE:
             return [self.constant(value) for value in table_values(self.nodes[table])]

@@ -57,7 +57,6 @@ class Operation:
 
 
 OPERATIONS: list[Operation] = []
-"""Record of each instruction, by its code."""
 
 
 def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, c: str, **facts: Any) -> int:
@@ -239,6 +238,5 @@ CONDITIONS = frozenset(code for code, operation in enumerate(OPERATIONS) if oper
 SELECTS = frozenset(code for code, operation in enumerate(OPERATIONS) if operation.selects)
 FLAT = frozenset(code for code, operation in enumerate(OPERATIONS) if operation.flat)
 OF_BLOCKS = frozenset((INPUT, TABLE_OF_INPUTS))
-"""Leaves that read a block."""
 LOOKUPS = frozenset((SEARCHSORTED, TAKE))
 COMMUTATIVE = frozenset(code for code, operation in enumerate(OPERATIONS) if operation.commutes)

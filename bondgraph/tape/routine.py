@@ -41,7 +41,6 @@ class Routine:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return tuple(n for _, n in self.blocks)
 
     @property
@@ -51,7 +50,6 @@ class Routine:
 
     @property
     def reference(self) -> Routine:
-        """The routine itself."""
         return self
 
 
@@ -84,7 +82,6 @@ class Alternatives:
 
 
 def select_outputs(routine: Routine | Alternatives, name: str, indices: Sequence[int]) -> Routine | Alternatives:
-    """Return the routine `name` with the outputs at these indices only."""
     if isinstance(routine, Routine):
         return _select_outputs(routine, name, indices)
     cases = tuple(_select_outputs(case, f"{name}_{k}", indices) for k, case in enumerate(routine.cases))
@@ -203,10 +200,7 @@ def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:
 
 
 def _merge(table: dict[int, Node], roots: list[int]) -> dict[int, Node]:
-    """Merge steps that are used once: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; unused steps stay in the table.
-
-    New constants get negative positions.
-    """
+    """Merge steps that are used once: a (1/b) -> a/b, -(a-b) -> b-a, -(k a) -> (-k) a; new constants get negative positions."""
     uses = dict.fromkeys(table, 0)
     for node in table.values():
         if node[0] > op.INPUT:

@@ -20,7 +20,7 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class TraceError(ScrewbondError, TypeError):
-    """Raised when a formula applies an operation that cannot be recorded to a traced value."""
+    """Error for an operation that cannot be recorded on a traced value."""
 
 
 class Tape(Nodes):
@@ -93,7 +93,6 @@ class TapeScalar:
         return f"TapeScalar({value!r})" if value is not None else f"TapeScalar({self.index}: {name})"
 
     def _other(self, other: Any) -> int:
-        """Return the position of the other operand, -1 if its type is unknown."""
         if other.__class__ is TapeScalar:
             if other.tape is self.tape:
                 return other.index

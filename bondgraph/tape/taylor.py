@@ -17,8 +17,9 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 MOST_OPERATIONS = 100
 """Maximum number of operations on values that change along the solution; beyond it Runge-Kutta methods are faster."""
 _LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
-"""Minimum order; order allowed for code of any length; and, for higher orders, the maximum of (number of operations) order^2:
-longer code exceeds the instruction cache, and takes twice the time per instruction."""
+"""Minimum order, order allowed for code of any length, and, for higher orders, the maximum of (number of operations) order^2:
+longer code exceeds the instruction cache, and takes twice the time per instruction.
+"""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
 """Operations with their own recurrences; for all other operations, recurrences follow from the derivatives."""
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
@@ -26,7 +27,7 @@ _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
 
 
 class NoSeries(Exception):
-    """Raised if the solution has no recurrences; the message gives the reason."""
+    """Error for a solution without recurrences; the message gives the reason."""
 
 
 def order_for(tolerance: float) -> int:
@@ -76,8 +77,9 @@ class _Series:
             raise NoSeries(f"its rates take {self.count} operations: above {MOST_OPERATIONS}, Runge-Kutta methods are faster")
 
     def _needed(self, roots: Iterable[int]) -> set[int]:
-        """Return the nodes that the roots need, and the slopes of functions among them; record which of them change along the
-        solution."""
+        """Return the nodes that the roots need, and the slopes of functions among them; record which nodes change along the
+        solution.
+        """
         waiting, needed = list(roots), set[int]()
         while waiting:
             reached = reachable(self._tape, waiting, skip=needed)
@@ -105,7 +107,6 @@ class _Series:
         return a if k == 0 else self._zero
 
     def extend(self, k: int) -> None:
-        """Append coefficient k of all nodes that are not inputs."""
         for a in self._order:
             self._of.setdefault(a, []).append(a if k == 0 else self._next(a, k))
 
@@ -133,8 +134,9 @@ class _Series:
         return tape.multiply(tape.constant(1.0 / k), total)
 
     def _convolution(self, a: int, b: int, first: int, k: int, weights: Mapping[int, int] | None = None, last: int = -1) -> int:
-        """Return the sum of a_j b_(k-j) for j from `first` to `last`, k by default, each a_j times its weight. The latest
-        coefficients come last, so that earlier products need not wait for them."""
+        """Return the sum of a_j b_(k-j) times the weight of j, for j from `first` to `last` (by default k); the latest
+        coefficients come last, so that earlier products need not wait for them.
+        """
         tape, total = self._tape, self._zero
         for j in sorted(range(first, (k if last < 0 else last) + 1), key=lambda j: max(j, k - j)):
             factor = self.at(a, j) if weights is None else tape.multiply(weights[j], self.at(a, j))

@@ -47,7 +47,6 @@ class TraceObstacles:
     """All obstacles that a trace found in a system."""
 
     nonlinear: tuple[Loop, ...] = ()
-    """Nonlinear algebraic loops."""
     algebraic: frozenset[str] = frozenset()
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
     looping: System | None = None
@@ -68,7 +67,6 @@ def break_loops(system: System, obstacles: TraceObstacles) -> System:
 
 
 def _with_guesses(system: System, loops: Iterable[Loop]) -> System:
-    """Return the system with a state for every unknown of these loops."""
     values, states, guesses = dict(system.values), list(system.states), dict[int, tuple[str, ...]]()
     for loop in loops:
         for unknown in loop.unknowns:
@@ -92,17 +90,13 @@ class Traced:
     context: TracingContext
     """The context, with the shapes of all values of its system known."""
     values: Values
-    """All values by name."""
     newton_iterations: tuple[NewtonIteration, ...] = ()
-    """Newton iterations of the nonlinear loops."""
     acting: ActingUnknowns | None = None
     """The unknowns whose residuals contain time derivatives, if any."""
     closures: Closures | None = None
-    """Constraints on positions, if any."""
     modes: tuple[SharedMode, ...] = ()
     """Modes in which the equations of a part of the system are singular, with their least-norm solution."""
     boxes: tuple[BoxPart, ...] = ()
-    """Complementarity problems of dry friction."""
     stresses: tuple[SelfStresses, ...] = ()
     """Undetermined reactions of the parts of the system with too many circuits to list."""
 
@@ -186,8 +180,9 @@ def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[Ta
 
 
 def _differentiated(context: TracingContext, unknown: Unknown, values: Values, yielding: Mapping[str, Yielding]) -> bool:
-    """Return True if an ideal element constrains states, not unknowns, in one of its modes: its vanishing quantity must then be
-    differentiated. The derivative is of no use for an element that constrains neither, such as a diode across a source."""
+    """Return True if an element constrains states, not unknowns, in one of its modes, so that its vanishing quantity must be
+    differentiated; an element that constrains neither, such as a diode across a source, does not need the derivative.
+    """
     part = yielding.get(unknown.element)
     if part is None:
         return True
@@ -240,7 +235,7 @@ def _on_sides(
 
 
 def _without_heat(context: TracingContext) -> TracingContext:
-    """Return the context with the heat of all dissipators at zero, as in an impulse; unchanged if there are no dissipators."""
+    """Return the context with the heat of all dissipators at zero, as in an impulse."""
     statements = context.system.statements
     if not any(s.op in DISSIPATED for s in statements):
         return context
@@ -282,7 +277,7 @@ def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
 
 
 def _linear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
-    """Return the linear equations residuals = 0; None if they are nonlinear in the unknowns or jump."""
+    """Return the linear equations residuals = 0, or None if they are nonlinear in the unknowns or jump."""
     unknown = {scalar.index for scalar in w}
     equations = equations_of(context, residuals, w)
     if equations.steps is not None and unknown & context.reached(equations.scalars):

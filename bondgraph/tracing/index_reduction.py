@@ -59,8 +59,11 @@ def depending_on_unknowns(context: TracingContext, values: Values, unknown_at: M
 def with_derivatives(
     context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown], earlier: Mapping[str, Yielding]
 ) -> tuple[Values, dict[str, Yielding]]:
-    """Add time derivatives along the motion and the values that need them. Also return, for each element in `stages.yielding`,
-    the vanishing quantity on which unknowns act directly, from `earlier` or else from the values."""
+    """Add time derivatives along the motion, and the values that need them.
+
+    Also returns, for each element in `stages.yielding`, the vanishing quantity on which unknowns act directly, from `earlier` or
+    else from the values.
+    """
     yielding, moving = dict(earlier), dict[int, Sequence[Any]]()
     for index in context.stages.late:
         statement = context.system.statements[index]

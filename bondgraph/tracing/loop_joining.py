@@ -16,8 +16,8 @@ from bondgraph.model.ops import TIME_DERIVATIVE, zeros
 
 
 def with_elements_in_loops(system: System, elements: Collection[str]) -> System | None:
-    """Return a sorted system in which the unknowns of ideal elements are unknowns of algebraic loops; None if one of these loops
-    needs time derivatives of other values.
+    """Return a sorted system in which the unknowns of ideal elements are unknowns of algebraic loops, or None if one of these
+    loops needs time derivatives of other values.
 
     The vanishing quantities of the elements are not differentiated. Loops that depend on these unknowns and act on their
     residuals are merged with them into one loop, and lose their guesses.

@@ -27,7 +27,6 @@ from bondgraph.tracing.on_tape.context import Samples, TracingContext
 from bondgraph.tracing.on_tape.values import Entries, Values, partials, placed, scalars_of, shapes_of
 
 LADDER = 10.0 ** (np.arange(-120, 121) / 4.0)
-"""Multiples of the natural sizes at which the matrix is evaluated."""
 
 STEEPEST = 3.0
 """Limit of the logarithmic slope of an entry: an exponential counts as changing where it becomes steep, not where it
@@ -57,7 +56,6 @@ def loop_sizes(
 
 
 def _values(context: TracingContext, loop: Loop, entries: Entries, guesses: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
-    """Return values (rows,) of entries at the start of the run for these guesses (rows, k)."""
     table = values_at_guesses(context, [loop], list(entries.values()), guesses)
     return {key: table[:, k] for k, key in enumerate(entries)}
 
@@ -71,8 +69,7 @@ def values_at_guesses(context: TracingContext, loops: Sequence[Loop], scalars: S
 
 
 def _bend(context: TracingContext, loop: Loop, entries: Entries, sizes: np.ndarray) -> float:
-    """Return the multiple of the sizes at which entries begin to change: a geometric mean weighted by changes of the entries'
-    logarithmic slopes; 1 for a constant matrix."""
+    """Return the multiple of the sizes at which entries begin to change: a mean weighted by changes of logarithmic slopes."""
     weight = total = 0.0
     for side in (1.0, -1.0) if entries else ():
         values = _values(context, loop, entries, side * LADDER[:, None] * sizes)
@@ -121,7 +118,6 @@ class NewtonIteration:
     first_step: tuple[Any, ...]
     solver: Solver
     sizes: tuple[float, ...]
-    """Natural size of each unknown."""
     weights: tuple[float, ...]
     """Factors that bring the residuals to comparable sizes."""
 
@@ -157,11 +153,8 @@ def newton_iteration(
 
 
 def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]) -> Solver:
-    """Return a solver with pivots chosen from the samples of the matrix, unscaled or with natural sizes, at the largest
-    guesses for which the matrix is regular; only the given guesses are tried if an element has an initial guess.
-
-    If no order of pivots suits all modes, pivots are chosen at run time. If the sources make relations overflow, pivots are
-    chosen for weaker sources, from which the solution is followed to the start (`compile.source_stepping`).
+    """Return a solver with pivots chosen at the largest guesses, and for the strongest sources, for which the matrix of the
+    samples is regular; pivots are chosen at run time if no order suits all modes.
     """
     count, everything = len(right), tuple(range(len(right)))
     free = all(context.system.values[unknown.value].near is None for unknown in loop.unknowns)

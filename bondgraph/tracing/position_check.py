@@ -127,7 +127,6 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
 
 
 def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
-    """Return the transformer at a constraint and the bond on its other side; None without a transformer."""
     bonds = model.bonds_at(path)
     other = next(end.element for end in bonds[0].ends if end.element != path)
     if len(bonds) != 1 or not isinstance(model.elements[other].law, Transformer):
@@ -137,10 +136,8 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
 
 
 def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tuple[tuple[int, int], float, float] | None:
-    """Return (row, column) of the worst entry of a matrix, its value and its correct value; None if no states determine the
-    matrix.
-
-    The rate of the position and the flows before the matrix are linear in states that change neither position nor matrix.
+    """Return (row, column) of the worst entry of the matrix, its value and its correct value, from states that change neither
+    position nor matrix: the rate of the position and the flows are linear in these states.
     """
     values, system = traced.values, traced.context.system
     before, count = scalars_of(values[system.resolve(flow(bond))]), len(difference.position)
@@ -162,7 +159,6 @@ def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tu
 
 
 def _at(traced: Traced, scalars: Sequence[Any], difference: _Difference) -> np.ndarray | None:
-    """Return the values of scalars at the sample state at which a difference was found; None if a value is not finite."""
     for sample in traced.context.sampled.states:
         if np.array_equal(sample[1], difference.x) and np.array_equal(sample[3], difference.m):
             row = np.concatenate(Samples(traced.context.tape, [sample]).row(scalars))

@@ -30,7 +30,7 @@ from screws.scalars import equal, where
 
 
 def values_on_tape(system: System) -> Traced:
-    """Evaluate all statements on tape scalars, after breaking loops as often as needed.
+    """Evaluate all statements on tape scalars, breaking loops as often as needed.
 
     Events that end a run, added by an earlier trace, are removed and determined again.
     """
@@ -217,7 +217,6 @@ IMPULSE_ROUTINES = ("reset", "push", "supply")
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the indices of the events with an impulse, and of the events that share one."""
     if traced.acting is None:
         return frozenset(), frozenset()
     events = impulsive(traced.context, traced.acting)
@@ -239,7 +238,6 @@ def _specialised_impulses(traced: Traced, routines: Mapping[str, Code]) -> dict[
 
 
 def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
-    """Return the nonzeros of the Jacobian d rates / d x, and its pattern, in compressed columns."""
     derivatives = jacobian(rates.outputs, list(rates.tape.inputs("x", dict(rates.blocks)["x"])))
     return Routine("jacobian", rates.tape, rates.blocks, derivatives.values), compressed_columns(derivatives)
 
@@ -249,10 +247,7 @@ MAX_CHARTS = 8
 
 
 def _by_chart(system: System, routine: Code) -> Code:
-    """Return separate code for every combination of internal modes (charts), which then cost nothing at run time.
-
-    Two closed surfaces in contact have four combinations; the two-egg model runs a sixth faster.
-    """
+    """Return separate code for every combination of internal modes (charts), which then cost nothing at run time."""
     internal = {e.slot for e in system.events if e.internal}
     slots = tuple(sorted(internal - {e.slot for e in system.events if not e.internal}))
     counts = tuple(len(states) for slot, (states, _) in enumerate(system.modes.values()) if slot in slots)

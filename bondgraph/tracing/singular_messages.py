@@ -60,15 +60,12 @@ EXPRESSIONS = {
     "sinh": "(exp(x) - exp(-x)) / 2.0",
     "square": "x * x",
 }
-"""Name of a function of NumPy with arguments x, y, z -> expression in `screws.scalars`. `math.remainder` is a different
-function."""
+"""Name of a function of NumPy with arguments x, y, z -> expression in `screws.scalars`; `math.remainder` differs from NumPy's."""
 
 _TABLE = 'the block signals.table("curve", "time", points, values), with "curve.y" among the signals of the formula'
-"""Advice for `interp`."""
 
 
 OPERATORS = {" %: ": "x - y * floor(x / y) for x % y", "//: ": "floor(x / y) for x // y"}
-"""Operator symbol in Python's error message -> advice."""
 
 
 def foreign_operators(error: Exception) -> tuple[str, ...]:
@@ -108,8 +105,7 @@ def _advice(function: Any) -> str:
 
 
 def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
-    """Return the innermost frame of the user's code with the source of the failing call (None if its source is unavailable); None
-    if a different operation failed."""
+    """Return the innermost frame of the user's code with the source of the failing call, or None if another operation failed."""
     failing, step = None, error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
@@ -121,7 +117,6 @@ def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
 
 
 def _text_at(code: CodeType, instruction: int) -> str | None:
-    """Return the source of an instruction; None if it is unavailable."""
     line, end, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or end is None or column is None or end_column is None:
         return None
@@ -150,14 +145,16 @@ def _is_of(value: Any, module: str) -> bool:
 
 
 def prescribing_sources(model: Model, path: str) -> tuple[str, ...]:
-    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers, without sources that are
-    structurally zero; empty if the flow also depends on other elements."""
+    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers.
+
+    Sources that are structurally zero are omitted; there are none if the flow also depends on other elements.
+    """
     sources = _prescribing(model, model.bonds_at(path)[0], path, frozenset())
     return tuple(s for s in sources or () if model.elements[s].law_as(laws.Source).value is not None)
 
 
 def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> tuple[str, ...] | None:
-    """Return the sources that prescribe the flow of a bond on the side away from `asker`; None if the flow depends on other
+    """Return the sources that prescribe the flow of a bond on the side away from `asker`, or None if the flow depends on other
     elements."""
     path = next((end.element for end in bond.ends if end.element != asker), asker)
     if path in seen:
@@ -175,12 +172,10 @@ def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> 
 
 
 MAX_LISTED_MODES = 8
-"""Maximum number of modes without a solution that a message lists."""
 
 
 class Unsolvable(Exception):
-    """Raised for unknowns that their equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or
-    "jump"."""
+    """Error for unknowns that equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or "jump"."""
 
     def __init__(
         self,
@@ -199,7 +194,7 @@ class Unsolvable(Exception):
         """Combinations of modes without a solution (automaton -> state), if other combinations have a solution, and the suspect
         elements."""
         self.too_many = too_many
-        """Number of mode combinations and its limit, if there are too many to be solved one by one; else zeros."""
+        """Number of mode combinations and its limit, or zeros unless there are too many to be solved one by one."""
         super().__init__(reason)
 
 
@@ -218,7 +213,6 @@ def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = No
 
 
 def suspects(singular: SingularSystem, owners: Sequence[Unknown]) -> list[str]:
-    """Return the elements of the equations and unknowns of a singular part, from the owner of each scalar."""
     return list(dict.fromkeys(owners[k].element for k in (*singular.equations, *singular.unknowns)))
 
 
@@ -243,7 +237,6 @@ MORE_FREEDOMS = (
     "joints with more degrees of freedom: spherical or universal instead of revolute",
     "an inline joint instead of the last revolute of a planar loop",
 )
-"""Cures for redundant constraints of joints."""
 
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
@@ -314,14 +307,12 @@ def _places(created: Iterable[Element | Automaton]) -> tuple[Place | None, ...]:
 
 
 def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
-    """Return the domain of the first of these elements that has a bond."""
     paths = {id(element): path for path, element in model.elements.items()}
     bonds = [model.bonds_at(paths[id(e)]) for e in elements if id(e) in paths]
     return next((at_element[0].domain for at_element in bonds if at_element), GENERIC)
 
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
-    """Return the problem of modes without a solution, with the elements that contradict each other in each mode."""
     elements = model.elements_at(stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
     says, count = "these elements contradict or repeat each other, or leave a value undetermined", len(stuck.modes)
@@ -340,7 +331,6 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
 
 
 def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], automata: Sequence[Automaton]) -> Problem:
-    """Return the problem of a part with too many combinations of modes to be solved one by one, some of them singular."""
     names = [automaton.name for automaton in automata]
     count, most = stuck.too_many
     title = f"{count} combinations of modes exceed the limit of {most} that are solved one by one"
@@ -358,7 +348,7 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
 
 
 def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
-    """Return a description, a cure and the sources if sources prescribe a flow that is constrained; else None."""
+    """Return a description, a cure and the sources if sources prescribe a flow that is constrained, or else None."""
     paths = {id(element): path for path, element in model.elements.items()}
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates]
     held = [e for e in constraints if prescribing_sources(model, paths[id(e)])]
@@ -423,31 +413,26 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
 
 
 def _coefficient(friction: Element, model: Model) -> str:
-    """Return the parameters of a coefficient of friction, with their values, as text."""
     scaling = [signal for signal in friction.signals if _parameter(signal, model) is not None]
     names = scaling or [f"{friction.name}.limit"]
     return " times ".join(f'the parameter "{name}", {_parameter(name, model)}' for name in names)
 
 
 def _parameter(name: str, model: Model) -> Any:
-    """Return the value of a parameter by its name; None for other names."""
     path, _, key = name.rpartition(".")
     element = model.elements.get(path)
     return element.parameters[key].value if element is not None and key in element.parameters else None
 
 
 def _differentiated(element: Element) -> str:
-    """Return the variable of an element whose derivative is needed."""
     return element.law.gives if isinstance(element.law, Storing) else "flow"
 
 
 def mode_in_words(mode: Mapping[str, str]) -> str:
-    """Describe a mode: each automaton with its state."""
     return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in mode.items())
 
 
 def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
-    """Return the problem of an algebraic loop, with the elements whose relations close it."""
     assert stuck.loop is not None
     paths = dict.fromkeys(s.element for s in system.statements[stuck.loop.start : stuck.loop.stop])
     elements = model.elements_at(list(paths))

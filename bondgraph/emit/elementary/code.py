@@ -31,11 +31,9 @@ ELEMENTARY: Mapping[str, Callable[..., float]] = MappingProxyType(
         "cos": functions.cosine,
     }
 )
-"""Elementary functions by the names under which kernels call them."""
 PERIODIC = ("sin", "cos", "tan")
 """Functions that the C library computes for angles beyond `functions.FAR`."""
 _NAME = re.compile(rb"elementary\.\w+\.(?:v(\d+))?f64")
-"""Name of a function in an object file, with its lanes if it has several."""
 _lock = threading.RLock()
 
 
@@ -56,7 +54,6 @@ def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int
 
 
 def library_text(lanes: int) -> str:
-    """Return the LLVM IR of all functions for this many lanes."""
     width = max(lanes, 2)
     joint = [functions.sine_and_cosine] if lanes > 1 else []
     text = module_text(translate([*ELEMENTARY.values(), *joint], lanes=width)).replace(" noinline", " alwaysinline")
@@ -66,15 +63,13 @@ def library_text(lanes: int) -> str:
 
 
 def symbol(name: str, lanes: int) -> str:
-    """Return the name of a function in machine code."""
     return f"elementary.{name}.{f'v{lanes}' if lanes > 1 else ''}f64"
 
 
 def _entry(name: str, function: Callable[..., float], lanes: int, width: int) -> str:
-    """Return the LLVM IR of the function that kernels call, with vectors in registers.
-
-    A single number is computed as a vector, too: LLVM selects between vectors by blending, but between single numbers by
-    branching."""
+    """Return the LLVM IR of the function that kernels call; it computes even a single number as a vector, because LLVM selects
+    between vectors by blending, but between numbers by branching.
+    """
     letters = "xy"[: 1 + (function in functions.OF_TWO)]
     kind, vector = "double" if lanes == 1 else f"<{lanes} x double>", f"<{width} x double>"
     lines = ["entry:", *(f"%{letter}.at = alloca {vector}" for letter in f"{letters}r")]
@@ -97,7 +92,6 @@ def _entry(name: str, function: Callable[..., float], lanes: int, width: int) ->
 
 
 def _joint_entry(lanes: int) -> str:
-    """Return the LLVM IR of the function that kernels call for sines and cosines together."""
     vector, result = f"<{lanes} x double>", trigonometry.result(lanes)
     lines = ["entry:", f"%x.at = alloca {vector}", f"%r.at = alloca {vector}, i64 2", f"store {vector} %x, ptr %x.at"]
     lines += [f"call void @{functions.sine_and_cosine.__name__}(ptr %x.at, ptr %r.at)", f"%sines = load {vector}, ptr %r.at"]
@@ -109,8 +103,7 @@ def _joint_entry(lanes: int) -> str:
 
 
 def _by_the_library(values: Mapping[str, str], lanes: int, width: int) -> list[str]:
-    """Return lines that set `%{name}{lanes - 1}` to the value of each of these functions, with the results of the C library for
-    angles beyond `functions.FAR`."""
+    """Return lines that replace the values of these functions by results of the C library for angles beyond `functions.FAR`."""
     lines, rows, vector = list[str](), dict(values), f"<{width} x double>"
     for lane in range(lanes):
         x = "%x"

@@ -126,7 +126,6 @@ def polynomial(z: float, coefficients: Fixed) -> float:
 
 @inline
 def horner(z: float, coefficients: Fixed) -> float:
-    """Return the value of the polynomial with these coefficients, lowest first, by Horner's scheme."""
     total = 1.0 * coefficients[-1]
     for coefficient in unrolled(coefficients[-2::-1]):
         total = fma(total, z, coefficient)
@@ -158,7 +157,6 @@ def exponential_of_sum(x: float, low: float) -> float:
 
 
 def exponential(x: float) -> float:
-    """Return e^x."""
     return exponential_of_sum(x, 0.0)
 
 
@@ -177,7 +175,6 @@ def exponential_less_one(x: float) -> float:
 
 
 def logarithm(x: float) -> float:
-    """Return the natural logarithm."""
     scaled, shift = 1.0 * x, _EXPONENT_OFFSET * 1.0
     if not (x >= _LEAST):
         scaled, shift = x * 18014398509481984.0, _EXPONENT_OFFSET + 54.0
@@ -195,7 +192,6 @@ def logarithm(x: float) -> float:
 
 
 def power(x: float, y: float) -> float:
-    """Return x to the power y."""
     size = abs(x)
     scaled, shift = 1.0 * size, _EXPONENT_OFFSET * 1.0
     if size < _LEAST:
@@ -436,7 +432,6 @@ def angle_of(y: float, y_low: float, x: float, x_low: float) -> float:
 
 
 def arctangent(x: float) -> float:
-    """Return the angle from -pi/2 to pi/2 with this tangent."""
     return with_sign_of(angle_of(abs(x), 0.0, 1.0, 0.0), x)
 
 
@@ -453,7 +448,6 @@ def other_leg(x: float) -> float:
 
 @inline
 def other_leg_error(x: float) -> float:
-    """Return the rounding error of `other_leg`."""
     square = x * x
     rest, root = 1.0 - square, other_leg(x)
     lost = ((1.0 - rest) - square) - fma(x, x, -square)
@@ -461,12 +455,10 @@ def other_leg_error(x: float) -> float:
 
 
 def arcsine(x: float) -> float:
-    """Return the angle from -pi/2 to pi/2 with this sine."""
     return with_sign_of(angle_of(abs(x), 0.0, other_leg(x), other_leg_error(x)), x)
 
 
 def arccosine(x: float) -> float:
-    """Return the angle from 0 to pi with this cosine."""
     return angle_of(other_leg(x), other_leg_error(x), x, 0.0)
 
 

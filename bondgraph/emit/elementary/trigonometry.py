@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 JOINT_ANGLES = 4
-"""Number of angles per call in a scalar run."""
 
 
 def symbol(lanes: int = JOINT_ANGLES) -> str:
-    """Return the name of the function that maps a vector of this many angles to vectors of their sines and cosines."""
+    """Return the name of the function that maps a vector of this many angles to their sines and cosines, two vectors."""
     return f"elementary.sincos.v{lanes}f64"
 
 
 def result(lanes: int = JOINT_ANGLES) -> str:
-    """Return the LLVM type of the result: two vectors."""
     return f"{{ <{lanes} x double>, <{lanes} x double> }}"
 
 
@@ -46,7 +44,10 @@ def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
 
 def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") -> str:
     """Return the definition of the function for four angles in terms of `functions`, the symbols of "sin" and "cos" of one angle.
-    If it is inlined, only the values in use are computed. The function `noted`, if any, is called first with each angle."""
+
+    If LLVM inlines the function, it computes only the values in use. The function `noted`, if any, is called with each angle
+    first.
+    """
     vector, rows, lines = f"<{JOINT_ANGLES} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
     for k in range(JOINT_ANGLES):
         lines.append(f"%x{k} = extractelement {vector} %x, i32 {k}")
@@ -61,6 +62,6 @@ def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") 
 
 
 def declarations(texts: Iterable[str], lanes: int = JOINT_ANGLES) -> list[str]:
-    """Return the declaration of the function if one of the `texts` calls it."""
+    """Return the declaration of the joint function if one of the `texts` calls it, else nothing."""
     called = any(f"@{symbol(lanes)}(" in text for text in texts)
     return [f"declare {result(lanes)} @{symbol(lanes)}(<{lanes} x double>)"] if called else []

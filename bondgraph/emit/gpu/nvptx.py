@@ -23,9 +23,7 @@ from bondgraph.errors import Problem
 TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 """LLVM target: the driver translates its code for GPUs from Volta onwards."""
 BLOCK_THREADS = 1024
-"""Maximum number of threads per block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Call by which `emit.text` allocates a large workspace on the heap."""
 _KERNEL = "ptx_kernel"
 
 
@@ -65,7 +63,6 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
 
 
 def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) -> Any:
-    """Return the optimised module of all `texts`, each of which names its target."""
     llvm, module = binding(), None
     for text in texts:
         part = llvm.parse_assembly(text)
@@ -86,7 +83,6 @@ def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) ->
 
 
 def _on_the_stack(text: str) -> str:
-    """Return LLVM IR with all workspaces of kernels moved to the stack."""
     return _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
 
 
@@ -105,7 +101,6 @@ def elementary_text() -> str:
 
 
 def _entry(name: str) -> str:
-    """Return the LLVM IR of the function that kernels call."""
     function = ELEMENTARY[name]
     letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in functions.OF_TWO)]]
     noted = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
@@ -144,10 +139,10 @@ define i64 @saw_far_angle(ptr %block) nounwind {{
 
 
 def kernel_text(name: str, call: str, words: int, slots: int, begin: int) -> str:
-    """Return the LLVM IR of a kernel: each thread calls the function `call` with its own memory (words,), the kernel's argument
-    (the address of a block of words), the thread's number, and the address of the word `begin` of its own memory.
+    """Return the LLVM IR of a kernel with one argument, the address of a block of words.
 
-    The word `slots` of the block holds the number of active threads; all other threads do nothing.
+    Each thread calls the function `call` with its own memory (words,), this address, its number, and the address of the word
+    `begin` of its own memory. The word `slots` of the block is the number of active threads; all other threads do nothing.
     """
     registers = ("tid", "ctaid", "ntid")
     declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)
@@ -178,7 +173,7 @@ outside:
 
 
 def counter_text(name: str, word: int) -> str:
-    """Return the LLVM IR of a function that increments a word of the kernel's argument and returns the previous count."""
+    """Return the LLVM IR of a function that increments a word of the kernel's argument and returns its previous value."""
     return f"""define i64 @{name}(ptr %block) nounwind {{
   %global = addrspacecast ptr %block to ptr addrspace(1)
   %at = getelementptr i64, ptr addrspace(1) %global, i64 {word}
@@ -193,4 +188,3 @@ ADDRESS = """define i64 @address_of(ptr %numbers) nounwind {
   ret i64 %address
 }
 """
-"""LLVM IR of a function that returns an address as an integer."""

@@ -20,9 +20,7 @@ _KNOWN = {
     "double": Primitive("known double", ("double",), "double", "fadd double {x}, -0.0", "{x}"),
     "ptr": Primitive("known ptr", ("i64",), "ptr", "inttoptr i64 {x} to ptr", "(char *){x}"),
 }
-"""Primitives that replace loads of a field by a number."""
 _PLACE = Primitive("known place", ("ptr", "i64"), "ptr", "getelementptr i8, ptr {x}, i64 {y}", "{x} + {y}")
-"""Primitive that replaces the load of a field by the address of its table plus an offset in bytes."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,6 @@ class CalledByNumber:
 
     @property
     def name(self) -> str:
-        """Name of the procedure that calls one of these functions."""
         return ".".join(("numbered", self.gives, *self.takes))
 
     def text(self, functions: Iterable[tuple[int, str]]) -> str:
@@ -57,7 +54,6 @@ _ZERO = {"ptr": "null", "i64": "0", "double": "0.0"}
 
 
 def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
-    """Return name of an address in a procedure -> the field at this address, and its table."""
     return {
         step.result.name: (step.operands[1].field, step.operands[0])
         for step in procedure.instructions
@@ -67,7 +63,6 @@ def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
 
 
 def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
-    """Return the fields that some of the procedures store."""
     fields = set[str]()
     for procedure in procedures:
         addresses = _fields(procedure)
@@ -80,8 +75,9 @@ def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
 def specialised(
     procedure: Procedure, words: Mapping[str, int], functions: Sequence[str], offsets: Mapping[str, int] | None = None
 ) -> Procedure:
-    """Return a procedure with known fields, in which calls by address become calls by name: of one of the `functions` if the
-    address is a known field, else of a procedure of `CalledByNumber`.
+    """Return a procedure with known fields, in which calls by address become calls by name.
+
+    A call goes to one of the `functions` if its address is a known field, else to a procedure of `CalledByNumber`.
 
     Parameters
     ----------

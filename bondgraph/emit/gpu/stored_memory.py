@@ -60,7 +60,6 @@ def fits(procedure: Procedure | None, call: Called) -> bool:
 
 
 def _moves_pointers(step: Instruction) -> bool:
-    """Return True if an instruction moves a pointer or stores a value."""
     if isinstance(step, Applied):
         return step.primitive.name.startswith(("at ", "store ")) or step.primitive is _LOAD
     return isinstance(step, Called) or (isinstance(step, Return) and step.value is not None and step.value.kind in _ADDRESSES)
@@ -87,7 +86,6 @@ class _Analysis:
         self._locals: dict[tuple[str, str], int] = {}
 
     def stored(self, arguments: Mapping[str, Mapping[str, Objects]]) -> Objects:
-        """Return the objects that procedures store to."""
         for name, passed in arguments.items():
             for argument, objects in passed.items():
                 self.of["name", name, argument] = objects
@@ -155,7 +153,7 @@ class _Analysis:
                 return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
-        """Return the number, which is negative, of the object for a procedure's variable."""
+        """Return the number of the object that stands for a variable of a procedure; these numbers are negative."""
         return self._locals.setdefault((procedure, name), -1 - len(self._locals))
 
     def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:

@@ -41,9 +41,8 @@ ARGUMENTS = {
     for code in range(op.ADD, len(op.OPERATIONS))
     if code != op.DIVIDE and code not in op.LOOKUPS
 }
-"""Instructions of a tape with the number of their arguments. Lookups in tables have separate steps."""
+"""Instructions of a tape -> number of their arguments; lookups in tables are missing, since they have steps of their own."""
 MAX_ARGUMENTS = 3
-"""Maximum number of arguments of an instruction."""
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
 """Fields of a step: the address of its code, the offsets of its arguments, of the row of its derivatives and of the rows of its
 arguments' derivatives, and the beginning and end of its list of vectors in a row; row 0 is zero. Instead of three arguments, a
@@ -53,8 +52,9 @@ derivatives."""
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""Numbers of a run: in a scalar run, lanes hold columns and share every number; with several runs, each lane has its own
-numbers."""
+"""Numbers of a run: in a scalar run, the lanes are columns that share every number; with several runs, each lane has its own
+numbers.
+"""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 
@@ -69,8 +69,7 @@ def interpret(steps: Ints, values: Values, rows: Rows, columns: Ints, count: int
 def execute(
     step: Step, values: Values, rows: Rows, value: Values, columns: Ints, rule: Fixed, varying: Fixed, is_guarded: Fixed
 ) -> None:
-    """Execute an instruction: compute its value and, for each column, the sum of slope times derivative over the varying
-    arguments.
+    """Compute the value of an instruction and, for each column, the sum of slope times derivative over the varying arguments.
 
     If guarded, an argument whose slope or derivative is zero contributes nothing, and a sum of zeros is positive.
     """
@@ -90,7 +89,6 @@ def execute(
 
 
 def look_up(step: Step, values: Values, rows: Rows, value: Values, columns: Ints, find: Fixed) -> None:
-    """Execute a lookup in a table."""
     value[0] = find(values[step[1]], values[step[2] :], step[3])
 
 
@@ -102,19 +100,16 @@ def searchsorted(number: float, points: Values, count: int) -> float:
 
 @external
 def take(index: float, entries: Values, count: int) -> float:
-    """Return an entry of a table."""
     return op.OPERATIONS[op.TAKE].numpy(index, entries[:count])
 
 
 @functools.cache
 def rule(code: int) -> Callable[..., None]:
-    """Return the function of an instruction: three arguments -> its value and its partial derivatives."""
     routine = rule_routine(code)
     run = interpreter(listing(routine))
 
     @external
     def evaluate(arguments: Values, results: Values) -> None:
-        """Evaluate the rule with the tape's interpreter."""
         run([arguments], results)
 
     evaluate.__name__ = routine.name
@@ -176,13 +171,11 @@ def procedures(lanes: int) -> list[Procedure]:
 
 
 def _named(name: str, made: list[Procedure]) -> list[Procedure]:
-    """Rename the first procedure."""
     made[0].name = name
     return made
 
 
 def code_name(code: int, varying: tuple[int, ...] = (), is_guarded: bool = True) -> str:
-    """Return the name of the code of an instruction with these varying arguments."""
     quick = "" if is_guarded or not varying else "quick_"
     return f"{quick}step_{op.NAMES[code]}{''.join(map(str, varying))}"
 
@@ -202,7 +195,6 @@ _LIBRARIES = {
 
 
 def machine_code(lanes: int = 1) -> Library:
-    """Return the compiled interpreter for one run, or for runs in this many lanes."""
     return _LIBRARIES[lanes]()
 
 

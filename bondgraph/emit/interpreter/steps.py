@@ -30,11 +30,11 @@ from bondgraph.tape.specialise import without_tables_of_inputs
 
 
 def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[np.ndarray, np.ndarray]]:
-    """Return the Jacobian of a routine's outputs with respect to its inputs `block`: the kernel `name`, which takes the routine's
-    blocks and returns the nonzeros in compressed columns, and the sparsity pattern (indptr (columns + 1,), indices (nonzeros,)).
+    """Return the Jacobian of a routine's outputs with respect to its inputs `block`, and its sparsity pattern.
 
-    The pattern may contain entries that are always zero. At a kink the derivative is that of the active branch. Raises
-    `CompileError` E391 if llvmlite is not installed or too old.
+    The kernel `name` takes the routine's blocks and returns the nonzeros by columns; the pattern is (indptr (columns + 1,),
+    indices (nonzeros,)) and may contain entries that are always zero. At a kink the derivative is that of the active branch.
+    Raises `CompileError` E391 if llvmlite is not installed or too old.
     """
     tape = routine.tape
     # Lookups have no derivatives.
@@ -80,11 +80,7 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
 def _steps(
     routine: Routine, needed: list[int], number: dict[int, int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[tuple[int, ...]]]:
-    """Return the first fields of `InterpretedSteps`, up to `nodes`, for the nodes that a routine needs; `number` maps the
-    positions of varying nodes to their numbers.
-
-    Values (n,) are in one array: constants (filled in) and inputs, then computed nodes.
-    """
+    """Return the fields of `InterpretedSteps` from `start` to `nodes`; `number` maps positions of varying nodes to numbers."""
     nodes, blocks = routine.tape.nodes, list(routine.tape.blocks)
     begins = {name: k for k, (name, _) in enumerate(routine.blocks)}
     computed = [position for position in needed if nodes[position][0] > op.INPUT]

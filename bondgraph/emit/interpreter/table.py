@@ -95,11 +95,10 @@ class InterpretedSteps:
 
     @OnceProperty
     def alone(self) -> InterpreterTable:
-        """Table for one run."""
         return self.table(1, BLOCK)
 
     def in_lanes(self, lanes: int) -> InterpreterTable | None:
-        """Return the table for this many runs; None if there are lookups in tables, or too many columns for the processor's
+        """Return the table for this many runs, or None if there are lookups in tables, or too many columns for the processor's
         cache."""
         has_lookups = not op.LOOKUPS.isdisjoint(self.operations.tolist())
         return None if self.groups > STRIP or has_lookups else self.table(lanes, 1)
@@ -121,9 +120,11 @@ class InterpretedSteps:
         )
 
     def _allocated(self, block: int, width: int, passes: int) -> tuple[list[int], list[tuple[int, ...]], list[int]]:
-        """Allocate rows economically, so that they stay in the processor's cache: once no later step needs a row, another node
-        that depends on the same vectors reuses it, so that the row's entries for other vectors stay zero. Return the row of each
-        node, the rows of each step with its list of vectors, and these lists."""
+        """Return the row of each node, the rows of each step with its list of vectors, and these lists.
+
+        A row is reused once no later step needs it, but only for a node that depends on the same vectors, so that its entries for
+        other vectors stay zero.
+        """
         place, vectors, count = [0] * (1 + self.count), [0] * (1 + self.count), 0
         for node, group in zip(self.seeds.tolist(), self.seed_groups.tolist(), strict=True):
             if node:

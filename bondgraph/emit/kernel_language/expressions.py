@@ -44,29 +44,23 @@ _FREE = frozenset(
 )
 """Functions that may be evaluated even if their result is not needed."""
 _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
-"""Constructs that are refused even in expressions evaluated at translation time."""
 
 
 class Expressions(Emitter):
-    """Expressions of a function under translation."""
-
     def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
         raise NotImplementedError
 
     def refuse(self, node: ast.AST) -> Any:
-        """Refuse a construct and suggest a replacement."""
         name = type(getattr(node, "op", node)).__name__
         self.fail(node, f"the kernel language has no {name}{f'; {INSTEAD[name]}' if name in INSTEAD else ''}")
 
     def is_known(self, node: ast.expr) -> bool:
-        """Return True if all names in an expression are known at translation time."""
         for name in self.source.reads[node]:
             if name in self.source.variables or isinstance(self.scope.get(name), (Computed, LocalName)):
                 return False
         return True
 
     def known(self, node: ast.expr) -> Any:
-        """Return the value of a known expression."""
         if not self.is_known(node):
             self.fail(node, "this must be known at translation time: a constant of the module, or a Fixed argument")
         if isinstance(node, ast.Name) and isinstance(bound := self.scope.get(node.id), Known):
@@ -112,7 +106,6 @@ class Expressions(Emitter):
         raise AssertionError
 
     def binary(self, left: ast.expr, right: ast.expr, node: ast.BinOp | ast.AugAssign) -> Computed:
-        """Return the result of the operation of a node on two expressions."""
         if isinstance(node.op, (ast.BitAnd, ast.BitOr)):
             return self._eager("and" if isinstance(node.op, ast.BitAnd) else "or", (left, right), node)
         if type(node.op) not in BINARY:
@@ -131,7 +124,6 @@ class Expressions(Emitter):
         return Literal(KINDS[int], index, field_name(owner.type, field)), types_of(owner.type)[field]
 
     def field(self, owner: Computed | Known, field: str, node: ast.AST) -> Computed:
-        """Load a field of a table."""
         index, kind = self.index_of(owner, field, node)
         assert isinstance(owner, Computed)
         value = self.loaded(owner.result, index, kind)
@@ -167,21 +159,18 @@ class Expressions(Emitter):
     # Arithmetic and conditions.
 
     def common(self, values: Sequence[Computed | Known], node: ast.AST) -> Any:
-        """Return the common type of the operands of an operation."""
         kinds = {each.type for each in values}
         if not kinds <= set(KINDS):
             self.fail(node, f"these are not numbers: {' and '.join(sorted(map(named, kinds)))}")
         return float if float in kinds else bool if kinds == {bool} else int
 
     def arithmetic(self, name: str, left: Computed | Known, right: Computed | Known, node: ast.AST) -> Computed:
-        """Return the result of an operation on two numbers."""
         kind, pair = self._pair(left, right, node)
         if kind is int and name == "div":
             self.fail(node, "integer division is not supported here; write float(a) / float(b)")
         return Computed(kind, self.step(f"{name} {KINDS[kind]}", *pair))
 
     def _pair(self, left: Computed | Known, right: Computed | Known, node: ast.AST) -> tuple[Any, list[Term]]:
-        """Return two numbers as integers or as floats, and their type."""
         kind = self.common((left, right), node)
         kind = int if kind is bool else kind
         return kind, [self.converted(each, kind, node) for each in (left, right)]
@@ -210,7 +199,6 @@ class Expressions(Emitter):
         return self._by_ways(node, (ast.Constant(True), ast.Constant(False)))
 
     def _eager(self, name: str, parts: Sequence[ast.expr], node: ast.AST) -> Computed:
-        """Return conditions joined by this operation, all of them evaluated."""
         results = [self.converted(self.expression(part), bool, node) for part in parts]
         return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
 
@@ -231,7 +219,7 @@ class Expressions(Emitter):
         return self._by_ways(test, parts)
 
     def _by_ways(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
-        """Return one of two values; only the chosen value is evaluated."""
+        """Return one of two values by a branch, so that only the chosen value is evaluated."""
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
@@ -298,7 +286,6 @@ class Expressions(Emitter):
 
     @staticmethod
     def _is_translated(function: Any) -> bool:
-        """Return True for a function written in the language, False for a built-in function."""
         return inspect.isfunction(function) and function.__module__ != language.__name__
 
     def _call_code(self, code: Computed, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
@@ -354,7 +341,6 @@ class Expressions(Emitter):
 
 @functools.cache
 def _compiled(node: ast.expr) -> CodeType | None:
-    """Return the code of an expression for CPython; None for constructs that the language lacks."""
     if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
         return None
     return compile(ast.Expression(node), "known at translation", "eval")
@@ -362,8 +348,9 @@ def _compiled(node: ast.expr) -> CodeType | None:
 
 @functools.cache
 def _harmless(node: ast.AST) -> bool:
-    """Return True if an expression may be evaluated even if its value is not needed: it calls no function that may have
-    effects, and dereferences no address that may be null."""
+    """Return True if an expression may be evaluated even if its value is not needed: it calls no function that may have effects,
+    and dereferences no address that may be null.
+    """
     parts = list(ast.walk(node))
     free = all(isinstance(n.func, ast.Name) and n.func.id in _FREE for n in parts if isinstance(n, ast.Call))
     near = all(isinstance(n.value, ast.Name) for n in parts if isinstance(n, ast.Attribute))

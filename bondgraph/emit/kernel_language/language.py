@@ -27,7 +27,6 @@ import numpy as np
 Item = TypeVar("Item")
 
 KINDS: Mapping[Any, str] = MappingProxyType({float: "double", int: "i64", bool: "i64"})
-"""Python type of a number -> LLVM type in memory."""
 POINTER = "ptr"
 
 
@@ -98,13 +97,12 @@ Fixed = Annotated[Any, FixedArgument()]
 
 
 def inline(function: Item) -> Item:
-    """Inline a function where it is called."""
     function.__dict__["is_inline"] = True
     return function
 
 
 def external(function: Item) -> Item:
-    """Mark a function whose machine code, under the same name, another module provides; CPython runs the function itself."""
+    """Mark a function whose machine code another module provides, under the same name; CPython runs the function itself."""
     function.__dict__["is_external"] = True
     return function
 
@@ -140,7 +138,6 @@ def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
 
 
 def rows_of_code(table: Any) -> Mapping[str, int]:
-    """Return array -> length of its rows, for each array of a table whose rows begin with the address of code."""
     return {name: mark.length for name, mark in _marks(table) if isinstance(mark, CodeFirst)}
 
 
@@ -199,7 +196,6 @@ def smaller(x: float, y: float) -> float:
 
 
 def sqrt(x: float) -> float:
-    """Return the square root; NaN for a negative number."""
     return np.sqrt(np.float64(x))
 
 
@@ -242,7 +238,6 @@ def _with_bits(bits: int) -> float:
 
 
 def finite(x: float) -> bool:
-    """Return True if a number is finite."""
     return x * 0.0 == 0.0
 
 
@@ -254,9 +249,7 @@ def wrapped(x: int) -> int:
 PRIMITIVE_OF: Mapping[Any, str] = MappingProxyType(
     {larger: "maxnum", smaller: "minnum", sqrt: "sqrt", fma: "fma", bits_sum: "bitsum double"}
 )
-"""Functions that are single instructions."""
 SHIFT_OF: Mapping[Any, str] = MappingProxyType({bits_up: "shl", bits_down: "lshr"})
-"""Functions that are single instructions with a constant count."""
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "Pow": "write x * x, or power(x, y)",
@@ -276,28 +269,23 @@ INSTEAD: Mapping[str, str] = MappingProxyType(
         "Continue": "a single lane cannot skip a pass of a loop; use a condition",
     }
 )
-"""Constructs that the language lacks, and their replacements."""
 
 
 def is_fixed(kind: Any) -> bool:
-    """Return True for the type of a fixed argument."""
     return isinstance(kind, FixedArgument)
 
 
 def is_table(kind: Any) -> bool:
-    """Return True for a class of tables."""
     return isinstance(kind, type) and issubclass(kind, Table)
 
 
 def kind_of(kind: Any) -> str:
-    """Return the machine type of an argument or result of this Python type."""
     if kind is None or kind is type(None):
         return "void"
     return KINDS.get(kind, POINTER)
 
 
 def named(kind: Any) -> str:
-    """Return the name of a type for a message."""
     if isinstance(kind, Array):
         return f"an array of {kind.entries.__name__}s" if kind.entries in KINDS else "an array of addresses"
     if isinstance(kind, Code):

@@ -43,16 +43,13 @@ class FunctionSource:
 
     @property
     def arguments(self) -> list[str]:
-        """Names of the function's arguments."""
         return [argument.arg for argument in self.tree.args.args]
 
     @property
     def is_inline(self) -> bool:
-        """True if the function's body replaces each call."""
         return getattr(self.function, "is_inline", False)
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:
-        """Refuse a part of the source, with file and line."""
         line = getattr(node, "lineno", self.tree.lineno)
         raise TranslationError(f"{inspect.getsourcefile(self.function)}:{line}: {what}")
 
@@ -79,7 +76,6 @@ def source_of(function: Function) -> FunctionSource:
 
 @functools.cache
 def _definitions(file: str) -> dict[int, ast.FunctionDef]:
-    """Return the functions of a file by the numbers of their first lines."""
     blocks, functions = [list[ast.stmt](ast.parse("".join(linecache.getlines(file))).body)], dict[int, ast.FunctionDef]()
     for block in blocks:  # the list grows during the loop
         for node in block:
@@ -93,7 +89,7 @@ Names = dict[ast.AST, list[str]]
 
 
 def _names(tree: ast.AST) -> tuple[Names, Names]:
-    """Return the names that each part of a tree reads, and the names that it sets."""
+    """Return the names that each part of a tree reads, and the names that each part sets."""
     reads: Names = {}
     writes: Names = {}
 

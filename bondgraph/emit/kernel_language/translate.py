@@ -1,10 +1,8 @@
 """Translate functions of the kernel language to procedures, which printers turn into LLVM and C99.
 
-An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Types come only from
-annotations. Values known at translation time (constants of the module, `Fixed` arguments) are evaluated then: loops over them are
-unrolled, and an `if` on them becomes one branch. With several lanes, every float is a vector with a number per run, and
-conditions on floats select values in each lane. Constructs that the language lacks are refused, with file and line, before
-anything runs.
+An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Values known at
+translation time are evaluated then: loops over them are unrolled, and an `if` on them becomes one branch. With several lanes,
+every float is a vector with a number per run, and conditions on floats select values in each lane.
 """
 
 from __future__ import annotations
@@ -45,8 +43,6 @@ def translate(
 
 
 class _Translation:
-    """Procedures under construction."""
-
     def __init__(self, exported: frozenset[str], lanes: int, tables: Mapping[Any, Any]):
         self.exported, self.lanes, self.tables = exported, lanes, tables
         self.procedures: list[Procedure] = []
@@ -54,10 +50,7 @@ class _Translation:
         self._counts: Counter[str] = Counter()
 
     def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
-        """Return the name of the procedure of a function with these fixed arguments; translate it at its first use.
-
-        The name of a procedure with fixed arguments is numbered, unless `first` is True and this is the function's first
-        procedure."""
+        """Return the name of the procedure of a function with these fixed arguments, which is translated at its first use."""
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):
             return plain
@@ -98,7 +91,6 @@ class _Translation:
 
 
 def _key(value: Any) -> Any:
-    """Return a key of a fixed argument: the value with its type, or its `repr` if it is not hashable."""
     try:
         hash(value)
     except TypeError:
@@ -116,7 +108,6 @@ class _Statements(Expressions):
         self.returned: Computed | Known = Known(None)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        """Write statements in order."""
         for statement in statements:
             self.statement(statement)
 
@@ -215,7 +206,6 @@ class _Statements(Expressions):
             self.assigned = set.intersection(*ends) if ends else before
 
     def _if_lanes(self, condition: Term, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
-        """Execute each branch for the lanes that take it; skip a branch that no lane takes."""
         outer, before = self.mask, set(self.assigned)
         for each, block in ((condition, body), (self.step("not", condition), orelse)):
             if block:
@@ -231,7 +221,6 @@ class _Statements(Expressions):
     # Assignments and results.
 
     def _assign(self, target: ast.expr, value: Computed | Known, node: ast.AST) -> None:
-        """Set a name, a field of a table, or an entry of an array."""
         match target:
             case ast.Name(name):
                 self.bind(name, value, node)
@@ -304,7 +293,7 @@ class _Statements(Expressions):
         return value.value
 
     def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return an argument as it is passed; with several lanes, floats are passed by reference."""
+        """Return an argument as procedures take it: with several lanes, floats are passed by reference."""
         result = self.in_memory(value, self.translation.tables.get(kind, kind), node)
         return self.address_of(result) if self.lanes > 1 and kind is float else result
 

@@ -63,7 +63,6 @@ class Emitter:
         self.assigned: set[str] = set()
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:
-        """Refuse a part of the source."""
         self.source.fail(node, what)
 
     def step(self, name: str, *operands: Term) -> Term:
@@ -86,7 +85,6 @@ class Emitter:
         return Computed(bool, self.step("eq double" if wide else "eq i64", number, real(1.0) if wide else integer(1)))
 
     def from_memory(self, number: Term, kind: Any) -> Computed:
-        """Return a number in memory as a value of this type."""
         return self.condition(number) if kind is bool else Computed(kind, number)
 
     def converted(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
@@ -126,11 +124,9 @@ class Emitter:
         return self.converted(Computed(bool, result), float if is_wide(result) else int, node)
 
     def loaded(self, pointer: Term, index: Term, kind: Any) -> Computed:
-        """Load a field or an entry of this type."""
         return self.from_memory(self.write.load(pointer, index, KINDS.get(kind, POINTER)), kind)
 
     def load_lanes(self, first: Term) -> Computed:
-        """Load a number per lane."""
         return Computed(float, self.write.step("load doubles", first))
 
     def store_lanes(self, first: Term, result: Term) -> None:

@@ -56,7 +56,6 @@ _KEYWORDS = re.compile(
     r"auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|false|float|for|goto|if|inline|int|long"
     r"|register|restrict|return|short|signed|sizeof|static|struct|switch|true|typedef|union|unsigned|void|volatile|while"
 )
-"""Keywords of C, which are not allowed as names of arguments."""
 _READ = """\
 static inline {own}load_{kind}(const char *place)
 {{
@@ -92,7 +91,6 @@ static inline double {name}(double x, double y)
 
 
 def _helpers() -> Iterator[tuple[str, str]]:
-    """Yield the names and C source of helper functions: access to fields in memory, and functions that <math.h> lacks."""
     rows = (
         ("double", "double", "x", "value"),
         ("i64", "int64_t", "x", "value"),
@@ -118,8 +116,11 @@ _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for nam
 
 
 def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), prefix: str = "") -> str:
-    """Return all procedures as one string. Other functions that they call are declared: the `statics`, defined elsewhere in the
-    file, as static, and all other functions as external. A `prefix` precedes the names of helper functions."""
+    """Return the C source of all procedures; a `prefix` precedes the names of helper functions.
+
+    The `statics`, functions that are defined elsewhere in the file, are declared as static, and all other called functions as
+    external.
+    """
     bodies = [_Definition(procedure).text() for procedure in procedures]
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
@@ -146,7 +147,6 @@ def _head(procedure: Procedure) -> str:
 
 
 def _argument(name: str, kind: str) -> str:
-    """Return the declaration of an argument, with `restrict` for "noalias"."""
     first, *attributes = kind.split()
     return f"{TYPES[first]}{'restrict ' if 'noalias' in attributes else ''}{_named(name)}"
 
@@ -156,8 +156,6 @@ def _named(name: str) -> str:
 
 
 class _Definition:
-    """Definition of a procedure under translation."""
-
     def __init__(self, procedure: Procedure):
         self.procedure = procedure
         self.instructions, self.uses = needed(procedure.instructions)
@@ -165,7 +163,6 @@ class _Definition:
         """Name of a result -> its expression, written where the result is used."""
 
     def text(self) -> str:
-        """Return the source of the definition."""
         lines = [f"    {TYPES[variable.holds]}{variable.name}{self._length(variable)};" for variable in self.procedure.variables]
         lines += [f"    (void){_named(name)};" for name in self.procedure.arguments if not self.uses[name]]
         pairs = list(itertools.zip_longest(self.instructions, self.instructions[1:]))
@@ -182,7 +179,6 @@ class _Definition:
         return f"[{count}]" if count > 1 else ""
 
     def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
-        """Return an instruction as a statement; "" if it needs none."""
         match instruction:
             case Applied(_, _, result):
                 return self._applied(instruction, result)
@@ -213,7 +209,6 @@ class _Definition:
         return f"{_assignment(result)}{text}"
 
     def _in_lanes(self, step: Applied, result: Name | None) -> str:
-        """Return a statement for each lane."""
         primitive, operands, _ = step
         every = f"for (int lane = 0; lane < {self.procedure.width}; lane++) "
         texts = [self._of_lane(operand) for operand in operands]
@@ -232,7 +227,6 @@ class _Definition:
         return f"({self._text(operand)} + 8 * lane)" if operand.kind in _ADDRESSES else self._text(operand)
 
     def _target(self, call: Called) -> str:
-        """Return the function of a call as C source: a name, or an address cast to its type."""
         if isinstance(call.function, str):
             return call.function
         return f"(({TYPES[call.gives]}(*)({_types_of(call)}))(uintptr_t){self._text(call.function)})"
@@ -248,7 +242,6 @@ class _Definition:
 
 
 def _assignment(result: Name | None) -> str:
-    """Return the beginning of a statement that assigns to a name."""
     return f"{TYPES[result.kind]}{result.name} = " if result else ""
 
 
@@ -257,7 +250,6 @@ def _is_target(instruction: Instruction | None, label: str) -> bool:
 
 
 def _jump_labels(instruction: Instruction, following: Instruction | None) -> tuple[str, ...]:
-    """Return the labels that a statement jumps to, except the label that follows it."""
     match instruction:
         case Jump(label):
             return () if _is_target(following, label) else (label,)

@@ -43,7 +43,6 @@ def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> 
 
 
 def procedure_text(procedure: Procedure) -> str:
-    """Return the definition of a procedure."""
     parameters = ", ".join(f"{kind} %{name}" for name, kind in procedure.arguments.items())
     # Inlining the helpers would multiply the compile time and gain nothing measurable.
     scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
@@ -90,7 +89,6 @@ def _line(instruction: Instruction, width: int) -> str:
 
 
 def _applied(primitive: Primitive, operands: Sequence[Term], result: Name | None, width: int) -> str:
-    """Return the lines of a primitive, for each lane if there are several."""
     texts = dict(zip("xyz", map(_text, operands), strict=False))
     if width > 1:
         counts = [

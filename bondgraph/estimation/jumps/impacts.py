@@ -46,7 +46,6 @@ COUPLED = 1e-12
 
 
 def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool:
-    """Return True if impulses in some scalars change flows in others."""
     sizes = np.where(np.isfinite(table.scale), table.scale, 0.0)
     return bool(np.any(np.abs(table.flows[np.ix_(scalars, others)]) > COUPLED * np.outer(sizes[scalars], sizes[others])))
 
@@ -62,7 +61,6 @@ class ImpactPart:
     transitions: tuple[int, ...]
 
     def acts_on(self, other: ImpactPart) -> bool:
-        """Return True if impulses of this part change flows of the other part."""
         return acting(self.participants.table, self.impact.indices, other.impact.indices)
 
 
@@ -76,7 +74,7 @@ class CollisionJumps:
         self._elements = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
 
     def parts(self, at: SensitivityState, event: Event) -> list[ImpactPart]:
-        """Return the parts of an event's collision; empty if it is not a single linear problem of impulses."""
+        """Return the parts of an event's collision, or no parts if it is not a single linear problem of impulses."""
         collisions = self._collisions
         if event.accumulation is not None or not (collisions.frictions or event.simultaneous or not self._is_plain(at, event)):
             return []
@@ -95,7 +93,7 @@ class CollisionJumps:
         return []
 
     def _is_plain(self, at: SensitivityState, event: Event) -> bool:
-        """Return True if an event changes the states as the reset of its transition does, with or without the impulse."""
+        """Return True if an event changes the states as the reset of its transition alone does, with or without its impulse."""
         bound, index = self._kernels.bound, event.transition
         pushed = bound.pushed(index, at.t, at.x, at.m)
         results = [bound.reset(index, at.t, at.x, at.m), *([] if pushed is None else [pushed[1]])]
@@ -202,18 +200,15 @@ class CollisionJumps:
         return np.split(out.reshape(1 + len(dt), -1)[1:].T, np.cumsum([len(at.x), count, count, count]))
 
     def _names(self, part: ImpactPart) -> list[str]:
-        """Return the element of each scalar of an impact."""
         return [self._elements[scalar] for scalar in part.impact.indices]
 
 
 def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
-    """Return flows divided by their scales; zero where the scale is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(scale > 0.0, flows / scale, 0.0)
 
 
 def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]:
-    """Split an impact into connected components, without those in which nothing bounces."""
     unit, _ = impact.cones.scaled()
     groups, starts = unit.slices(), [group.start for group in unit.slices()]
     acts = np.abs(unit.response) > COUPLED
@@ -234,7 +229,6 @@ def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]
 
 
 def _subset(impact: Impact, scalars: np.ndarray, frictions: np.ndarray) -> Impact:
-    """Return the impact reduced to some scalars."""
     cones = impact.cones
     subset = Cones(
         cones.response[np.ix_(scalars, scalars)],

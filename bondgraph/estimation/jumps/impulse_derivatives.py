@@ -105,7 +105,6 @@ class RunKernels:
         return call.out.copy()
 
     def rates(self, at: SensitivityState) -> np.ndarray:
-        """Return f at a state."""
         return self.bound.rates(at.t, at.x, at.m)
 
     def solved(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
@@ -126,7 +125,6 @@ class RunKernels:
 
 
 def agree(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return True if two rows of derivatives are equal to within rounding error."""
     return bool(np.all(np.abs(a - b) <= EQUAL * np.maximum(np.abs(a), np.abs(b)).max(initial=0.0)))
 
 
@@ -211,7 +209,6 @@ class ImpulseDerivatives:
 
     @property
     def edges(self) -> tuple[Degeneracy, ...]:
-        """Edges at which derivatives from both sides differ."""
         return tuple(self._edges)
 
     def _solved(self) -> np.ndarray:
@@ -310,7 +307,6 @@ class ImpulseDerivatives:
             self._edges.append(Degeneracy(APPROACHES, i, off))
 
     def _check(self, kind: DegeneracyKind, scalar: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
-        """Record a degeneracy if the derivatives violate an equation."""
         floor = np.maximum(self._floor, np.maximum(np.abs(self._da).max(axis=0), np.abs(dz[: len(self._z)]).max(axis=0)))
         terms = np.abs(matrix) @ np.abs(dz) + np.abs(right) + np.abs(matrix).max(axis=1, initial=0.0)[:, None] * floor
         off = np.any(np.abs(matrix @ dz + right) > self._tolerance * terms, axis=0)
@@ -369,7 +365,6 @@ class EventScales:
 
     @staticmethod
     def of(kernels: RunKernels, event: Event, D: np.ndarray) -> EventScales:
-        """Return the scales of an event from the derivatives D (n, k) before it."""
         natural = natural_sizes(kernels, event)
         acting = natural > 0.0
         shares = np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
@@ -417,8 +412,9 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
-    """Return the error for contacts that close simultaneously only by chance: a change `along` some numbers separates the
-    times."""
+    """Return the error for contacts that close simultaneously only by chance, as a change `along` some numbers separates the
+    times.
+    """
     name = kernels.bound.program.transitions[transition].name
     why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))
@@ -439,7 +435,6 @@ def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[s
 
 
 def unknown_refusal(event: Event) -> RunError:
-    """Return the error for an event after which no formula gives the state."""
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
     why = "its impulses come from nonlinear storages or a sequence of collisions, not from a single linear problem"
     return RunError(

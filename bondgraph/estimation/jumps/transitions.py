@@ -34,7 +34,7 @@ from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
 from bondgraph.run.events.records import Event
 
 COINCIDING = 1e-9
-"""Fraction of the run within which two zero crossings count as simultaneous."""
+"""Fraction of the run's duration within which two zero crossings count as simultaneous."""
 
 SERIES_LENGTH = 10
 """Number of events from which the limit of an accumulation is extrapolated, as in `run.events.accumulation`."""
@@ -43,8 +43,10 @@ SERIES_LENGTH = 10
 def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
-    """Return the derivative dt of an event's time: zero at the start; the tick's dt if a tick makes the guard jump; else the dt
-    of the guard's zero crossing. f (n,) holds the rates before the event."""
+    """Return the derivative dt of an event's time, from the rates f (n,) before the event.
+
+    It is zero at the start, the tick's dt if a tick makes the guard jump, and else the dt of the guard's zero crossing.
+    """
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
@@ -62,7 +64,7 @@ def independent_event_time(
     transition: int,
 ) -> np.ndarray | None:
     """Return dt of a transition whose guard would have crossed zero by itself from the state and rates at the beginning of this
-    instant; None for a transition that was triggered by another."""
+    instant, or None for a transition that was triggered by another."""
     edge = kernels.bound.program.transitions[transition]
     start, rates = begin
     if start.m[edge.slot] != edge.source:
@@ -118,7 +120,7 @@ class AccumulationLimits:
         self._times.setdefault(transition, []).append((time, dt))
 
     def limit(self, event: Event) -> np.ndarray | None:
-        """Return d limit / dp for the geometric series of the run's events; None without an accumulation."""
+        """Return d limit / dp for the geometric series of the run's events; return None if the event ends no accumulation."""
         edges, slot = self._transitions, self._transitions[event.transition].slot
         series = [times for i, times in self._times.items() if edges[i].slot == slot and edges[i].accumulates is not None]
         if event.accumulation is None or not series:
@@ -136,7 +138,7 @@ class AccumulationLimits:
 
 @dataclass(frozen=True)
 class _Step:
-    """Transition, or part of a collision; only the last part reaches the state after the event."""
+    """Transition, or part of a collision, of which only the last part reaches the state after the event."""
 
     event: Event
     transition: int
@@ -200,7 +202,6 @@ class EventJumps:
         )
 
     def _steps(self, at: SensitivityState, event: Event) -> list[_Step]:
-        """Return the steps of an event: its transition, or the independent parts of its collision."""
         parts: list[ImpactPart] = []
         if self._colliding is not None:
             parts = self._colliding.parts(SensitivityState(at.t, event.x_before, at.S, event.m_before), event)
@@ -219,7 +220,6 @@ class EventJumps:
         return [*steps, _Step(replace(event, x_before=x, m_before=m), parts[-1].transitions[0], parts[-1])]
 
     def _after(self, step: _Step, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a step; raise E374 if no formula gives the state after it."""
         if step.part is not None:
             assert self._colliding is not None
             D = self._colliding.after_part(step.part, step.event, at, D, dt)

@@ -31,7 +31,6 @@ class PatternInstances:
     pattern: Pattern
     elements: np.ndarray
     bonds: np.ndarray
-    """Numbers of the elements' bonds (n, bonds)."""
     rows: np.ndarray
     first: np.ndarray
     """Number of the first statement of each element (n,)."""
@@ -56,7 +55,7 @@ class Instances:
     model: Model
     kinds: tuple[PatternInstances, ...]
     starts: np.ndarray
-    """Number of the first value that each element declares, and the number of values (elements + 1,)."""
+    """Number of the first value that each element declares, followed by the number of all values (elements + 1,)."""
     statements: int
 
     @property
@@ -131,15 +130,14 @@ class Instances:
 
 @dataclass(eq=False)
 class _Members:
-    """Elements of one pattern, collected one by one."""
-
     elements: list[int] = field(default_factory=list)
     bonds: list[int] = field(default_factory=list)
 
 
 def instances(model: Model, causality: Causality) -> Instances | None:
-    """Return the instances of a model; None if it has too many patterns, vectors, modes, signals, dependent storages or
-    units to be converted."""
+    """Return the instances of a model, or None if it is small, has too many patterns, or has vectors, modes, signals, dependent
+    storages or units to be converted.
+    """
     if (
         len(model.elements) < MIN_ELEMENTS
         or model.automata

@@ -1,6 +1,5 @@
-"""Lazy system of a large model of identical parts: numbered statements without a name for every value.
-
-Names, for a table of results, a report or an export, are computed by `assemble` and the passes at their first use.
+"""Lazy system of a large model of identical parts: numbered statements without names, which `assemble` and the passes
+compute when they are first used.
 
 Alias removal and sorting of instances, in arrays, are equivalent to `remove_aliases`, `refuse_undefined_values` and
 `sort_statements` by name, for models without algebraic loops or errors; all other models are left to those functions.
@@ -66,7 +65,6 @@ def sorted_instances(patterns: Instances) -> SortedInstances | None:
 
 
 def _merge(patterns: Instances) -> np.ndarray:
-    """Return, for each value, the value whose name replaces it."""
     one, other = patterns.same().T
     group = np.arange(patterns.values)
     while True:
@@ -121,8 +119,9 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
-    """Return pairs (k, 2) of a value named "-x" and the value x that it negates, in the order of their statements; None if two of
-    these negatives are the same value."""
+    """Return pairs (k, 2) of a value named "-x" and the value x that it negates, in the order of their statements, or None if two
+    of these negatives are the same value.
+    """
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
@@ -134,7 +133,6 @@ def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
 
 
 def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
-    """Map each negative to the first negative of the same value, and all other values to themselves."""
     outs, of = negatives.T
     _, first, inverse = np.unique(of, return_index=True, return_inverse=True)
     mapped = np.arange(count)
@@ -143,7 +141,6 @@ def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
 
 
 def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> StatementInstances:
-    """Drop the instances whose results another statement already computes."""
     unchanged = (column.outs == outs).all(axis=1)
     if unchanged.all():
         return column
@@ -151,8 +148,9 @@ def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> Stateme
 
 
 def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
-    """Return the statement that computes each value, or -1; None if two statements compute one value, or an argument has no
-    producer."""
+    """Return the statement that computes each value, -1 if there is none; return None if two statements compute one value, or an
+    argument has no producer.
+    """
     producer = np.full(patterns.values, -1)
     for column in columns:
         producer[column.outs] = column.numbers[:, None]
@@ -164,7 +162,6 @@ def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np
 
 
 def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tuple[StatementInstances, ...]:
-    """Renumber statements by their positions in the order, from which dropped statements are removed."""
     written = np.zeros(len(order), dtype=bool)
     for column in columns:
         written[column.numbers] = True
@@ -176,7 +173,6 @@ def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tu
 
 
 def _dependencies(columns: Sequence[StatementInstances], producer: np.ndarray, count: int) -> list[Sequence[int]]:
-    """Return, for each statement, the statements that compute its arguments."""
     needs: list[Sequence[int]] = [()] * count
     for column in columns:
         before = producer[column.args]
@@ -219,7 +215,7 @@ def statement_table(patterns: Instances, ordered: SortedInstances) -> tuple[np.n
 
 
 def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
-    """Return the depth in statements of each value that depends on parameters only; -1 for all other values."""
+    """Return the depth in statements of each value that depends on parameters only, or -1 for all other values."""
     level = np.full(len(ordered.roots), -1)
     level[parameters] = 0
     changed = True
@@ -235,9 +231,9 @@ def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
 
 
 def system_of_instances(model: Model, causality: Causality) -> tuple[System, StatementTable] | None:
-    """Return the system and numbered statements of a large model of identical parts; None for other models.
+    """Return the system and numbered statements of a large model of identical parts.
 
-    Raises `ModelError` E155; returns None on any other problem; the stages that work by name then report it.
+    Returns None for other models, and if the stages that work by name have to report a problem; raises `ModelError` E155.
     """
     patterns = instances(model, causality)
     ordered = None if patterns is None else sorted_instances(patterns)
@@ -266,7 +262,6 @@ def _is_scalar(case: tuple[Op, int]) -> bool:
 
 
 def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:
-    """Count the statements of each kind."""
     ops: dict[object, Op] = {}
     kinds: Counter[KindOfStatement] = Counter()
     for column in ordered.columns:
@@ -278,8 +273,7 @@ def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:
 def _system(
     patterns: Instances, ordered: SortedInstances, unsorted_system: Callable[[], System], sorted_system: Callable[[], System]
 ) -> tuple[System, dict[str, int]]:
-    """Return the system, whose statements, values and aliases are lazy, and a mapping from the names used so far to their
-    values."""
+    """Return a system with lazy statements, values and aliases, and a mapping from the names used so far to their values."""
     model, roots, by_name = patterns.model, ordered.roots.tolist(), dict[str, int]()
 
     def name(value: int) -> str:
@@ -322,7 +316,6 @@ def _system(
 
 
 def _numbers(system: System) -> dict[str, int]:
-    """Return the numbers of values by name, as in `statement_table`."""
     outs = [out for statement in system.statements for out in statement.outs]
     names = ["time", *(state.name for state in system.states), *system.parameters, *outs]
     return dict(zip(names, range(len(names)), strict=True))

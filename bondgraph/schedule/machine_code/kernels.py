@@ -1,9 +1,7 @@
 """Machine code of schedules: every loop is a function whose body is its kernel, so that LLVM can vectorise over instances.
 
-Schedules that differ only in addresses share machine code: each calls it with its own row of a table of addresses. Example: the
-resets of contacts, each of which changes a few states of its own bodies by the same formulas.
-
-This module writes the LLVM IR of kernels, of loops over their instances, and of groups of loops that are tiled or fused.
+Schedules that differ only in addresses share machine code, as do the resets of contacts, each of which changes a few states of
+its own bodies by the same formulas: each schedule calls the code with its own row of a table of addresses.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ MAX_VECTORISED_STEPS = 60
 
 NOT_VECTORISED = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
-"""Metadata of a module with loops that must not be vectorised."""
 
 
 class Style(NamedTuple):
@@ -57,9 +54,9 @@ def loop_function(
     style: Style,
     bounds: tuple[str, str] | None = None,
 ) -> str:
-    """Return the function of a loop, or of its instances between two `bounds`.
+    """Return the LLVM IR of a loop over all instances, or over the instances between two `bounds`.
 
-    `read` is the suffix of the names of the blocks that it reads.
+    `read` is the suffix of the names of the blocks that the loop reads.
     """
     begin, end = bounds or ("0", str(loop.count))
     index = strides(loop, "%i", begin, "%first", style.quick)
@@ -87,8 +84,8 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
     """Return lines for the loop's `index` times each stride; the index is `begin` on entry from the block `before`.
 
     With optimisation the products are counters, so that an address is a register plus a constant; otherwise LLVM would compute
-    products and their sums with a constant for vectors of instances, and extract lanes that are written one by one. With `quick`,
-    without optimisation, the lines compute products, because each counter would be kept in memory, which takes longer.
+    vectors of products and extract their lanes one by one. Without optimisation (`quick`) the lines multiply, because counters
+    would be kept in memory, which takes longer.
     """
     used = sorted({access.stride for access in (*loop.ins, *loop.outs) if access.table < 0} - {0, 1})
     if quick:
@@ -108,7 +105,6 @@ def keeping(schedule: Schedule) -> list[str]:
 
 
 def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str, style: Style) -> list[str]:
-    """Return the lines of one evaluation of the kernel, at instance `index`."""
     lines, results = kernel_lines(routine, loop, index, read, {}, style)
     return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, results)]
 
@@ -137,7 +133,6 @@ def kernel_lines(
 
 
 def stored(routine: str, loop: KernelLoop, column: int, index: str | None, results: Mapping[tuple[int, int], str]) -> list[str]:
-    """Return the lines that store a result of the kernel."""
     lines = _pointer(routine, f"q{column}", loop.outs[column], index, "")
     first = sum(loop.kind.sizes[:column])
     for component in range(loop.kind.sizes[column]):
@@ -169,14 +164,14 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
 
 BOUNDS = """declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)"""
-"""Declarations of a module with groups of loops."""
 
 
 def fused_text(
     function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
-    """Return the LLVM IR of fused loops: a function over a range of instances of each loop, called before and after the fused
-    loop, and the fused loop."""
+    """Return the LLVM IR of fused loops, and of a function for each loop, which evaluates the instances before and after the
+    fused rounds.
+    """
     loops = fusion.group.loops
     texts: list[str] = []
     before: list[str] = []
@@ -281,8 +276,10 @@ MAX_OPTIMISED_LENGTH = 60_000
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:
-    """Compile a Jacobian, which stiff runs call often and other runs a dozen times; it is optimised only if its LLVM IR is short,
-    as for identical parts. Products and sums are not fused, so that results are bitwise equal to the reference."""
+    """Compile a Jacobian, optimised only if its LLVM IR is short, as for identical parts, because only stiff runs call it often.
+
+    Products and sums are not fused, so that results are bitwise equal to the reference.
+    """
     text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
     text = text if quick else kernels_text([schedule], fused=False)
@@ -290,12 +287,10 @@ def jacobian_kernel(schedule: Schedule) -> Kernel:
 
 
 def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[str, Kernel]:
-    """Compile routines, without optimisation if `quick`; return them by name."""
     return _compiled(schedules, kernels_text(schedules, quick), quick)
 
 
 def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str, Kernel]:
-    """Compile LLVM IR; index tables and constants stay NumPy arrays, to which the code refers."""
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     tables |= {f"{s.name}.{NUMBERS}": s.numbers for s in schedules if len(s.numbers)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
@@ -305,7 +300,6 @@ def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str
 
 
 def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool = True) -> str:
-    """Return the LLVM IR of the module that `machine_kernels` compiles."""
     style = Style(quick, fused)
     texts = [DECLARATIONS, BOUNDS, NOT_VECTORISED]
     for schedule in schedules:
@@ -315,7 +309,6 @@ def kernels_text(schedules: Sequence[Schedule], quick: bool = False, fused: bool
 
 
 def _text(schedule: Schedule, style: Style) -> str:
-    """Return the LLVM IR of one routine's functions."""
     name = schedule.name
     names = [block for block, _ in schedule.blocks]
     texts = [f"@{name}.tables = external global i32"] if len(schedule.tables) else []
@@ -354,7 +347,6 @@ def _text(schedule: Schedule, style: Style) -> str:
 
 
 def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
-    """Return the parts of a routine: tiled groups, single loops, and consecutive single calls together."""
     parts: list[list[KernelLoop] | Tiled] = []
     room = 0
     for group in groups:
@@ -389,8 +381,10 @@ class _Single(NamedTuple):
 
 
 def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
-    """Compile routines with the same blocks and the same number of results; return them by name. Products and sums are not fused,
-    so that results are bitwise equal to the reference."""
+    """Compile routines with the same blocks and the same number of results, and return them by name.
+
+    Products and sums are not fused, so that results are bitwise equal to the reference.
+    """
     if not schedules:
         return {}
     text, tables, numbers = shared_text(schedules)
@@ -426,7 +420,6 @@ def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndar
 
 
 def _forms(schedules: Sequence[Schedule]) -> list[tuple[list[Schedule], list[list[_Single]]]]:
-    """Group schedules that differ only in addresses, with the calls of each."""
     groups: dict[Hashable, tuple[list[Schedule], list[list[_Single]]]] = {}
     for schedule in schedules:
         calls = [call for loop in schedule.loops for call in _singles(loop, schedule.tables)]
@@ -449,8 +442,6 @@ def _singles(loop: KernelLoop, tables: np.ndarray) -> Iterator[_Single]:
 
 
 def _merged(calls: Sequence[_Single], tables: Tables) -> KernelLoop:
-    """Merge corresponding calls of several routines into a loop over the routines."""
-
     def accesses(rows: Sequence[tuple[tuple[str, int], ...]]) -> tuple[Access, ...]:
         columns = zip(*rows, strict=True)
         return tuple(tables.access(c[0][0], np.array([offset for _, offset in c], dtype=np.int32)) for c in columns)

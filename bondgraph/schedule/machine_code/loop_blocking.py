@@ -4,7 +4,7 @@ the processor's cache when the next loop reads them.
 In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind an earlier loop if it reads or overwrites
 values that later instances of the earlier loop write or read, so that dependent accesses keep their order.
 
-Loop fusion: merge a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of a
+Loop fusion merges a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of the
 group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Instances outside the rounds
 that all loops share are evaluated before and after, loop by loop, through the workspace.
 """
@@ -37,8 +37,9 @@ class Tiled:
 
 @dataclass(frozen=True)
 class Reach:
-    """Addresses of one argument or result: the instance i has `size` scalars from `start` + `stride` i; unknown (from a table) if
-    `anywhere`."""
+    """Addresses of one argument or result: instance i has `size` scalars from `start` + `stride` i on, or unknown addresses from
+    a table if `anywhere`.
+    """
 
     block: str
     start: int
@@ -49,7 +50,7 @@ class Reach:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The lowest address, and the address after the highest."""
+        """Lowest address, and the address after the highest one."""
         last = self.start + self.stride * (self.count - 1)
         return min(self.start, last), max(self.start, last) + self.size
 
@@ -73,7 +74,7 @@ def tiled(loops: Sequence[KernelLoop]) -> list[Tiled]:
 
 
 def _lag(group: Tiled, loop: KernelLoop) -> int | None:
-    """Return the lag, in instances, of a loop behind the loops of a group; None if it is more than a round."""
+    """Return the lag, in instances, of a loop behind the loops of a group, or None if it is more than a round."""
     if group.loops[0].count < 2 * TILE or not group.loops[0].parallel:
         return None
     lag = 0
@@ -87,12 +88,10 @@ def _lag(group: Tiled, loop: KernelLoop) -> int | None:
 
 
 def _independent(one: KernelLoop, other: KernelLoop) -> bool:
-    """Return True if the order of two loops does not matter."""
     return all(not overlap(earlier, later) for earlier, later in _dependent_accesses(one, other))
 
 
 def _dependent_accesses(before: KernelLoop, after: KernelLoop) -> Iterator[tuple[Reach, Reach]]:
-    """Yield pairs of accesses whose order matters, because at least one access is a write."""
     for earlier, later in ((writes, reads), (writes, writes), (reads, writes)):
         for first, second in itertools.product(earlier(before), later(after)):
             if first.block == second.block and first.block in ("w", "out"):
@@ -100,7 +99,6 @@ def _dependent_accesses(before: KernelLoop, after: KernelLoop) -> Iterator[tuple
 
 
 def reads(loop: KernelLoop) -> list[Reach]:
-    """Return the addresses of each argument."""
     sizes = [1] * len(loop.ins)
     for code, *operands in loop.kind.program.steps:
         if code in op.OF_BLOCKS:
@@ -109,7 +107,6 @@ def reads(loop: KernelLoop) -> list[Reach]:
 
 
 def writes(loop: KernelLoop) -> list[Reach]:
-    """Return the addresses of each result."""
     return [_reach(access, size, loop.count) for access, size in zip(loop.outs, loop.kind.sizes, strict=True)]
 
 
@@ -118,7 +115,6 @@ def _reach(access: Access, size: int, count: int) -> Reach:
 
 
 def overlap(one: Reach, other: Reach) -> bool:
-    """Return True if both may access a common address."""
     if one.anywhere or other.anywhere:
         return True
     (low, high), (first, last) = one.ends, other.ends
@@ -126,7 +122,7 @@ def overlap(one: Reach, other: Reach) -> bool:
 
 
 def _ahead(earlier: Reach, later: Reach) -> int | None:
-    """Return how many instances an earlier access may be ahead of a later access to the same address; None if unbounded."""
+    """Return how many instances an earlier access may be ahead of a later access to the same address, or None if unbounded."""
     if not overlap(earlier, later):
         return -max(earlier.count, later.count)
     if earlier.anywhere or later.anywhere or earlier.stride != later.stride or earlier.stride <= 0:
@@ -135,7 +131,6 @@ def _ahead(earlier: Reach, later: Reach) -> int | None:
 
 
 MAX_CARRIED_ROUNDS = 4
-"""Maximum number of rounds over which a value is carried."""
 
 MAX_FUSED_STEPS = 120
 """Maximum number of steps of a round: more would run out of registers."""
@@ -208,8 +203,6 @@ def fused(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
 
 
 def _source(group: Tiled, reader: int, read: Reach, component: int) -> Carried | None:
-    """Return the result that a loop reads as this component of an argument if an earlier loop of the group writes it, else
-    None."""
     if read.block not in ("w", "out") or read.anywhere:
         return None
     for writer in range(reader - 1, -1, -1):
@@ -237,7 +230,6 @@ def _dropped(fusion: Fusion, others: Sequence[KernelLoop]) -> frozenset[tuple[in
 
 
 def _reads_inside(read: Reach, written: Reach, inner: range) -> bool:
-    """Return True if an argument reads results of these instances."""
     if read.block != written.block or not overlap(read, written):
         return False
     if read.anywhere or read.count > _MAX_ENUMERATED:

@@ -46,14 +46,13 @@ def adjoint(R: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def cross_matrices(v: np.ndarray) -> np.ndarray:
-    """Return the cross-product matrices (n, 3, 3) of vectors (n, 3)."""
     out = np.zeros((len(v), 3, 3))
     out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
     return out - np.swapaxes(out, 1, 2)
 
 
 def matrices_of(q: np.ndarray) -> np.ndarray:
-    """Return rotations (n, 3, 3) of unit quaternions (n, 4), real part first."""
+    """Return the rotation matrices (n, 3, 3) of unit quaternions (n, 4), real part first."""
     w, v = q[:, 0], q[:, 1:]
     outer = v[:, :, None] * v[:, None, :]
     return (w * w - np.einsum("ni,ni->n", v, v))[:, None, None] * np.eye(3) + 2.0 * (outer + w[:, None, None] * cross_matrices(v))
@@ -100,7 +99,6 @@ def _refuse(model: Model) -> None:
 
 
 def _refuse_others(M: np.ndarray, mass: np.ndarray, centre: np.ndarray, free: list[Collider], name: str) -> None:
-    """Raise E485 if an inertia is not the inertia of a rigid body."""
     corner = mass[:, None, None] * cross_matrices(centre)
     rest = M - M * np.pad(np.ones((3, 3)), ((0, 3), (0, 3)))
     rest[:, :3, 3:] -= corner

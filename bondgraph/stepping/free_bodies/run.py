@@ -177,7 +177,6 @@ def free_body_stepper(
 
 
 def new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> FreeBodyRun:
-    """Return a run from this state."""
     bodies = free_bodies(compiled, p, x, m)
     bound = Bound(compiled.program, p)
     of_bodies = np.concatenate([bodies.pose.ravel(), bodies.momentum.ravel()])
@@ -203,7 +202,6 @@ def _moved_bodies(
 
 
 def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
-    """Raise E548 if bodies overlap at the start by more than a fraction of the smaller body."""
     pairs = run.candidates(0.0)
     if len(pairs):
         sizes = np.array([float(np.min(solid.half)) + solid.radius for each in run.sets for solid in each.arranged.solids])
@@ -279,7 +277,6 @@ def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
 
 
 def _too_many(run: FreeBodyRun, t: float) -> Failure:
-    """Describe a set with too many candidates; the previous steps are kept."""
     k = int(run.table["too_many"])
     count = int(run.table["candidates"])
     title = f"{count} candidates for contact, more than max_contacts={run.sets[k].collisions.max_contacts}"

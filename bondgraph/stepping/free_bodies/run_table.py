@@ -22,10 +22,8 @@ from bondgraph.stepping.free_bodies.machine.steps import M, P, X, machine_code
 from screws.shapes import Arrangement, Ball, Box, HalfSpace, PointPairs, candidates
 
 KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
-"""Kinds of the shapes that machine code supports."""
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 ROOM = 8
-"""Initial capacity for contacts and pairs, per shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse", "earlier_torque")
 """Fields per contact that a step passes on to the next."""
 BODY_FIELDS = ("asleep", "quiet", "island", "held")
@@ -34,8 +32,10 @@ BODY_FIELDS = ("asleep", "quiet", "island", "held")
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy of impulses: in the last sweep, no relative velocity changes by more than `tolerance` times the largest relative
-    velocity. Also the speed, m/s, below which islands fall asleep."""
+    """Accuracy of impulses, and the speed, m/s, below which islands fall asleep.
+
+    In the last sweep, no relative velocity changes by more than `tolerance` times the largest relative velocity.
+    """
 
     tolerance: float = 1e-4
     sweeps: int = 1000
@@ -51,7 +51,6 @@ class CollisionGroup:
 
 
 def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]:
-    """Return the sets of collisions of a model, with bodies by index."""
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
     return tuple(CollisionGroup(each, each.arranged([number[body.path] for body in each.bodies])) for each in model.collisions)
 
@@ -102,7 +101,6 @@ class FreeBodyRun:
     # Memory.
 
     def _make(self, room: int, pair_room: int) -> None:
-        """Allocate the table for this many contacts and pairs, and fill in the constant fields."""
         table, bodies, sizes = (
             FieldTable(tables.PileTable),
             self.bodies,
@@ -165,7 +163,6 @@ class FreeBodyRun:
         table.point("listed", np.concatenate([*lists, [0]]).astype(np.int64))
 
     def _grow(self, status: int) -> None:
-        """Enlarge the arrays of contacts or of pairs."""
         last = self.table
         room, pair_room = int(last["room"]), int(last["pair_room"])
         self._make(2 * room if status == tables.FULL else room, 2 * pair_room if status == tables.PAIRS_FULL else pair_room)
@@ -185,7 +182,6 @@ class FreeBodyRun:
         return arrays["R"][: 9 * n].reshape(-1, 3, 3).copy(), arrays["origin"][: 3 * n].reshape(-1, 3).copy()
 
     def candidates(self, h: float) -> PointPairs:
-        """Return the candidates of a step of h seconds."""
         self.table["h"] = h
         while True:
             _function("begin")(self.table.address)
@@ -197,9 +193,10 @@ class FreeBodyRun:
     # Steps.
 
     def advance(self, t: float, h: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Take steps of h seconds from time t; return the states after each step (taken, n) and its record (taken, RECORD).
+        """Take up to `steps` steps of h seconds from time t; return the states after each step (taken, n) and its record (taken,
+        RECORD).
 
-        Raises `ModelError` E514 for more candidates than a set may have; previous steps (`taken`) are kept.
+        The steps end early (taken < steps) if a set has more candidates than it may have.
         """
         record, course = np.zeros((steps, tables.RECORD)), np.zeros((steps, len(self.x)))
         table = self.table
@@ -223,7 +220,6 @@ class FreeBodyRun:
         return tables.DONE
 
     def _step(self) -> int:
-        """Take a step, some parts of which run in Python."""
         table, bound, t = self.table, self.bound, float(self.table["t"])
         address, rate = table.address, table.arrays["rate"]
         rate[:] = bound.rates(t, self.x, self.m)
@@ -240,7 +236,6 @@ class FreeBodyRun:
         return tables.DONE
 
     def _search(self) -> int:
-        """Find contacts with `screws.shapes`; return a status."""
         table = self.table
         arrays, n = table.arrays, len(self.bodies.colliders)
         R, p, reach = arrays["R"][: 9 * n].reshape(-1, 3, 3), arrays["origin"][: 3 * n].reshape(-1, 3), arrays["reach"][:n]
@@ -266,7 +261,6 @@ class FreeBodyRun:
         return tables.DONE
 
     def pairs(self) -> PointPairs:
-        """Return the candidates of the last step."""
         a, n = self.table.arrays, int(self.table["contacts"])
         s1, s2, body = a["shape1"][:n].copy(), a["shape2"][:n].copy(), a["body"]
         p1, p2, normal = (a[name].reshape(-1, 3)[:n].copy() for name in ("point1", "point2", "normal"))
@@ -278,6 +272,5 @@ class FreeBodyRun:
 
 
 def _function(name: str, *arguments: type) -> ctypes._CFunctionType:
-    """Return a procedure of the steps as a function of the table's address."""
     result = ctypes.c_int64 if name in ("advance", "find") else None
     return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *arguments)(machine_code().address(name))

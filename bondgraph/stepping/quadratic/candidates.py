@@ -1,12 +1,11 @@
-"""Contact candidates: points where bodies may touch, found from their poses at every step, and their rows in the quadratic
-program.
+"""Contact candidates, points where bodies may touch, found from their poses at every step, and the rows of contacts in the
+quadratic program.
 
 The contacts of a graph (`Model.contacts`) have coordinates that are states. Boxes, meshes and piles touch at different points in
 every step; a `Candidates` object finds these points from the poses. A stepper accepts any object with this protocol.
 
-Friction cones: rows of a contact's cone, faceted or exact, in the quadratic program of a step.
-
-A contact with gap d, normal row n, slip rows D and coefficient mu allows a step dq where, for every facet e_j of its cone,
+The rows of a contact come from its friction cone, faceted or exact. A contact with gap d, normal row n, slip rows D and
+coefficient mu allows a step dq where, for every facet e_j of its cone,
 
     d + (n + mu e_j . D) dq >= -mu s
 
@@ -69,9 +68,8 @@ class Cone:
 
     path: str
     first: int
-    """First row of the contact."""
     facets: np.ndarray
-    """Facets (rows, slips); for the exact cone, the axes (2, 2), after a row for the normal."""
+    """Facets (rows, slips), or, for the exact cone, the axes (2, 2), whose rows follow a row for the normal."""
     exact: bool
     """True if the rows, the normal and the slips, form one second-order cone."""
     slip: int
@@ -86,12 +84,10 @@ class Cone:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         return len(self.facets) + self.exact
 
     @property
     def has_friction(self) -> bool:
-        """True if the contact can slip."""
         return self.slips > 0
 
 
@@ -218,12 +214,11 @@ class PairRows:
     tangents: np.ndarray
     """Directions of slip, (k, 2, 3), world coordinates."""
     facets: np.ndarray
-    """Facets, (facets, 2); for an exact cone, the axes."""
+    """Facets (facets, 2), or the axes of an exact cone."""
     exact: bool
 
     @property
     def rows_per_pair(self) -> int:
-        """Number of rows of one pair."""
         return len(self.facets) + self.exact
 
     def slip_terms(self, s: np.ndarray) -> np.ndarray:
@@ -295,7 +290,6 @@ def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray
 
 
 def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two unit vectors perpendicular to each normal (k, 3)."""
     axis = np.eye(3)[np.argmin(np.abs(normal), axis=1)]
     first = np.cross(normal, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)

@@ -37,16 +37,12 @@ from screws.scalars import maximum, minimum, where
 
 @dataclass(frozen=True)
 class StepOptions:
-    """Options of a step's quadratic program."""
-
     inertia: str
     facets: int | str
     restitution: Mapping[str, float]
-    """Restitution by contact; 0 by default."""
+    """Restitution by contact, 0 for contacts without an entry."""
     ignored: frozenset[str]
-    """States of storages to omit."""
     bodies: tuple[TouchingBody, ...] = ()
-    """Bodies of candidates."""
 
     @property
     def full(self) -> bool:
@@ -65,7 +61,6 @@ class StepLayout:
     turns: np.ndarray
     """True for the rate of an angle."""
     velocity_indices: np.ndarray
-    """Index of each velocity in x."""
     contacts: tuple[ContactPoint, ...]
     cones: tuple[Cone, ...]
     constraints: tuple[str, ...]
@@ -86,24 +81,19 @@ class StepLayout:
     """All inertias, including dependent inertias."""
 
     def view(self, buffer: np.ndarray, name: str) -> np.ndarray:
-        """Return a field of a buffer."""
         start, shape = self.fields[name]
         return buffer[start : start + int(np.prod(shape))].reshape(shape)
 
 
 @dataclass
 class ContactRows:
-    """Rows of the contacts in the quadratic program of a step."""
-
     cones: list[Cone] = field(default_factory=list)
     """Cone of each contact, with the range of its rows."""
     rows: Sparse = field(default_factory=dict)
     """Entries (row, velocity) of A in A dq >= lower."""
     lower: list[Any] = field(default_factory=list)
     friction: list[Any] = field(default_factory=list)
-    """Friction coefficient of each contact."""
     gaps: list[Any] = field(default_factory=list)
-    """Gap of each contact."""
     slips: Sparse = field(default_factory=dict)
     """Entries (slip, velocity) of the matrix from velocities to slips."""
     drift: list[Any] = field(default_factory=list)
@@ -111,12 +101,10 @@ class ContactRows:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return len(self.lower)
 
 
 def contact_rows(values: StepValues, options: StepOptions) -> ContactRows:
-    """Return the rows of all contacts of a model."""
     contacts = ContactRows()
     for contact in values.model.contacts:
         _add_contact(contacts, values, options, contact)
@@ -179,7 +167,7 @@ def _bound(values: StepValues, options: StepOptions, contact: ContactPoint, norm
 
 
 def mechanics_of(values: StepValues, options: StepOptions) -> tuple[Sparse, list[Any]]:
-    """Return H (n, n) and f (n,)."""
+    """Return H (n, n) and f (n,) of the quadratic program."""
     model = values.model
     turning = {other for path, e in model.elements.items() if is_inertia(e.law) for other in euler_junctions(model, path)}
     sums = _Sums(values, options)
@@ -208,18 +196,16 @@ class _Sums:
         self.K, self.B, self.M = (defaultdict[tuple[int, int], Any](lambda: 0.0) for _ in range(3))
 
     def program(self) -> tuple[Sparse, list[Any]]:
-        """Return H = K + B/h + M/h^2, f = -F."""
         h = self.values.h
         H = {key: self.K[key] + self.B[key] / h + self.M[key] / (h * h) for key in {**self.K, **self.B, **self.M}}
         return H, [-value for value in self.force]
 
     def push(self, J: Sparse, efforts: Sequence[Any], sign: float) -> None:
-        """Add sign J^T efforts to F."""
         for (i, k), value in J.items():
             self.force[k] = self.force[k] + sign * value * efforts[i]
 
     def add_spring(self, path: str, law: laws.Storage) -> None:
-        """Add a C; a C whose state has its own rate, such as a pose, has no stiffness here."""
+        """Add a C, which has no stiffness here if its state has a rate of its own, as a pose has."""
         values, bond = self.values, self.values.model.bonds_at(path)[0]
         if law.rate is None:
             J, e, sign = values.slopes(values.at(f"{path}.{law.state}'")), values.at(effort(bond)), 1.0
@@ -248,7 +234,6 @@ class _Sums:
             self.push(J, values.at_rest(e), -sign)
 
     def add_source(self, path: str) -> None:
-        """Add an Se."""
         values, bond = self.values, self.values.model.bonds_at(path)[0]
         e = values.at(effort(bond))
         self.push(values.slopes(values.at(flow(bond))), e if self.options.full else values.at_rest(e), -float(into(bond, path)))
@@ -260,7 +245,6 @@ class _Sums:
             self.push(values.slopes(values.at(flow(bond))), values.at(effort(bond)), -float(into(bond, path)))
 
     def add_inertia(self, path: str, law: laws.Law) -> None:
-        """Add an I or an IC, which may be dependent."""
         values = self.values
         J = values.slopes(values.at(flow(values.model.bonds_at(path)[0])))
         if self.options.inertia != "ignored":
@@ -286,7 +270,6 @@ def _add_quadratic(total: Any, J: Sparse, inner: Sparse) -> None:
 
 
 Sparse = dict[tuple[int, int], Any]
-"""Sparse matrix: entries by (row, column)."""
 
 
 class StepValues:
@@ -311,7 +294,6 @@ class StepValues:
         self.v = [self.x[k] for k in self.places]
 
     def at(self, name: str) -> list[Any]:
-        """Return the scalars of a value."""
         return scalars_of(self.values[self.system.resolve(name)])
 
     def at_rest(self, scalars: Sequence[Any]) -> list[TapeScalar]:
@@ -324,7 +306,6 @@ class StepValues:
         return {(int(i), int(j)): v for i, j, v in zip(slopes.rows, slopes.columns, slopes.values, strict=True)}
 
     def depend_on_velocities(self, slopes: Sparse) -> bool:
-        """Return True if slopes depend on the velocities."""
         return bool({scalar.index for scalar in self.v} & self.context.reached(list(slopes.values())))
 
 
@@ -401,7 +382,6 @@ class _Buffer:
         self._scalars: dict[int, TapeScalar] = {}
 
     def put(self, name: str, shape: tuple[int, ...], entries: Mapping[Any, Any]) -> None:
-        """Add a field of this shape, with entries by index."""
         self.fields[name] = self.size, shape
         for index, value in entries.items():
             scalar = self._tape.scalar(value)
@@ -410,11 +390,10 @@ class _Buffer:
         self.size += int(np.prod(shape))
 
     def put_row(self, name: str, values: Sequence[Any]) -> None:
-        """Add a field of one dimension."""
         self.put(name, (len(values),), {(k,): value for k, value in enumerate(values)})
 
     def outputs(self) -> tuple[list[Any], np.ndarray | None]:
-        """Return the outputs of the routine, and their indices in the buffer; None for the whole buffer."""
+        """Return the outputs of the routine, and their indices in the buffer, which are None for the whole buffer."""
         if self.size <= _DENSE:
             return [self._scalars.get(index, 0.0) for index in range(self.size)], None
         return list(self._scalars.values()), np.array(list(self._scalars), dtype=np.intp)

@@ -17,7 +17,7 @@ from bondgraph.output.extras import require_package
 from bondgraph.stepping.quadratic.candidates import Cone
 
 SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "failed"
-"""Outcomes of a quadratic program: a minimum; infeasible rows; an unbounded minimum; failure of the solver."""
+"""Outcomes of a quadratic program: it has a minimum, no feasible point, or no lower bound, or the solver fails."""
 
 PRIMAL = 1e-12
 """Tolerance of a row, in the step's unit of length (`Units`): daqp's default of 1e-6 would leave a visible gap."""
@@ -29,8 +29,9 @@ tolerance, proximal steps end before a body has fallen."""
 _SIZE = 1e-3
 """Largest entry of the scaled H; with this value, proximal steps are exact up to rounding errors even if H is singular."""
 _MAX_WAY, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
-"""Limits on the step's unit of length: largest displacement in this unit; smallest ratio to former units; ratio below which a
-displacement is rounding error."""
+"""Limits on the step's unit of length: the largest displacement in this unit, the smallest ratio to the former unit, and the
+ratio to the former unit below which a displacement is rounding error.
+"""
 _HELD, _TINY = 1e-6, 1e-6
 """Fraction of the largest stiffness above which an unknown counts as held, so that a slightly misaligned spring does not hold it;
 fraction of a radius of gyration below which a lever arm is rounding error."""
@@ -41,7 +42,7 @@ _EQUALITY = 5
 
 
 class ProgramSolution(NamedTuple):
-    """Solution y (n,), multipliers (rows,), nonnegative for active rows, outcome, and number of iterations of the solver."""
+    """Solution y (n,), multipliers (rows,), which are not negative for active rows, the outcome, and the number of iterations."""
 
     y: np.ndarray
     multipliers: np.ndarray
@@ -96,7 +97,6 @@ def _largest(values: np.ndarray) -> float:
 
 
 def _units(solver: ActiveSet | InteriorPoint, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> Units:
-    """Return the units of the next quadratic program."""
     contacts = slice(len(lower) - solver.equalities)
     return Units(H, f, A[contacts], lower[contacts], solver.turns, 0.0 if solver.units is None else solver.units.longest)
 
@@ -109,9 +109,7 @@ class ActiveSet:
     """Error of the solutions, in units of `step.SLIP_TOLERANCE`."""
     equalities: int
     turns: np.ndarray
-    """True for unknowns that are angles, (n,)."""
     units: Units | None = None
-    """Units of the last quadratic program."""
     _model: Any = None
     _size: tuple[int, int] = (-1, -1)
     _program: tuple[np.ndarray, np.ndarray, np.ndarray] = (_EMPTY, _EMPTY, _EMPTY)
@@ -125,7 +123,6 @@ class ActiveSet:
         self._outcomes = {1: SOLVED, 2: SOLVED, -1: EXCLUDED, -3: UNSUPPORTED}
 
     def solve(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> ProgramSolution:
-        """Solve a new quadratic program."""
         if not len(lower):
             return _without_rows(H, f)
         self._program, self._bounds = (H, f, A), lower
@@ -171,7 +168,6 @@ class ActiveSet:
         return self._upper
 
     def _set_up(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> bool:
-        """Set up the solver for a first program, or for a program of another size; return False if the solver refuses it."""
         import daqp
 
         rows, _ = self._size = A.shape
@@ -194,7 +190,6 @@ class ActiveSet:
 
 
 def _without_rows(H: np.ndarray, f: np.ndarray) -> ProgramSolution:
-    """Return the minimum of a quadratic program without constraints."""
     stiff = np.diagonal(H)
     arms = 1.0 / np.sqrt(np.where(stiff > 0.0, stiff, 1.0))  # make turns and translations comparable, in any units
     H, load = H * np.outer(arms, arms), arms * f
@@ -213,7 +208,6 @@ class InteriorPoint:
     turns: np.ndarray
     cones: tuple[Cone, ...]
     units: Units | None = None
-    """Units of the last quadratic program."""
     _program: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
@@ -222,7 +216,7 @@ class InteriorPoint:
     def solve(
         self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, units: Units | None = None
     ) -> ProgramSolution:
-        """Solve a new quadratic program, in its own units."""
+        """Solve a new quadratic program, in units of its own unless `units` is given."""
         import clarabel
         from scipy.sparse import csc_matrix, triu
 

@@ -34,9 +34,11 @@ class Colliding:
 
 
 def colliding(system: System) -> Colliding | None:
-    """Return the constraints that bounce: events with an impact of one scalar constraint that keep the state of the automaton and
-    reset nothing else; with dry friction, also events at which an impulse activates a constraint. None unless there are two of
-    these constraints, or friction."""
+    """Return the constraints that bounce and, with dry friction, those that an impulse at an event activates.
+
+    A constraint bounces at events that have an impact of this one scalar constraint, keep the automaton's state and reset nothing
+    else. Returns None unless there are two such constraints, or one and friction.
+    """
     unknowns = [u for u in system.unknowns if not u.algebraic]
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
     scalar = {u.element: u for u in unknowns if system.values[u.value].shape == () and u.element not in frictions}
@@ -78,10 +80,11 @@ def _impact_constraints(
 
 
 def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
-    """Return the effects of unit impulses of c scalars of colliding constraints and friction elements (the last f belong to
-    friction elements) on n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c),
-    changes of guards per impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows
-    (c,) and restitutions (c,), 0 for friction. Empty if the equations of the other constraints are singular.
+    """Return the effects of unit impulses of c scalars of colliding constraints and friction elements, row by row.
+
+    The last f scalars belong to friction elements; there are n states, k events and s powers. The rows are states (n, c), flows
+    (c, c), changes of guards (k, c), energies supplied (s, c) and limits of friction (f, c) per impulse; then flows (c,) and
+    restitutions (c,), 0 for friction. The table is empty if the equations of the other constraints are singular.
     """
     system, values, w = context.system, acting.values, list(acting.w)
     names = (*collisions.constraints, *collisions.frictions)

@@ -66,7 +66,6 @@ class JumpEquations:
         return list(substitute(tape, scalars, replaced))
 
     def equations_at(self, state: Sequence[Any]) -> SparseEquations:
-        """Return A at these states."""
         return self.equations.through(functools.partial(self.at, state))
 
     def moved(self, impulses: Sequence[Any], like: Sequence[Any]) -> list[Any]:
@@ -103,7 +102,7 @@ class JumpEquations:
 def instant_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> JumpEquations:
-    """Return the jump equations of an event from the states before it. A colliding constraint is active in every mode."""
+    """Return the jump equations of an event from the states before it; a colliding constraint is active in every mode."""
     impact = () if event is None else event.impact
     rows = [u.held if u.element in impact else u.residual for u in context.system.unknowns]
     equations = equations_of(context, [scalar for row in rows for scalar in scalars_of(acting.values[row])], acting.w)
@@ -144,7 +143,7 @@ class Residual:
         return out
 
     def _jumping_value(self, unknown: Unknown) -> str:
-        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage; "" if neither exists."""
+        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage, or "" for neither."""
         path = unknown.element
         if path in self.followed:
             return self.followed[path]
@@ -152,7 +151,6 @@ class Residual:
         return "" if unknown.algebraic and path not in self.instant.acting.decided else name
 
     def _acted(self, impulses: Sequence[Any], equations: SparseEquations | None) -> list[Any]:
-        """Return A W, or zeros if there are no equations (A is None)."""
         totals: list[Any] = [0.0] * len(impulses)
         for (i, j), value in ({} if equations is None else equations.entries).items():
             totals[i] = totals[i] + value * impulses[j]
@@ -161,7 +159,6 @@ class Residual:
     def _storage_residual(
         self, unknown: Unknown, shape: tuple[int, ...], now: Sequence[Any], received: Sequence[Any]
     ) -> list[Any]:
-        """Return the difference between the impulse into a dependent storage and the change of its state."""
         path = unknown.element
         gained = [a - b for a, b in zip(now, self.was[path], strict=True)]
         return scalars_of(self.balance[path](shaped(received, shape), shaped(gained, shape)))
@@ -179,7 +176,6 @@ class Residual:
 
 
 def _split(scalars: Sequence[Any], sizes: Mapping[str, int]) -> dict[str, list[Any]]:
-    """Cut a row of scalars into pieces of these sizes."""
     pieces, start = {}, 0
     for name, size in sizes.items():
         pieces[name] = list(scalars[start : start + size])
@@ -208,15 +204,15 @@ def largest(values: Sequence[Any]) -> Any:
 
 
 MAX_NEWTON_STEPS = 12
-"""Number of Newton steps for an impulse if storages are nonlinear."""
 
 NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
 NaN."""
 
 MIN_SHARING_EVENTS = 16
-"""Events that only change modes share one impulse if there are at least this many; otherwise each event has its own code, in
-which the mode is a constant."""
+"""Minimum number of events that only change modes for which they share one impulse; fewer events have their own code, in which
+the mode is a constant.
+"""
 
 
 @dataclass(frozen=True)
@@ -230,8 +226,9 @@ class Impulse:
 
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
-    """Return the indices of the events with an impulse: events with a declared impulse, and events whose mode makes a dependent
-    storage or a held quantity jump."""
+    """Return the indices of the events with an impulse: a declared one, or one due to a mode that makes a dependent storage or a
+    held quantity jump.
+    """
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]
     jumping = context.reached([scalar for name in names if name for scalar in scalars_of(acting.values[name])])
@@ -245,8 +242,10 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
-    """Return the events that share one impulse: events that have no reset, are not collisions, and whose modes affect no
-    dependent storage. Empty if there are fewer than `MIN_SHARING_EVENTS`."""
+    """Return the events that share one impulse: events without resets and collisions, whose modes affect no dependent storage.
+
+    There are none if they would be fewer than `MIN_SHARING_EVENTS`.
+    """
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events
 
@@ -293,8 +292,9 @@ def impulse_of(
 
 
 def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any]:
-    """Return the impulses; zero if the equations of the mode after the event contradict each other, so that no impulse leads to
-    this mode."""
+    """Return the impulses, set to zero where the equations of the mode after the event contradict each other, so that no impulse
+    leads to this mode.
+    """
     values = solved.values
     for mode in solved.modes:
         conditions = [in_modes(context.inputs["m"], mode.slots)] if mode.slots else []
@@ -326,8 +326,9 @@ def _iterated(
     initial_size: Any,
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Return states and impulses after damped Newton steps: a step that increases the residual is cut to a quarter. The final
-    residual may be as large as `rounding`."""
+    """Return states and impulses after damped Newton steps, of which one that increases the residual is cut to a quarter; the
+    states are NaN if the residual stays too large.
+    """
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):

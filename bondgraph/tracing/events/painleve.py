@@ -50,7 +50,6 @@ class DryFriction:
 
 
 def dry_frictions(context: TracingContext, acting: ActingUnknowns) -> Iterator[DryFriction]:
-    """Yield all dry friction elements of a system."""
     released = {s.element: s for s in context.system.statements if s.outs[0] == f"{s.element}.released effort"}
     for unknown in context.system.unknowns:
         if unknown.element not in released:
@@ -64,8 +63,9 @@ def dry_frictions(context: TracingContext, acting: ActingUnknowns) -> Iterator[D
 
 
 def _limit(statement: Statement, acting: ActingUnknowns) -> Any:
-    """Return the effort of slipping at zero flow in the first slipping mode; with several directions, its component along the
-    heading."""
+    """Return the effort of slipping at zero flow in the first slipping mode, or its component along the heading if there are
+    several directions.
+    """
     _, flow, *others = (acting.values[name] for name in statement.args)
     still = np.zeros(np.shape(flow)) if np.ndim(flow) else 0.0
     effort = statement.op(1.0, still, *others)
@@ -96,8 +96,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
 
 
 def _normal_force_gain(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
-    """Return k mu, where friction adds k mu N to the normal force N of the contact; 0.0 if the equations do not determine
-    it."""
+    """Return k mu, where friction adds k mu N to the normal force N, or 0.0 if the equations do not determine it."""
     w = list(acting.w)
     entries = partials(residuals_of(acting.values, context.system.unknowns), w)
     entries = {key: value for key, value in entries.items() if key[0] not in friction.indices}

@@ -100,7 +100,6 @@ class Roots:
         return []
 
     def _table_times(self, value: TapeScalar, table: int) -> list[Root]:
-        """Return the times at which a value reaches an entry of a table."""
         pieces, leaf = self.pieces(value.index) or (), self.tape.nodes[table]
         numbers = [c.value for piece in pieces for c in piece if c.value is not None]
         if leaf[0] == op.TABLE and len(pieces) == 1 and len(numbers) == len(pieces[0]) == 2:
@@ -148,7 +147,7 @@ class Roots:
         return self.solved(a, _INVERSE[code](goal)) if code in _INVERSE else []
 
     def pieces(self, position: int) -> tuple[Piece, ...] | None:
-        """Return the pieces of a piecewise polynomial in time, up to the second degree; None for other values."""
+        """Return the pieces of a piecewise polynomial in time, up to the second degree, or None for other values."""
         if position not in self._pieces:
             pieces = self._polynomial_pieces(position)
             if pieces is not None:
@@ -219,7 +218,6 @@ class Roots:
         return (line, *steps.values()) if len(steps) == 1 else None  # type: ignore[return-value]
 
     def _stepped(self, line: Piece, factor: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which a linear function of time plus an integer multiple of `factor` equals `goal`."""
         if len(line) != 2:
             return []
         c0, c1 = line
@@ -230,7 +228,6 @@ class Roots:
         return [piece for piece in pieces if len(piece) == 2] if all(len(piece) < 3 for piece in pieces) else []
 
     def _periodic(self, code: int, angle: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which the sine, cosine or tangent of a linear function of time equals `goal`."""
         if code == op.TAN:
             angles, turn = [s.atan(goal)], math.pi
         elif code == op.SIN:
@@ -244,7 +241,6 @@ class Roots:
         ]
 
     def _integer_times(self, value: TapeScalar) -> list[Root]:
-        """Return the times at which linear functions of time pass integers."""
         if not self.moving(value.index):
             return []
         return [Root(self.tape.scalar(-(c0 / c1)), self.tape.scalar(1.0 / s.absolute(c1))) for c0, c1 in self._lines(value)]
@@ -284,7 +280,6 @@ _INVERSE: dict[int, Any] = {
     op.ASIN: s.sin,
     op.ACOS: s.cos,
 }
-"""Inverses of monotone functions of one argument."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +292,7 @@ class Breaks:
 
 
 def breaks_of(system: System) -> Breaks | None:
-    """Return all time events of a system with known shapes; None if there are none."""
+    """Return all time events of a system with known shapes, or None if there are none."""
     if not system.clocks and not system.events and not any("time" in s.args for s in system.statements):
         return None
     values = _ValuesOfTime(system)
@@ -328,7 +323,6 @@ class _ValuesOfTime:
         self.solver = Roots(self.tape)
 
     def roots(self) -> Iterator[tuple[str, Root]]:
-        """Yield time events with their elements."""
         for clock in self.system.clocks:
             if not clock.updates:
                 for at in scalars_of(self.of_time[clock.offset]):
@@ -374,7 +368,6 @@ class _ValuesOfTime:
         return self.foreign[name]
 
     def _new_inputs(self, count: int) -> np.ndarray:
-        """Append inputs (count,) to the block `other`, for values that depend on more than time and parameters."""
         blocks, start = self.tape.blocks, self.tape.blocks["other"]
         blocks["other"] += count
         number, scalars = list(blocks).index("other"), np.empty(count, dtype=object)
@@ -383,7 +376,6 @@ class _ValuesOfTime:
         return scalars
 
     def _keep(self, statement: Statement, env: Values, moving: set[str]) -> None:
-        """Keep results that depend only on time and parameters."""
         for out in statement.outs:
             scalars = [self.tape.scalar(scalar) for scalar in scalars_of(env[out])]
             if all(self.solver.alone(scalar.index) for scalar in scalars):
@@ -393,7 +385,6 @@ class _ValuesOfTime:
 
 
 def _needed(names: Sequence[str], fixed: dict[str, Statement], done: set[int]) -> list[Statement]:
-    """Return the statements of parameters that these values need, in order, each once."""
     statements: list[Statement] = []
     for name in names:
         statement = fixed.get(name)

@@ -71,7 +71,6 @@ COMPLIANCE = 2.0**-42
 the refinements reduce its effect to 1e-6; a smaller value would magnify rounding errors."""
 
 MAX_CIRCUITS = 128
-"""Maximum number of circuits to list for one part."""
 
 FEW_CIRCUITS = 16
 """Maximum number of circuits of a symmetric part for which one term per circuit costs less than refinement (`self_stresses`)."""
@@ -166,7 +165,6 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
 
 
 def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
-    """Return the distinct samples of a matrix, in their original order."""
     table = np.array(list(samples.values())).T
     kept = list({row.tobytes(): k for k, row in reversed(list(enumerate(table)))}.values())
     return dict(zip(samples, table[sorted(kept)].T, strict=True))
@@ -199,7 +197,7 @@ def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, fl
 
 
 def _monotone_scale(matrices: np.ndarray) -> np.ndarray | None:
-    """Return sizes of the unknowns (n,) that bring the largest entry of each row close to one (Ruiz 2001); None if a sample is
+    """Return sizes of the unknowns (n,) that bring the largest entry of each row close to one (Ruiz 2001), or None if a sample is
     not monotone."""
     n = matrices.shape[1]
     if not np.isfinite(matrices).all():
@@ -233,7 +231,6 @@ class _CircuitEquation:
     misfit: Any
     """Inconsistency of the right-hand sides along the circuit; None if they are always consistent."""
     alone: bool = False
-    """True if the circuit has no element in common with other circuits."""
     of_rates: bool = False
     """True if only the right-hand sides of rates may contradict each other, not the right-hand sides of vanishing quantities."""
 
@@ -244,7 +241,6 @@ class _CircuitEquation:
 
     @property
     def along(self) -> Any:
-        """Sum of the slopes along the null vector."""
         return _along(self.slopes, self.vector)
 
     def term(self, sizes: Sequence[Any], misfit: Mapping[int, Any]) -> CircuitTerm:
@@ -261,7 +257,7 @@ class _CircuitEquation:
 def _circuit_equations(
     context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations that form circuits among vanishing quantities; None if a circuit has no equation."""
+    """Return the equations that form circuits among vanishing quantities; return None if a circuit has no equation."""
     held, n = levels.values, len(right)
     vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
@@ -299,8 +295,9 @@ def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_Circui
 def _repeated_rates(
     context: TracingContext, levels: Levels, ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations of circuits that change no rate because their elements repeat each other: closed diodes across one
-    capacitor. None if a circuit has no equation."""
+    """Return the equations of circuits that change no rate because their elements repeat each other, like closed diodes across
+    one capacitor; return None if a circuit has no equation.
+    """
     entries, n = {**levels.values.entries, **levels.rates}, len(levels.every.right)
     vectors = [null_vector(context, entries, circuit, 2 * n) for circuit in circuits]
     equations = []
@@ -327,14 +324,14 @@ def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circ
 
 
 def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
-    """Mark the equations of circuits that have no element in common with other circuits."""
     users = Counter(i for e in equations for i in e.circuit.rows)
     return [replace(e, alone=all(users[i] == 1 for i in e.circuit.rows)) for e in equations]
 
 
 def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
-    """Return the contradiction of each circuit as fractions of the right-hand sides. Circuits that are active at the same time
-    and have elements in common may contradict each other: cuts in series with one coil, closed diodes in parallel."""
+    """Return, for each circuit, its contradiction spread over the right-hand sides of its equations; circuits that are active at
+    the same time and have elements in common are solved together.
+    """
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
     couplings = {
         (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)
@@ -402,7 +399,7 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 def _motions(
     context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return the rate of each circuit's contradiction during the motion; None if its reactions do not change this rate."""
+    """Return the rate of each circuit's contradiction during the motion, or None if its reactions do not change this rate."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
@@ -412,7 +409,7 @@ def _motions(
 
 
 def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[LinearForm | None]:
-    """Return the least-norm equation of each circuit's undetermined reactions; None if it has no such reactions."""
+    """Return the least-norm equation of each circuit's undetermined reactions, or None if it has no such reactions."""
     reactions = ideal.reactions
     steps, weights = reaction_steps(context, reactions, vectors)
     equations: list[LinearForm | None] = []
@@ -428,14 +425,12 @@ def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int
 
 
 def _condition(held: Holding, circuit: Circuit) -> Any:
-    """Return the condition under which a circuit is active; None if it is always active."""
     conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
     conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
     return functools.reduce(operator.and_, conditions) if conditions else None
 
 
 def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
-    """Return the size of an equation, scaled like its diagonal."""
     terms = [absolute(v) * float(abs(scale[j] / scale[i])) for (k, j), v in entries.items() if k == i]
     return sum(terms[1:], terms[0]) if terms else 1.0
 

@@ -22,7 +22,6 @@ LEAST_LOSS, LOSSLESS = 1e-11, 1e-14
 counts as rounding error. Null directions of networks dissipate less than 1e-15."""
 
 SCALING_ROUNDS = 4
-"""Number of rounds in which rows and columns are scaled by their largest entries."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,14 @@ class Circuit:
     active and the elements of `released` are not."""
 
     rows: tuple[int, ...]
-    """Equations of the active elements."""
     released: tuple[int, ...]
     """Equations of elements whose vanishing quantity the circuit changes, and which must therefore be inactive."""
 
 
 def lossless(matrix: np.ndarray) -> np.ndarray | None:
-    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that absorb no power; None if the
-    power of a direction is neither zero nor clearly positive."""
+    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that absorb no power, or None if
+    the power of a direction is neither zero nor clearly positive.
+    """
     _, values, right = np.linalg.svd(matrix + matrix.T)
     if np.any((values > LOSSLESS) & (values < LEAST_LOSS)):
         return None
@@ -67,8 +66,8 @@ def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) -> list[Circuit] | None:
-    """Return all circuits of a space (2 n, r) of x and y; None if there are more than `most`. In a circuit, x or y of each
-    element is zero.
+    """Return all circuits of a space (2 n, r) of x and y, in which x or y of each element is zero, or None if there are more than
+    `most`.
 
     Parameters
     ----------
@@ -92,8 +91,9 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) 
 
 
 def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
-    """Return circuits whose vectors form a basis of the vectors x with y = 0 in a space (2 n, r); arguments as in
-    `circuits_of`."""
+    """Return circuits whose vectors form a basis of the vectors x with y = 0 in a space (2 n, r), for `never` as in
+    `circuits_of`.
+    """
     space = _within(basis, set(range(len(basis) // 2)) - never)
     blocks = [(rows, _fundamental(_full_rank(space[rows]))) for rows in _blocks(space)]
     return [Circuit(tuple(rows[k] for k in sorted(support)), ()) for rows, supports in blocks for support in supports]
@@ -105,7 +105,6 @@ def _fundamental(block: np.ndarray) -> list[frozenset[int]]:
 
 
 def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
-    """Return the supports of all elementary vectors of a space (m, r); None if there are more than `most`."""
     supports = _fundamental(block)
     last = 0
     while last < len(supports):
@@ -121,7 +120,6 @@ def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
 
 
 def _support(vector: np.ndarray) -> frozenset[int]:
-    """Return the indices of the nonzero entries of a vector."""
     sizes = np.abs(vector)
     return frozenset(np.flatnonzero(sizes > NULL_TOLERANCE * sizes.max()).tolist())
 
@@ -152,7 +150,6 @@ def _blocks(basis: np.ndarray) -> list[list[int]]:
 
 
 def _full_rank(rows: np.ndarray) -> np.ndarray:
-    """Return a basis (m, r) of the columns of a matrix (m, k)."""
     _, values, right = np.linalg.svd(rows)
     return np.asarray(rows @ right[: int((values > NULL_TOLERANCE).sum())].T)
 

@@ -28,12 +28,10 @@ class Closures:
 
     @property
     def flows(self) -> tuple[Any, ...]:
-        """The flows."""
         return self.scalars[: len(self.closing.flows)]
 
     @property
     def matrix(self) -> tuple[Any, ...]:
-        """The entries of A."""
         first = len(self.closing.flows)
         return self.scalars[first : first + len(self.closing.pattern)]
 
@@ -41,7 +39,7 @@ class Closures:
 def closures_of(
     system: System, values: Values, equations: SparseEquations, repeating: Sequence[RedundantPart]
 ) -> Closures | None:
-    """Return the constraints among the unknowns of a system with their values; None if there are none."""
+    """Return the constraints among the unknowns of a system with their values, or None if there are none."""
     owners = owners_of(system, system.unknowns)
     flows = [(u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])]
     if not flows:

@@ -44,7 +44,7 @@ class SparseEquations:
 
     @cached_property
     def entries(self) -> Entries:
-        """A as (equation, unknown) -> scalar; expensive for equations with steps."""
+        """Matrix A as (equation, unknown) -> scalar, which takes long to compute for equations with steps."""
         return self.matrix()
 
     def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> SparseEquations:
@@ -59,7 +59,6 @@ class SparseEquations:
 
 
 def given_equations(entries: Entries, count: int) -> SparseEquations:
-    """Return equations with this matrix."""
     return SparseEquations(count, lambda: entries)
 
 
@@ -110,7 +109,6 @@ class _Combination:
 
     @staticmethod
     def of(tape: Tape, position: int, active: Collection[int]) -> _Combination:
-        """Return a node as a combination of active nodes."""
         code, *arguments = tape.nodes[position]
         total: dict[int, int] = {}
         for argument, slope in slopes(tape, position):
@@ -119,7 +117,6 @@ class _Combination:
         return _Combination(total, tape.apply(code, *[tape.constant(0.0) if a in active else a for a in arguments]))
 
     def with_steps(self, tape: Tape, steps: Mapping[int, _Combination]) -> _Combination:
-        """Substitute these steps."""
         total, offset = dict[int, int](), self.offset
         for argument, slope in self.slopes.items():
             inner = steps.get(argument, _Combination({argument: tape.constant(1.0)}, tape.constant(0.0)))

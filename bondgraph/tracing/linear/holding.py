@@ -57,7 +57,6 @@ class Holding:
         return {(i, j): value for (i, j), value in self.entries.items() if i == j or i not in self.never}
 
     def multiplied(self, factors: Sequence[Any]) -> Holding:
-        """Multiply each equation by its factor."""
         entries = {(i, j): value * factors[i] for (i, j), value in self.entries.items()}
         right = [b * factor for b, factor in zip(self.right, factors, strict=True)]
         return replace(self, entries=entries, right=right, factors=[a * b for a, b in zip(self.factors, factors, strict=True)])
@@ -101,7 +100,7 @@ class Holding:
 def holding_equations(
     context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
 ) -> Holding | None:
-    """Return the equations of A w = b while all elements are active; None if a released equation contains other unknowns or an
+    """Return the equations of A w = b while all elements are active, or None if a released equation contains other unknowns or an
     active equation depends on modes."""
     tape = context.tape
     rows = rows_of(entries, len(right))
@@ -156,8 +155,11 @@ class Levels:
 
 
 def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
-    """Separate active equations by their levels. All count as one level if no unknown of level A0 acts on the rates, or
-    if a vanishing quantity jumps with time or depends on an unknown whose own equation is that of a rate."""
+    """Separate active equations by their levels.
+
+    All count as one level if no unknown of level A0 acts on the rates, or if a vanishing quantity jumps with time or depends on
+    an unknown whose own equation is that of a rate.
+    """
     rated, n = ideal.rated, len(held.right)
     acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()
     others, one_level = [i for i in range(n) if i not in rated], Levels(held, held, frozenset(), {})

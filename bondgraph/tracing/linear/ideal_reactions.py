@@ -18,8 +18,9 @@ from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials,
 from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
-"""(combinations of equations, their right-hand sides) -> for each, the equation of its rate (entries, right-hand side); no
-entries if it has no rate, or no unknown acts on the rate."""
+"""Function (combinations of equations, their right-hand sides) -> for each, the equation of its rate as entries and right-hand
+side; there are no entries if it has no rate, or if no unknown acts on the rate.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,6 @@ class IdealReaction:
     limit: Any = None
 
     def at(self, w: Sequence[Any]) -> Any:
-        """Return the reaction for the unknowns w."""
         return sum((slope * w[j] for j, slope in self.slopes.items()), self.offset)
 
 
@@ -201,7 +201,6 @@ def _ideal(
 
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
-    """Return the two forms of an equation, from which a statement selects one by mode."""
     assert isinstance(gate.op, Choice)
     slot = list(context.system.modes).index(gate.args[0])
     states = range(len(context.system.modes[gate.args[0]][0]))
@@ -247,6 +246,5 @@ def reaction_names(context: TracingContext, elements: Collection[str], modes: Ma
 
 
 def _decay_rate(values: Values, elements: Sequence[str]) -> Any:
-    """Return the fastest rate of decay of the elements, 1/s; None if no element has one."""
     rates = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
     return functools.reduce(maximum, rates) if rates else None

@@ -72,7 +72,9 @@ class RedundantPart:
 def solve_redundant(
     entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
 ) -> tuple[list[Any], list[Any]] | None:
-    """Return the least-norm solution and its residuals; None unless the matrix is symmetric up to signs and semidefinite."""
+    """Return the least-norm solution and its residuals; return None unless the matrix is symmetric (up to signs) and
+    semidefinite, with no zero on its diagonal.
+    """
     matrices = matrices_of(numbers, len(right))
     sizes = semidefinite_sizes(matrices)
     if sizes is None or not np.all(np.diagonal(matrices[0])):
@@ -81,8 +83,9 @@ def solve_redundant(
 
 
 def semidefinite_sizes(matrices: np.ndarray) -> np.ndarray | None:
-    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples are symmetric up
-    to these signs and positive semidefinite; else None."""
+    """Return natural sizes of the diagonal (n,), with the sign of each row; return None unless the matrices (k, n, n) at samples
+    are symmetric up to these signs and positive semidefinite.
+    """
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
     signs = np.sign(diagonal.sum(axis=0))
     if not np.all(signs) or np.any(signs * diagonal < 0.0):
@@ -115,8 +118,11 @@ def solve_semidefinite(
 def semidefinite_solver(
     matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, pivoted: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes. Pivots
-    are the diagonal or, if `pivoted`, the largest of each column at run time, since skew couplings may cancel the diagonal."""
+    """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes.
+
+    Pivots are the diagonal or, if `pivoted`, the largest of each column at run time, since skew couplings may cancel the
+    diagonal.
+    """
     n = len(sizes)
     rows = rows_of(matrix, n)
     raised = [row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
@@ -170,14 +176,15 @@ def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any
 
 
 RANK_GAP = 1e3
-"""A system counts as singular only if its smallest pivot exceeds the remaining entries by at least this factor."""
+"""Minimum ratio of the smallest pivot to the remaining entries at which a system counts as singular."""
 
 SUM_ROUNDING = 1e-9
 """Fraction of a sum's terms below which the sum counts as zero, at sample states."""
 
 CONTRADICTION_RTOL = 1e-6
-"""An equation without unknowns is a contradiction in a run if its right-hand side exceeds this fraction of its terms; the
-fraction is `SUM_ROUNDING` for a right-hand side that depends only on time, which has no integration error."""
+"""Fraction of its terms above which the right-hand side of an equation without unknowns is a contradiction in a run; for a
+right-hand side that depends only on time, and has no integration error, it is `SUM_ROUNDING`.
+"""
 
 MAX_REDUCTIONS = 3
 """Maximum number of times that equations without unknowns are differentiated."""
@@ -191,8 +198,6 @@ STIFFNESS = 1e6
 
 @dataclass(frozen=True)
 class LeastNormSolution:
-    """A solution of a singular system."""
-
     values: list[Any]
     elements: tuple[str, ...] = ()
     """Elements whose reactions the equations do not determine: these reactions are the least-norm choice."""
@@ -283,7 +288,6 @@ def _misfits(context: TracingContext, eliminated: Eliminated, right: Sequence[An
 
 
 def _depends_on_states(context: TracingContext, value: Any) -> bool:
-    """Return True if a value depends on states."""
     return bool({scalar.index for scalar in context.inputs["x"]} & context.reached([value]))
 
 
@@ -306,7 +310,6 @@ def _rates(
 
 
 def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int, Any]:
-    """Return a row without entries that are only rounding errors of their terms."""
     return {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
 
 
@@ -405,7 +408,6 @@ def _pushes(
 
 
 def _moves(context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]) -> bool:
-    """Return True if free unknowns change the rate of a state."""
     totals: dict[tuple[int, int], Any] = {}
     for (state, unknown), slope in ideal.moves.items():
         for j, vector in free.items():

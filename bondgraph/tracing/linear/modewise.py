@@ -49,7 +49,7 @@ class SolutionCache:
         return self._regular[key]
 
     def shared(self, matrix: Entries, right: Sequence[Any], fixed: Mapping[tuple[str, int], float]) -> LeastNormSolution:
-        """Return the least-norm solution in a mode in which the matrix is singular. Raises `SingularSystem` if there is none."""
+        """Return the least-norm solution in a mode in which the matrix is singular; raise `SingularSystem` if there is none."""
         if self._ideal is None:
             raise singular_part(self._context, matrix, right)
         ideal, fold, queries = self._ideal, functools.partial(specialise, self._context.tape, fixed=fixed), []
@@ -74,8 +74,11 @@ class SolutionCache:
         return outcome
 
     def elsewhere(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
-        """Return the solution if the matrix of a mode is singular only at dead centres (states at which a friction effort does
-        not affect the flow of its element), else None. Friction slips there, so the pivots are chosen at the other states."""
+        """Return the solution if the matrix of a mode is singular only at dead centres, else None.
+
+        Dead centres are states at which a friction effort does not affect the flow of its element. Friction slips there, so the
+        pivots are chosen at the other states.
+        """
         if self._ideal is None:
             return None
         numbers, n = self._context.sampled(matrix), len(right)
@@ -121,8 +124,11 @@ MAX_SINGULAR_CASES = 256
 
 
 class SingularMode(Exception):
-    """Raised for a system that is singular only in some modes. `cases` are these modes (automaton -> state), each with its
-    singular part; `too_many` is the number of mode combinations and the maximum that is searched, if exceeded."""
+    """Error for a system that is singular only in some modes.
+
+    `cases` are these modes (automaton -> state), each with its singular part; `too_many` is the number of mode combinations and
+    the maximum that is searched, if exceeded.
+    """
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases, self.too_many = tuple(cases), too_many
@@ -135,11 +141,9 @@ class SharedMode:
 
     slots: Mapping[int, int]
     names: Mapping[str, str]
-    """Automaton -> state."""
     shared: LeastNormSolution
 
     def renumbered(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:
-        """Renumber equations and unknowns as in the complete system."""
         singular = self.shared.singular
         if singular is None:
             return self
@@ -233,8 +237,9 @@ Part = tuple[list[int], list[int], Entries]
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
-    """Yield the parts with as many equations as unknowns and, if `shared`, all other parts as one: a mode may leave unknowns with
-    too few or too many equations. Raises `SingularSystem` if the numbers of equations and unknowns do not match."""
+    """Yield the parts with as many equations as unknowns and, if `shared`, all other parts as one, since a mode may leave
+    unknowns with too few or too many equations.
+    """
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):
@@ -253,9 +258,8 @@ def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
 def _unsolved_parts(
     context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[Part]:
-    """Yield the parts of a system.
-
-    In a system with steps, parts with one order of pivots for all modes are solved, written to `solution` and not yielded.
+    """Yield the parts of a system, except parts that are solved here, with steps and one order of pivots for all modes;
+    `solution` receives their unknowns.
     """
     count, entries, unsolved = equations.count, equations.steps, list[int]()
     if entries is not None:
@@ -364,7 +368,6 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
 
 
 def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) -> Iterator[SharedMode]:
-    """Yield the modes in which circuits do not determine their reactions."""
     gates = ideal.gates
     for share in shares:
         states = {gates[row].slot: gates[row].active for row in share.circuit.rows if row in gates}
@@ -387,8 +390,9 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton. States of diodes are
-    ignored: a run enters them only by the diode's reaction."""
+    """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton; states of diodes do
+    not count, as a run enters them only by the diode's reaction.
+    """
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
     for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:
@@ -438,13 +442,11 @@ def _pivoted(
 
 
 def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
-    """Return the slots of the modes that the entries depend on."""
     positions = context.reached(list(entries.values()))
     return [slot for slot, mode in enumerate(context.inputs["m"]) if mode.index in positions]
 
 
 def _mode_count(context: TracingContext, entries: Entries) -> int:
-    """Return the number of combinations of the modes that the entries depend on."""
     return math.prod(len(list(context.system.modes.values())[slot][0]) for slot in _modes_in(context, entries))
 
 

@@ -74,8 +74,6 @@ def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: 
 
 
 def _scaled(matrix: np.ndarray, rows: Sequence[int]) -> np.ndarray | None:
-    """Return these rows and columns of a matrix scaled to a unit diagonal; None if the diagonal is zero or the rows have no
-    sizes."""
     block = matrix[np.ix_(rows, rows)]
     sizes = np.abs(np.diagonal(block))
     if not len(sizes) or not np.all(sizes > 0.0) or not np.all(np.isfinite(block)):
@@ -84,13 +82,11 @@ def _scaled(matrix: np.ndarray, rows: Sequence[int]) -> np.ndarray | None:
 
 
 def _rank(matrix: np.ndarray, rows: Sequence[int]) -> int:
-    """Return the rank of these rows and columns; zero if `_scaled` returns None."""
     scaled = _scaled(matrix, rows)
     return 0 if scaled is None else int(np.linalg.matrix_rank(scaled, tol=SINGULAR * np.linalg.norm(scaled, 2)))
 
 
 def _depend(matrix: np.ndarray, rows: Sequence[int]) -> bool:
-    """Return True if these rows have a nonzero diagonal and are linearly dependent in their columns."""
     return 0 < _rank(matrix, rows) < len(rows)
 
 

@@ -48,8 +48,9 @@ class SelfStresses:
 def shared_without_circuits(
     context: TracingContext, held: Holding, ideal: Ideal, circuits: Sequence[Circuit], scale: np.ndarray
 ) -> tuple[list[Any], SelfStresses] | None:
-    """Return the solution of least norm in all modes and its self-stresses; None if the right-hand sides contradict each other,
-    or no reaction changes along a null vector.
+    """Return the solution of least norm in all modes and its self-stresses.
+
+    Returns None if the right-hand sides contradict each other, or if no reaction changes along a null vector.
 
     Parameters
     ----------
@@ -113,12 +114,8 @@ def reaction_steps(
 def _least_norm(
     context: TracingContext, held: Holding, reactions: Sequence[IdealReaction], weights: Sequence[Any], scale: np.ndarray
 ) -> list[Any]:
-    """Return the solution of least norm in all modes for equations that have a solution.
-
-    Parameters
-    ----------
-    weights : weight of each reaction, from its natural size.
-    scale : natural sizes of the unknowns (n,), which bring the diagonal close to one.
+    """Return the solution of least norm in all modes for equations that have a solution; `scale` are natural sizes of the
+    unknowns.
     """
     n = len(held.right)
     norm: dict[tuple[int, int], Any] = {}

@@ -24,15 +24,16 @@ PIVOT_THRESHOLD = 1e-2
 """Minimum size of a pivot as a fraction of the largest entry of its row, at every sample."""
 
 SINGULAR = 1e-10
-"""A pivot counts as zero if, at any sample, it is below this fraction of the largest original entry of its equation."""
+"""Fraction of the largest original entry of its equation below which a pivot counts as zero, at any sample."""
 
 MAX_CANDIDATES = 64
 """Maximum number of equations, shortest first, among which a pivot is selected."""
 
 
 class SingularSystem(Exception):
-    """Raised if there is no further pivot: the remaining equations depend on the eliminated equations, or no equation
-    contains the remaining unknowns."""
+    """Error for a system without a further pivot: the remaining equations depend on the eliminated equations, or no equation
+    contains the remaining unknowns.
+    """
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)
@@ -60,7 +61,6 @@ class Eliminated:
     """Size of the largest entry left without a pivot, measured like the smallest pivot."""
 
     def solution(self, free: Mapping[int, Any]) -> list[Any]:
-        """Return all unknowns for these values of the free unknowns."""
         return self._back(self.right, free)
 
     def null_vector(self, unknown: int) -> list[Any]:
@@ -182,7 +182,6 @@ class _RowQueue:
         heapq.heapify(self._heap)
 
     def first(self, count: int) -> list[int]:
-        """Return at most the first `count` rows."""
         rows: dict[int, None] = {}
         while self._heap and len(rows) < count:
             length, i = heapq.heappop(self._heap)
@@ -193,15 +192,12 @@ class _RowQueue:
         return list(rows)
 
     def others(self, first: Sequence[int]) -> list[int]:
-        """Return all rows that are not in `first`, in their order."""
         return sorted(self.lengths.keys() - set(first), key=lambda i: (self.lengths[i], i))
 
     def remove(self, i: int) -> None:
-        """Remove row i, which has a pivot."""
         del self.lengths[i]
 
     def change(self, i: int, length: int) -> None:
-        """Change the length of row i."""
         self.lengths[i] = length
         heapq.heappush(self._heap, (length, i))
 
@@ -303,12 +299,11 @@ def factorised_in_run(
 
 
 NEGLIGIBLE = 1e-13
-"""Entries below this fraction of the product of their row and column sizes count as rounding error and are ignored."""
+"""Fraction of the product of their row and column sizes below which entries count as rounding error and are ignored."""
 
 _ROUNDS = 3
 
 MAX_DENSE_ENTRIES = 2**18
-"""Maximum number of matrix entries of a least-squares problem that is solved densely."""
 
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -338,10 +333,7 @@ def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, colu
 
 
 def _least_squares(pairs: np.ndarray, right: np.ndarray, count: int) -> np.ndarray:
-    """Return the least-norm least-squares solution f (count,) of f[i] + f[j] = right for `pairs` (k, 2) of i and j.
-
-    Large systems are solved by conjugate gradients, whose work is proportional to the number of pairs.
-    """
+    """Return the least-norm least-squares solution f (count,) of f[i] + f[j] = right for `pairs` (k, 2) of i and j."""
     if count * len(right) <= MAX_DENSE_ENTRIES:
         table = np.zeros((len(right), count))
         table[np.arange(len(right)), pairs[:, 0]] = table[np.arange(len(right)), pairs[:, 1]] = 1.0
@@ -379,7 +371,6 @@ def matrices_of(samples: Mapping[tuple[int, int], np.ndarray], n: int) -> np.nda
 
 
 def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
-    """Return the mean logarithm of each entry over the samples at which it is finite and not zero; -inf without such samples."""
     if not samples:
         return []
     sizes = np.abs(np.array([np.asarray(values, dtype=float) for values in samples.values()]))
@@ -392,8 +383,8 @@ def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
 def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
-    It is |a| + |b| for a + b and a - b, |a| |b| for a b, and the absolute value of anything else. A sum that is zero except for
-    rounding errors is about 1e-16 of this magnitude, whatever the units.
+    Sums and differences become |a| + |b|; products, quotients, signs and selections are followed; any other function has its
+    absolute value. A sum that is zero except for rounding errors is about 1e-16 of this magnitude, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}

@@ -28,7 +28,6 @@ SAMPLES_PER_MODE = 4
 """Number of states, in addition to the start, at which pivots of implicit equations are chosen in each combination of modes."""
 
 MAX_COMBINATIONS = 64
-"""Maximum number of mode combinations of the sample states."""
 
 
 def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
@@ -47,8 +46,9 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
-    """Return all combinations of modes; if they exceed `MAX_COMBINATIONS`, the combinations that differ from the start in one
-    mode, and random combinations."""
+    """Return all combinations of modes or, beyond `MAX_COMBINATIONS`, those that differ from the start in one mode, and random
+    ones.
+    """
     counts = [len(states) for states, _ in system.modes.values()]
     start = tuple(states.index(first) for states, first in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
@@ -111,8 +111,9 @@ class Samples:
         return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, like `row`; zero where an entry is only the rounding error of its
-        terms."""
+        """Return values (samples,) of each entry of a matrix, like `row`, with zero where an entry is only the rounding error of
+        its terms.
+        """
         scalars = list(entries.values())
         table = self.table(scalars)
         sizes = np.abs(table)
@@ -142,15 +143,12 @@ class Samples:
 
 
 def _finite(table: np.ndarray) -> np.ndarray:
-    """Return the finite rows of a table; all rows if none is finite."""
     finite = np.all(np.isfinite(table), axis=1)
     return table[finite] if np.any(finite) else table
 
 
 @dataclass(frozen=True)
 class TracingContext:
-    """A system and the tape of its values."""
-
     system: System
     stages: Stages
     tape: Tape
@@ -174,8 +172,9 @@ class TracingContext:
         return list(substitute(self.tape, scalars, zeros))
 
     def rates(self, values: Values) -> list[Any]:
-        """Return the rates of all states, concatenated; zero for guesses and for rates that are still unknown, as no
-        differentiated value depends on these states."""
+        """Return the rates of all states, concatenated; they are zero for guesses and for unknown rates, as no differentiated
+        value depends on these states.
+        """
         guesses, rates = self.system.guesses, list[Any]()
         for state in self.system.states:
             is_ready = state.name not in guesses and state.rate in values
@@ -188,7 +187,6 @@ class TracingContext:
 
 
 def context_of(system: System) -> TracingContext:
-    """Return the context of a system with a new tape."""
     tape = Tape()
     sizes = {
         "t": 1,
@@ -229,7 +227,6 @@ class ActingUnknowns:
 
 
 def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:
-    """Return the index of the first group of values that `is_discontinuous`, or None."""
     if not is_discontinuous(context, [scalar for group in groups for scalar in group], any_condition=True):
         return None
     return next((k for k, group in enumerate(groups) if is_discontinuous(context, group)), None)
@@ -239,9 +236,8 @@ def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condit
     """Return True if values depend on a state that a clock changes, or on a sign, a comparison used as a number, or a selection
     between two different numbers (a step) that changes with states or time.
 
-    A selection between formulas may be continuous and is ignored; so is a value selected by a mode, which jumps only at an event.
-    With `any_condition`, a comparison that selects one value also counts if another value uses it: False is then certain, but
-    True is not.
+    A selection between formulas may be continuous and is ignored, as is a value selected by a mode, which jumps only at an event.
+    With `any_condition`, a comparison that selects one value also counts if another value uses it; then only False is certain.
     """
     tape, selected = context.tape, context.reached(scalars)
     if selected & context.ticking:

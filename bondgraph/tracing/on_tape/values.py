@@ -15,11 +15,10 @@ from screws.scalars import array
 Key = TypeVar("Key")
 Values = dict[str, Any]
 Entries = Mapping[tuple[int, int], Any]
-"""Nonzero entries of a matrix by row and column."""
 
 
 class Untraceable(Exception):
-    """Raised for a formula that works with floats but cannot be recorded with traced values."""
+    """Error for a formula that works with floats but cannot be recorded with traced values."""
 
     def __init__(self, statement: Statement, error: Exception):
         self.statement = statement
@@ -53,7 +52,6 @@ def flat(values: Any) -> np.ndarray:
 
 
 def shapes_of(system: System, unknowns: Sequence[Unknown]) -> list[tuple[int, ...]]:
-    """Return the shapes of unknowns."""
     return [system.values[unknown.value].shape or () for unknown in unknowns]
 
 
@@ -83,7 +81,6 @@ def through(function: Callable[[Sequence[Any]], Sequence[Any]], table: Mapping[K
 
 
 def nonzero(table: Mapping[Key, Any]) -> dict[Key, Any]:
-    """Return a table without its zero values."""
     return {key: value for key, value in table.items() if value.value != 0.0}
 
 

@@ -16,9 +16,7 @@ CROSSING, CORNER = 1000, 2000
 DISTINCT = 0.1
 """Minimum distance of speculative points from the nearest other point, as a fraction of the size of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
-"""Indices of the axes that follow each axis."""
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
-"""Corners of a face in their order."""
 NOT_SEPARATED = -1e300
 HEIGHT, TOLERANCE, SIGN, KEPT = 9, 10, 11, 12
 """Offsets in the data of a patch, after the frame of its face: height of the face, distance up to which corners are equal, sign
@@ -26,7 +24,9 @@ of the pair, and kept corners."""
 
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add at most eight corners of a common patch, or one point and corners of the facing faces that do not touch yet."""
+    """Add the contact points of two boxes: at most eight corners of a common patch, or one point and corners that do not touch
+    yet.
+    """
     C = empty_like(c.gap, 15)
     d1, d2 = C[WAY1:], C[WAY2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
@@ -94,7 +94,6 @@ def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach:
 
 @inline
 def square_between(c: PileTable, i: int, j: int) -> float:
-    """Return the squared distance between two contact points on their first bodies."""
     x, y, z = (
         c.point1[3 * i] - c.point1[3 * j],
         c.point1[3 * i + 1] - c.point1[3 * j + 1],
@@ -104,7 +103,7 @@ def square_between(c: PileTable, i: int, j: int) -> float:
 
 
 def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) -> None:
-    """Set the cosines of all axes, and the vector between the centres in the axes of each box."""
+    """Set the cosines of all axes in `C`, and the vectors `d1`, `d2` between the centres in the axes of each box."""
     R1, R2, p, q = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.shape_p[one * 3 :], c.shape_p[other * 3 :]
     x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
     for i in unrolled(range(3)):
@@ -239,7 +238,6 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
 
 
 def axis_after(axis: int) -> int:
-    """Return the axis that follows an axis cyclically."""
     return axis + 1 if axis < 2 else 0
 
 
@@ -293,7 +291,7 @@ def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: f
 
 @inline
 def beyond(x: float, limit: float) -> float:
-    """Return the squared distance of a coordinate from the interval of a box."""
+    """Return the squared distance of a coordinate from the interval [-limit, limit]."""
     out = larger(abs(x) - limit, 0.0)
     return out * out
 

@@ -12,7 +12,6 @@ INFINITE = 1e300
 
 
 def place_shapes(c: PileTable) -> None:
-    """Set axes, origins and bounding boxes of all shapes."""
     for s in range(c.shapes):
         b = c.body[s]
         R, local, axes, at = c.R[b * 9 :], c.shape_pose[s * 12 :], c.shape_R[s * 9 :], c.shape_p[s * 3 :]
@@ -56,7 +55,6 @@ def widest(c: PileTable, first: int, last: int) -> int:
 
 
 def sort_along(c: PileTable, first: int, last: int, axis: int) -> None:
-    """Sort the shapes of a set by their lower bounds, starting from the order of the previous step."""
     for i in range(first + 1, last):
         s = c.order[i]
         low = c.bounds[s * 6 + axis]
@@ -94,14 +92,13 @@ def sweep_along(c: PileTable, k: int, first: int, last: int, axis: int) -> int:
 
 @inline
 def overlap(one: Reals, other: Reals) -> bool:
-    """Return True if two boxes overlap or touch."""
     x = (one[0] <= other[3]) & (other[0] <= one[3])
     y = (one[1] <= other[4]) & (other[1] <= one[4])
     return x & y & (one[2] <= other[5]) & (other[2] <= one[5])
 
 
 def may_touch(c: PileTable, k: int, one: int, other: int) -> bool:
-    """Return True if two shapes of a set belong to different bodies, one of which is free and awake, and may touch."""
+    """Return True if two shapes of a set belong to different bodies, of which one is free and one not still, and may touch."""
     a, b = c.body[one], c.body[other]
     if a == b or (a >= c.free and b >= c.free) or (c.kind[one] == HALF_SPACE and c.kind[other] == HALF_SPACE):
         return False
@@ -135,7 +132,6 @@ def above(c: PileTable, plane: int, s: int) -> bool:
 
 
 def order_pairs(c: PileTable) -> None:
-    """Order the pairs by their first shapes, then by their second shapes."""
     by_digit(c, c.pair_second, c.pair_first, c.pair_second, c.sorted_pairs, c.sorted_pairs[c.pair_room :])
     by_digit(c, c.sorted_pairs, c.sorted_pairs, c.sorted_pairs[c.pair_room :], c.pair_first, c.pair_second)
 

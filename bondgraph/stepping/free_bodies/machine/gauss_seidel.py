@@ -72,7 +72,6 @@ def solve(c: PileTable) -> None:
 
 
 def visit_all(c: PileTable) -> None:
-    """Let the next sweep visit all contacts."""
     for b in range(c.bodies):
         c.moved_in[b] = c.sweeps
 
@@ -147,7 +146,6 @@ def relative(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
 
 @inline
 def push(row: Reals, one: Reals, other: Reals, a: float, b: float, d: float) -> None:
-    """Change the velocities of both bodies by an impulse with components along the normal and both tangents."""
     for i in unrolled(range(3)):
         force = row[i] * a + row[3 + i] * b + row[6 + i] * d
         one[3 + i] = one[3 + i] - row[LIGHT1] * force
@@ -201,7 +199,6 @@ def go_ahead(c: PileTable) -> None:
 
 
 def copy(source: Disjoint, target: Disjoint, count: int) -> None:
-    """Copy numbers."""
     for i in range(count):
         target[i] = source[i]
 

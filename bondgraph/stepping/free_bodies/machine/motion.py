@@ -51,7 +51,6 @@ def begin(c: PileTable) -> None:
 
 
 def begin_free(c: PileTable, b: int) -> None:
-    """Set a free body's position, velocities and inverse inertia in the world frame."""
     q, P, force = c.x[c.pose[b] :], c.x[c.momentum[b] :], c.rate[c.momentum[b] :]
     R, centre, J, W = c.R[b * 9 :], c.centre[b * 3 :], c.inverse_inertia[b * 9 :], c.turn[b * 9 :]
     matrix_of(q, R)
@@ -105,25 +104,22 @@ def begin_moved(c: PileTable, b: int, at: Reals) -> None:
 
 @inline
 def times(R: Reals, v: Reals, i: Fixed) -> float:
-    """Return component i of R v."""
     return R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2]
 
 
 @inline
 def times_back(R: Reals, v: Reals, i: Fixed) -> float:
-    """Return component i of R' v."""
+    """Return component i of R' v, R transposed times v."""
     return R[i] * v[0] + R[3 + i] * v[1] + R[6 + i] * v[2]
 
 
 @inline
 def crossed(a: Reals, b: Reals, i: Fixed) -> float:
-    """Return component i of a x b."""
     j, k = (i + 1) % 3, (i + 2) % 3
     return a[j] * b[k] - a[k] * b[j]
 
 
 def matrix_of(q: Reals, R: Reals) -> None:
-    """Set the rotation of a unit quaternion, real part first."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     real = w * w - (x * x + y * y + z * z)
     R[0], R[1], R[2] = real + 2.0 * x * x, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)
@@ -220,7 +216,6 @@ def move(c: PileTable) -> None:
 
 
 def kinetic(c: PileTable, b: int) -> float:
-    """Return the kinetic energy of a free body, from its momentum and its current axes."""
     energy, about, R, moment, J = 0.0, empty_like(c.gap, 3), c.R[b * 9 :], c.moment[b * 6 :], c.inverse_inertia[b * 9 :]
     for i in unrolled(range(3)):
         about[i] = times_back(R, moment, i)

@@ -12,7 +12,6 @@ from bondgraph.stepping.free_bodies.machine.points import add_point, axis_of, pl
 from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL, HALF_SPACE, TOO_MANY, PileTable
 
 MOST_POINTS = 17
-"""Maximum number of points per pair."""
 FACE_NORMAL_TOLERANCE = 1e-9
 """Magnitude of the other two components below which a direction counts as the normal of a face."""
 
@@ -37,7 +36,7 @@ def find_contacts(c: PileTable) -> int:
 
 
 def search(c: PileTable, one: int, other: int) -> None:
-    """Add the points of a pair."""
+    """Add the contact points of a pair of shapes."""
     reach = c.reach[c.body[one]] + c.reach[c.body[other]]
     a, b = c.kind[one], c.kind[other]
     if a == BALL and b == BALL:
@@ -55,8 +54,11 @@ def search(c: PileTable, one: int, other: int) -> None:
 
 
 def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add the contact point of two balls. If the gap exceeds the smaller radius, use the normal where the balls will meet, or be
-    nearest, on straight paths, so that fast balls that pass each other do not collide (conservative advancement)."""
+    """Add the contact point of two balls.
+
+    If the gap exceeds the smaller radius, the normal is taken where the balls meet on straight paths, or are nearest, so that
+    fast balls that pass each other do not collide (conservative advancement).
+    """
     p, q, d, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         d[i] = q[i] - p[i]
@@ -120,7 +122,6 @@ def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> Non
 
 
 def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach: float, feature: int, sign: float) -> None:
-    """Add a point of a shape if it is near a half-space."""
     gap = 0.0
     for i in unrolled(range(3)):
         gap = gap + down[i] * (c.shape_p[plane * 3 + i] - at[i])
@@ -129,8 +130,10 @@ def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach:
 
 
 def ball_box(c: PileTable, ball: int, box: int, reach: float, sign: float) -> None:
-    """Add the contact point of a ball and a box; if the sign is 1, the box is the second shape of the pair. A ball's centre
-    inside the box is moved out through the nearest face."""
+    """Add the contact point of a ball and a box; if the sign is 1, the box is the second shape of the pair.
+
+    A ball's centre inside the box is moved out through the nearest face.
+    """
     local, out, half, R = empty_like(c.gap, 3), empty_like(c.gap, 3), c.half[box * 3 :], c.shape_R[box * 9 :]
     size, square = 0.0, 0.0
     for i in unrolled(range(3)):

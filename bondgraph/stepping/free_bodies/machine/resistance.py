@@ -82,7 +82,6 @@ def resist(row: Disjoint, resistance: Disjoint, normal: float, t: Disjoint, one:
 
 @inline
 def twist(resistance: Reals, one: Reals, other: Reals, a: float, b: float, d: float) -> None:
-    """Change the spins of both bodies by a torque impulse about the normal and both tangents."""
     for i in unrolled(range(3)):
         one[i] = one[i] - (resistance[BY1 + i] * a + resistance[BY1 + 3 + i] * b + resistance[BY1 + 6 + i] * d)
         other[i] = other[i] + (resistance[BY2 + i] * a + resistance[BY2 + 3 + i] * b + resistance[BY2 + 6 + i] * d)

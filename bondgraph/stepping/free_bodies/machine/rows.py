@@ -94,7 +94,6 @@ def lever(row: Reals, arm: Fixed, i: Fixed, j: Fixed) -> float:
 
 @inline
 def block(row: Reals) -> None:
-    """Set the required entries of the block of a contact."""
     n1, n2, w12 = entry(row, 0, 1), entry(row, 0, 2), entry(row, 1, 2)
     nn, w11, w22 = entry(row, 0, 0), entry(row, 1, 1), entry(row, 2, 2)
     stiff = 0.5 * (w11 + w22 + sqrt((w11 - w22) * (w11 - w22) + 4.0 * w12 * w12))
@@ -147,7 +146,6 @@ def begin_impulses(c: PileTable) -> None:
 
 @inline
 def is_before(a: int, b: int, s1: int, s2: int) -> bool:
-    """Return True if a pair of shapes comes before another."""
     return (a < s1) | ((a == s1) & (b < s2))
 
 
@@ -190,7 +188,6 @@ def take(c: PileTable, i: int, j: int, scale: float) -> None:
 
 
 def remember(c: PileTable) -> None:
-    """Keep the contacts of this step for the next step."""
     c.earlier, c.earlier_h = c.contacts, c.h
     for k in range(c.contacts):
         c.earlier_shape1[k], c.earlier_shape2[k], c.earlier_feature[k] = c.shape1[k], c.shape2[k], c.feature[k]

@@ -44,7 +44,7 @@ def wake_by_contacts(c: PileTable) -> bool:
 
 
 def wake(c: PileTable, b: int) -> bool:
-    """Wake the island of a body; return True."""
+    """Wake the island of a body; the result is always True."""
     label = c.island[b]
     for other in range(c.free):
         if c.asleep[other] == 1 and c.island[other] == label:

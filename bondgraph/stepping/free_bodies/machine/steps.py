@@ -68,7 +68,6 @@ def evaluate(c: PileTable) -> None:
 
 
 def find(c: PileTable) -> int:
-    """Find the contacts of the step; return a status."""
     place_shapes(c)
     status = find_pairs(c)
     if status != DONE:
@@ -103,11 +102,9 @@ def end(c: PileTable) -> None:
 
 @build_once
 def machine_code() -> Library:
-    """Return the steps as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """Return the procedures of the steps."""
     entries: list[Callable[..., Any]] = [advance, begin, find, finish, end, make_rows, solve]
     return translate(entries, [entry.__name__ for entry in entries])

@@ -10,7 +10,7 @@ from bondgraph.emit.kernel_language.language import Ints, Kernel, Length, Reals,
 BALL, BOX, HALF_SPACE, OTHER = range(4)
 """Kinds of shapes; `OTHER` shapes are handled in Python."""
 DONE, FULL, PAIRS_FULL, TOO_MANY = range(4)
-"""Status of a call: done; the arrays of contacts or pairs are full; a set has too many contacts."""
+"""Status of a call: it is done, the arrays of contacts or of pairs are full, or a set has too many contacts."""
 
 ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION_PLACE = 9, 12, 15, 16, 17, 26, 35, 36
 COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
@@ -52,8 +52,11 @@ def _of_states(p: PileTable) -> int:
 
 
 class PileTable(Table):
-    """Table of a run, with free bodies first. Vectors are in world coordinates, m, s, kg; `velocity` and similar arrays hold the
-    spin, and the velocity of the centre of mass (of the origin for bodies that are not free)."""
+    """Table of a run, with free bodies first; vectors are in world coordinates, m, s, kg.
+
+    `velocity` and similar arrays hold the spin, and the velocity of the centre of mass (of the origin for bodies that are not
+    free).
+    """
 
     states: int
     bodies: int
