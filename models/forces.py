@@ -25,7 +25,6 @@ from screws.numeric_arguments import floats
 from screws.poses import Ad_of_inverse, pose, pose_from_state
 
 AXES = ("world", "body")
-"""Axes in which the components of a force may be given."""
 
 Applied = Vector3 | Callable[..., Any]
 """Components of a force, or a function of signals that returns them."""
@@ -159,6 +158,5 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
 
 
 def _holder(graph: Graph, part: Graph | Element) -> Graph | None:
-    """Return the graph inside `graph` that contains a part; None if the part is in `graph` itself, or nowhere."""
     inside = [inner for inner in graph.parts.values() if isinstance(inner, Graph)]
     return next((inner for inner in inside if any(each is part for each in inner.parts.values()) or _holder(inner, part)), None)

@@ -86,7 +86,6 @@ def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 
 
 def _projected(points: Any, up: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return points (m, 3) as floats, and their coordinates (m, 2) in the plane perpendicular to `up`."""
     values, direction = as_floats(points), as_floats(up)
     if values.ndim != 2 or values.shape[1] != 3 or not len(values) or not np.all(np.isfinite(values)):
         raise refusal("E342", f"no polygon follows from the points {shown(points)}", "finite points (m, 3), m", about="support")

@@ -46,8 +46,7 @@ SINGULAR = 1e-13
 """Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
 
 TRIAL_OFFSET = 0.7
-"""Offset, rad, from the start to a second posture: if the mass matrix is singular there too, the mechanism is singular, not only
-the first posture."""
+"""Offset, rad, from the start to a second posture: if the mass matrix is singular there too, it counts as singular everywhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +65,9 @@ class ChainOptions:
     nominal: Any
 
     def limited(self, tree: Tree) -> bool:
-        """Return True if some joint has limits that are not ignored."""
         return self.limits != "ignore" and bool(np.isfinite(tree.limits).any())
 
     def stiffness(self, tree: Tree) -> np.ndarray | None:
-        """Return the stiffness of the stops (n,); None without stops."""
         if not self.limited(tree) or self.limits != "stop":
             return None
         return np.broadcast_to(np.asarray(self.stop_stiffness, dtype=float), tree.freedoms)
@@ -147,12 +144,12 @@ def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
 
 
 MATRIX_PREFERENCE = 1.25
-"""The mass matrix is preferred up to this multiple of the cost of the recursion, because it gives explicit equations."""
+"""Ratio of the costs of mass matrix and recursion up to which the mass matrix is preferred, as its equations are explicit."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Number of operations for each further section."""
+    """Number of operations that each further section of a tree costs."""
 
     fixed: float
     """Operations for mass matrix, velocity forces and weight."""
@@ -224,15 +221,12 @@ def _is_oblique(section: Section) -> bool:
 
 
 SPRINGS = {"joint stiffness": "K", "stop stiffness": r"K_{\mathrm{stop}}"}
-"""Symbols of the springs."""
 
 DYNAMICS = "Featherstone 2008"
-"""Source of the formulas of `dynamics`."""
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the inertia parameters, then gravity, and the stiffnesses of joint springs and of stops,
-    if any."""
+    """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs and of stops."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -279,12 +273,10 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
 
 
 def joint_domain(tree: Tree) -> Domain:
-    """Return the domain of the joints' bond."""
     return motions(list(tree.is_angle))
 
 
 def _letters(tree: Tree) -> dict[str, str]:
-    """Return the symbols of each link's inertias: mass m, centre of mass c, moments of inertia I, and armature a."""
     kinds, letters = {"mass": "m", "centre": "c", "inertia": "I", "armature": "a"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):
@@ -295,12 +287,11 @@ def _letters(tree: Tree) -> dict[str, str]:
 
 
 KINEMATICS = "Brockett 1984; Murray, Li and Sastry 1994"
-"""Source of the formulas of `kinematics`."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinkBody:
-    """A link of a chain graph as a body for contacts: surface, port and path of its pose."""
+    """Link of a chain graph as a body for contacts."""
 
     name: str
     surface: Surface | None
@@ -315,8 +306,6 @@ class LinkBody:
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """Tree and gravity (3,) in world axes, m/s^2, for pictures of a chain."""
-
     tree: Tree
     gravity: np.ndarray
 
@@ -431,7 +420,7 @@ def chain_graph(
 
 
 def _link_graph(tree: Tree, link: int) -> Body:
-    """Return the graph of a link: MTF J_k(q) to its world twist, and its pose and twist as signals."""
+    """Return the graph of a link: an MTF J_k(q) to its world twist, with its pose and twist as signals."""
     name = tree.links[link].name
     body = Body(name, tree.links[link].surface).declare_input("q")
     assert isinstance(body, Body)
@@ -463,5 +452,4 @@ def _link_graph(tree: Tree, link: int) -> Body:
 
 
 def vector(q: Any) -> Any:
-    """Return joint coordinates as (n,), even for a bond of dimension 1."""
     return q if np.ndim(q) else array([q])

@@ -25,11 +25,10 @@ from screws.scalars import array, cos, sin
 from screws.vectors import cross
 
 Frame = tuple[np.ndarray, np.ndarray]
-"""Rotation (3, 3) and origin (3,)."""
+"""Rotation (3, 3) and origin (3,) of a frame."""
 
 
 def step(section: Section, x: Any) -> Frame:
-    """Return the frame of a section in the preceding frame, at the coordinate x (rad or m)."""
     unit = np.eye(3)[section.axis]
     if not section.turns:
         return section.R, section.p + section.R @ (unit * (section.sign * x))
@@ -44,18 +43,17 @@ def step(section: Section, x: Any) -> Frame:
 
 
 def steps(tree: Tree, q: Any) -> list[Frame]:
-    """Return the frame of every section in the preceding frame."""
     sections = tree.sections
     return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 
 
 def after(first: Frame, second: Frame) -> Frame:
-    """Compose two frames: return `second`, which is given in `first`, relative to the frame in which `first` is given."""
+    """Return the frame `second`, which is given in `first`, relative to the frame in which `first` is given."""
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 
 def _frames(tree: Tree, q: Any, path: Sequence[int]) -> list[Frame]:
-    """Return the frames, in the world, of the base and of the sections along a path (indices), each of which carries the next."""
+    """Return the world frames of the base and of the sections along a path of indices, in which each carries the next."""
     positions = tree.sections.positions(q)
     moves = (step(tree.sections.freedoms[k], positions[k]) for k in path)
     return list(accumulate(moves, after, initial=(tree.base[:3, :3], tree.base[:3, 3])))
@@ -148,7 +146,6 @@ def located_jacobian(tree: Tree, link: int, q: Any, at: Any) -> tuple[np.ndarray
 
 
 def _jacobian(tree: Tree, columns: dict[int, list[Any]]) -> np.ndarray:
-    """Assemble a Jacobian (6, n) from the screws of the sections that move a link, by index."""
     every = [np.array(columns.get(k, [0.0] * 6), dtype=object) for k in range(len(tree.sections.freedoms))]
     return array([list(column) for column in tree.sections.gathered(every)]).T
 

@@ -1,9 +1,7 @@
-"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` is a tree without branches.
+"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, and a `Chain` is a tree without branches.
 
-Each section of a tree has one freedom, along a coordinate axis of a frame on the joint's own axis.
-
-The frames make most constants of the tree 0 or 1, which cost nothing once a trace folds them: the origin lies on the joint's
-axis, and the axes keep their direction from section to section as long as the joint allows it.
+Each freedom is a section of the tree, along a coordinate axis of a frame on the joint's own axis. Such frames make most constants
+of the tree 0 or 1, which cost nothing once they are traced.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ SNAP = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One freedom: its frame turns about, or slides along, axis number `axis`, relative to the preceding frame."""
+    """Freedom of a tree: its frame turns about, or slides along, axis number `axis`, relative to the preceding frame."""
 
     before: int
     """Index of the section that carries this section, from 1; 0 is the base."""
@@ -47,7 +45,7 @@ class Section:
 
     @property
     def screw(self) -> tuple[np.ndarray, np.ndarray]:
-        """Angular and linear part of the section's unit screw, in the section's frame."""
+        """Angular and linear part of the unit screw in the section's own frame."""
         unit = self.sign * np.eye(3)[self.axis]
         return (unit, self.pitch * unit) if self.turns else (np.zeros(3), unit)
 
@@ -65,11 +63,10 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """Freedoms of a tree, each after the freedom that carries it, and frames of the links."""
+    """Freedoms of a tree, each after the freedom that carries it, and the frames of the links."""
 
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
-    """Drive of each freedom."""
     carrier: tuple[int, ...]
     """Index of the section that carries each link, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
@@ -105,7 +102,8 @@ def sections_of(
     screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
 ) -> Sections:
     """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, both in base
-    axes, the indices of the parents (-1: the base), and the drive of each freedom."""
+    axes. `parents` are indices of links (-1: the base), and `drives` has an entry for each freedom.
+    """
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
     base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []
@@ -125,8 +123,9 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """Return the section of a screw and the rotation and origin of its frame; R and p describe the preceding frame. All
-    are in base axes."""
+    """Return the section of a screw, and rotation and origin of its frame; R and p are those of the preceding frame, all in base
+    axes.
+    """
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
@@ -160,7 +159,7 @@ def _snapped(values: np.ndarray, size: float) -> np.ndarray:
 
 
 class Finding(NamedTuple):
-    """Problem of a tree, without its source line."""
+    """Problem of a tree, to which the line in the source is added later."""
 
     code: str
     title: str
@@ -199,7 +198,7 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """Return a value as floats; if that fails, return nan, which the checks refuse."""
+    """Return a value as floats; return nan, which the checks refuse, for anything that is not a number."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -229,7 +228,6 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
 
 
 def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that no two coordinates have the same name: joints of several freedoms add numbers to the link's name."""
     names = [name for link in links for name in coordinates_of(link)]
     for name in sorted({name for name in names if names.count(name) > 1}):
         detail = "a joint of several freedoms has coordinates with the link's name and a number"
@@ -243,7 +241,6 @@ def coordinates_of(link: Link) -> list[str]:
 
 
 def _parents(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that every link is carried by an earlier link or the base."""
     names = [link.name for link in links]
     link_list = f"links: {', '.join(map(str, names))}"
     carriers: dict[str, str | None] = {}
@@ -263,7 +260,6 @@ def _parents(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that mimic joints and the joints that they follow have one freedom each and form no cycle."""
     named = {link.name: link for link in links}
     driven: dict[str, str] = {}
     for link in links:
@@ -416,7 +412,7 @@ class Tree:
         return total, fixed_floats(moments / np.where(total > 0.0, total, 1.0))
 
     def freedom_values(self, name: str) -> np.ndarray:
-        """Return the values of the links' field `name`, such as "damping", for every freedom, in the order of the links."""
+        """Return the values of the links' field `name`, such as "damping", for every freedom in the order of the links."""
         values = [np.broadcast_to(np.asarray(getattr(x, name), float), x.joint.freedoms) for x in self.links]
         return np.concatenate(values)
 
@@ -454,7 +450,6 @@ class Tree:
         raise_if_any(self.name, problems)
 
     def _drives(self) -> list[Drive]:
-        """Return the drive of each freedom, in the order of the links."""
         named = {link.name: link for link in self.links}
         driving = [link for link in self.links if link.mimic is None]
         first = dict(
@@ -490,7 +485,7 @@ class Chain(Tree):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class FixedTree(Tree):
-    """Tree used only for the poses of its links, which may all be fixed to the base."""
+    """Tree whose links may all be fixed to the base, used only for their poses."""
 
     moves: ClassVar[bool] = False
 

@@ -111,12 +111,10 @@ def _pair(graph: Graph, pair: Any, index: dict[str, int]) -> tuple[int, int]:
 
 
 def _describe(value: Any) -> str:
-    """Return the name of a body, or the repr of anything else."""
     return f'"{value.name}"' if isinstance(value, Body) else shown(value)
 
 
 def _connected(graph: Graph, index: dict[str, int]) -> list[tuple[int, int]]:
-    """Return the pairs of bodies that a part with a constraint connects."""
     connected = []
     for name, part in graph.parts.items():
         if name in index or not isinstance(part, Graph):
@@ -132,5 +130,4 @@ def _connected(graph: Graph, index: dict[str, int]) -> list[tuple[int, int]]:
 
 
 def _owner(graph: Graph, port: Any) -> str:
-    """Return the name of the part that contains a port of a graph."""
     return next((name for name, part in graph.parts.items() if part is port.owner), "")

@@ -15,7 +15,7 @@ from screws.numeric_arguments import real, reals
 from screws.surfaces import Surface
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
-"""Components of T_{O2}^{C2,O1} in order."""
+"""Components of the relative twist T_{O2}^{C2,O1}, in its order."""
 
 PAPER_NAMES = {
     "rolling": ("omega_z", "v_x", "v_y", "v_z"),
@@ -35,18 +35,16 @@ def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _as_tuple(constrained: Any) -> tuple[Any, ...]:
-    """Return, as a tuple, the constrained components that a caller gave, whatever their type."""
     return tuple(constrained) if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str) else (constrained,)
 
 
 def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Map each component to the normal, tangential or rotational value."""
+    """Return the normal, tangential or rotational value of each component, by its name."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
     return {component: by_kind[COMPONENT_KINDS.get(component, "rotational")] for component in COMPONENTS}
 
 
 def domain_of(components: Sequence[str]) -> Domain:
-    """Return the domain of a bond of these components."""
     return motions([component.startswith("omega") for component in components])
 
 
@@ -66,13 +64,12 @@ def has_unpaired_component(chosen: Sequence[str]) -> bool:
 
 
 def selection(components: Sequence[str]) -> np.ndarray:
-    """Return the rows of the identity that select components of a twist; for one component a row (6,)."""
+    """Return the rows of the identity (n, 6) that select components of a twist; for one component a row (6,)."""
     rows = np.eye(6)[[COMPONENTS.index(component) for component in components]]
     return rows[0] if len(rows) == 1 else rows
 
 
 def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
-    """Report E420 for each body of a contact that has no surface."""
     source = caller_place()
     return [
         Problem(

@@ -1,4 +1,6 @@
-"""Dry friction of a compliant contact: sliders in series with the springs and dampers of a friction cone, each with an automaton.
+"""Dry friction of a contact, |f| <= mu N, with exact sticking.
+
+In a compliant contact, sliders are in series with the springs and dampers of a friction cone, each with an automaton:
 
 ```
    1  T_O2^{C2,O1}
@@ -12,28 +14,17 @@
  C   R
 ```
 
-With w = k q + c v, the trial force without slip, and N the normal force, the law is |f| <= mu N:
+With w = k q + c v, the trial force without slip, and N the normal force, the law is continuous, so that it does not chatter:
 
 ```
 stick  |w| <= mu N:  u = 0,                          f = w
 slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N w / |w|
 ```
 
-The law is continuous, so that it does not chatter, and below the limit there is no creep. If c is the same for v_x and v_y, the
-force is opposite to the slip. The slider dissipates the power f . u.
+If c is the same for v_x and v_y, the force is opposite to the slip. The slider dissipates the power f . u.
 
-Dry friction in the tangent plane of a contact, with exact sticking.
-
-```
-   1  T_O2^{C2,O1}
-   |
-  TF tangent plane
-   |  (v_x, v_y)
- Friction             |f| <= mu N, opposed to the slip
-```
-
-Friction follows the switch of its contact: while the contact gives no force, friction is off; at contact it starts in slip,
-with the velocity of the bodies.
+In a contact without springs, an element `Friction` takes the velocity (v_x, v_y) of the tangent plane. It is off while the
+contact gives no force; at contact it starts in slip, with the velocity of the bodies.
 """
 
 from __future__ import annotations
@@ -81,17 +72,15 @@ class Cone:
 
     @property
     def unit(self) -> str:
-        """Unit of the coefficient."""
         return "m" if self.components == ("omega_z",) else "1"
 
     @property
     def domain(self) -> Domain:
-        """Domain of the slider's bond."""
         return domain_of(self.components)
 
 
 def friction_cones(chosen: Sequence[str], friction: float | None, torsional: float | None) -> tuple[Cone, ...]:
-    """Return the friction cones for the arguments of a contact; `friction_problems` checks them."""
+    """Return the friction cones for the arguments of a contact, which `friction_problems` checks."""
     tangential = tuple(component for component in ("v_x", "v_y") if component in chosen)
     cones = []
     if friction is not None:
@@ -256,7 +245,7 @@ class SwitchStates:
 
 
 def components_with(friction: Any) -> tuple[str, ...]:
-    """Return the constrained components of a law along the normal: v_z and, with friction, v_x and v_y."""
+    """Return the components that a law along the normal constrains: v_z and, with friction, v_x and v_y."""
     return ("v_z",) if friction is None else (*IN_PLANE, "v_z")
 
 
@@ -312,8 +301,7 @@ EXCESS = Op("excess", lambda effort, mu, normal: length(effort) - mu * normal, r
 
 
 def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Automaton:
-    """Return the automaton of friction with a further state in which the contact gives no force. The contact's switch prevents a
-    normal force that pulls."""
+    """Return the automaton of friction with a further state "off", in which the contact gives no force."""
     kinds = {f"{FRICTION} slips": "slip", f"{FRICTION} sticks": "stick"}
     edges = [replace(edge, kind=kinds.get(edge.kind, edge.kind)) for edge in machine.transitions if edge.error is None]
     flow = f"{FRICTION}.flow"

@@ -162,15 +162,15 @@ def _rotated_frames(H: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 
 def _tangential(spring: np.ndarray, components: list[int]) -> np.ndarray:
-    """Return (s_x, s_y, s_turn): the first two for v_x and v_y if these are constrained, else for omega_x and omega_y; the last
-    for omega_z."""
+    """Return (s_x, s_y, s_turn): s_x and s_y are those of v_x and v_y if these are constrained, else of omega_x and omega_y;
+    s_turn is that of omega_z.
+    """
     names = [COMPONENTS[i] for i in components]
     first = 3 if {"v_x", "v_y"} & set(names) else 0
     return np.stack([spring[:, first], spring[:, first + 1], spring[:, 2]], axis=1)
 
 
 MAX_SAMPLES = 50
-"""Largest number of samples of a run that are examined."""
 
 
 class ContactWarning(UserWarning):

@@ -21,7 +21,7 @@ from screws.linear import solve_spd
 from screws.scalars import array, maximum, minimum
 
 ModelTerm = Callable[..., Any] | Op | str
-"""Function of signals, or path of another block's signal."""
+"""Term of a model: a function of signals, or the path of another block's signal."""
 
 DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
 SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
@@ -132,7 +132,7 @@ def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequ
 
 
 def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> list[str]:
-    """Add numbered inputs for signals; return their local names."""
+    """Add numbered inputs for signals, and return their local names."""
     if isinstance(paths, str):
         paths = [paths]
     local = [f"{prefix}{k}" for k in range(1, len(paths) + 1)]
@@ -223,7 +223,6 @@ def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
 
 
 def _as_vector_task(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
-    """Return the Jacobian (m, n) and acceleration (m,) of a task, which may be scalar."""
     u = array([acceleration]) if np.ndim(acceleration) == 0 else acceleration
     return (jacobian if np.ndim(jacobian) == 2 else array(jacobian).reshape(len(u), -1)), u
 

@@ -43,14 +43,11 @@ from bondgraph.output.cells import plural
 from bondgraph.render.diagram import diagram
 
 PARAMETER_SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
-"""Named parameter sets."""
 
 ROBOT_FIELDS = {"FILE.json": DeltaParameters}
-"""Record of a parameter file."""
 
 
 def robot_arguments(parser: Any) -> None:
-    """Add the arguments --params and --form."""
     parser.add_argument(
         "--params", required=True, metavar="|".join(["FILE.json", *PARAMETER_SETS]), help="the robot's parameters"
     )
@@ -58,7 +55,7 @@ def robot_arguments(parser: Any) -> None:
 
 
 def read_robot(options: Namespace) -> DeltaRobot:
-    """Return the robot that the arguments describe; errors as for `read_parameters`."""
+    """Return the robot that the arguments describe; errors are those of `read_parameters`."""
     parameters = PARAMETER_SETS[options.params]() if options.params in PARAMETER_SETS else read_parameters(options.params)
     return DeltaRobot(parameters, form=options.form)
 
@@ -80,7 +77,6 @@ class Grid:
 
 
 MAP_FLAGS = {"--points": "points", "--branch": "branch"}
-"""Command-line arguments that set fields of the grid."""
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
@@ -150,7 +146,6 @@ TOUCH_COLUMNS = {
 """Columns of touch.csv: s, m, N m, m, N, 1/s^2, m, and the contact's state (0 free, 1 contact, 2 ballistic)."""
 
 FLAGS = {"--place": "place", "--gap": "gap", "--speed": "speed", "--hold-force": "hold", "--peak-force": "peak", "--kp": "kp"}
-"""Command-line arguments that set fields of the plan."""
 
 
 def _touch_arguments(group: Any) -> None:
@@ -161,7 +156,7 @@ def _touch_arguments(group: Any) -> None:
 
 
 def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the touch, and write touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
+    """Run the soft touch, and write touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
     constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
     plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
     result = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
@@ -177,7 +172,6 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _column(touch: SoftTouchRun, name: str, width: int) -> np.ndarray:
-    """Return the first `width` entries of a quantity over time (k, width)."""
     values = touch.run.t if name == "t" else np.asarray(touch[name])
     return values.reshape(len(touch.run.t), -1)[:, :width]
 
@@ -402,6 +396,5 @@ SIMULATE = Task(
 
 
 TASKS = {"simulate": SIMULATE, "linearise": LINEARISE, "soft-touch": SOFT_TOUCH, "workspace": WORKSPACE}
-"""Tasks by name; the first is the default."""
 
 DELTA = study_command("delta", TASKS, help="simulate or analyse a delta robot", arguments=robot_arguments)

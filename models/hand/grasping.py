@@ -2,15 +2,11 @@
 
 Finger i touches the object where the object's outward normal is the finger's radial direction. The forces there balance the
 object: equal along the normals if possible, with the smallest additions otherwise. The pole of a tip and its virtual point lie on
-the line of the contact force, so that each finger is in equilibrium for any joint angles; the inclination of the last link
-(`grasp_pitch`) and the inward bend of the middle joint select these angles. The object, the virtual object and the reference
-share one pose.
+the line of the contact force, so that each finger is in equilibrium for any joint angles. These follow from the inclination
+`grasp_pitch` of the last link and an inward bend of the middle joint.
 
-Grasp analysis covers the grasp matrix, internal forces, force closure, manipulability and friction margins.
-
-Wrenches are [moment; force] about the object's centre. Contact models, with the components that a finger can exert:
-"frictionless" (normal force), "point" (force), "soft" (force and moment about the normal).
-Source: Murray, Li and Sastry 1994, chapter 5.
+Wrenches are [moment; force] about the object's centre. A finger exerts, in contact models, "frictionless": a normal force,
+"point": a force, "soft": a force and a moment about the normal. Source: Murray, Li and Sastry 1994, chapter 5.
 """
 
 from __future__ import annotations
@@ -195,7 +191,6 @@ def _finger_axes(parameters: HandParameters, finger: int, turn: float) -> tuple[
 
 
 def _largest_arm(G: np.ndarray) -> float:
-    """Return the largest lever arm in a grasp matrix, m; 1 if all forces meet at the centre."""
     largest = float(np.max(np.abs(G[:3])))
     return largest if largest > 1e-12 * float(np.max(np.abs(G))) else 1.0
 
@@ -281,7 +276,7 @@ def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
 
 
 def _balanced_forces(parameters: HandParameters, points: np.ndarray, inward: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Return forces on the object (fingers, 3) with zero resultant, N, closest to equal forces along the normals."""
+    """Return the forces on the object (fingers, 3), N, with zero resultant that are closest to equal forces along the normals."""
     series = 1.0 / (1.0 / parameters.normal_stiffness + 1.0 / parameters.finger_stiffness)
     equal_forces = series * parameters.grip * inward
     length = float(np.max(np.linalg.norm(points - centre, axis=1)))

@@ -103,7 +103,6 @@ def palm_and_links(parameters: HandParameters, positions: Array) -> list[Solid]:
 
 
 def _link(radius: float, length: float, knuckle: bool, cap: bool) -> Mesh:
-    """Return a rod along z, optionally with a joint at its start and a round end."""
     parts = [cylinder(radius, 0.0, length, 40).painted(LINK)]
     if knuckle:
         parts.append(globe(1.25 * radius).painted(JOINT))
@@ -113,7 +112,6 @@ def _link(radius: float, length: float, knuckle: bool, cap: bool) -> Mesh:
 
 
 def _frames(run: HandRun) -> list[Frame]:
-    """Return the frames of reference, virtual object and object; the last has no label."""
     frames = []
     for name, (length, thickness) in FRAMES.items():
         rows = run.trajectory[name]
@@ -123,13 +121,11 @@ def _frames(run: HandRun) -> list[Frame]:
 
 
 def _finger_numbers(run: HandRun) -> list[Frame]:
-    """Return frames without axes that label the bases with finger numbers."""
     count, bases = len(run.result.t), run.hand.parameters.bases
     return [Frame(unrotated_poses(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
 def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
-    """Return the labels of all events; events of the grasp are red."""
     marks = []
     for event in run.events():
         where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)
@@ -150,13 +146,12 @@ def display_end(run: HandRun) -> float:
 
 
 def _loss_interval(run: HandRun, end: float) -> tuple[tuple[float, float], ...]:
-    """Return the slow-motion interval around a loss, s; empty without a loss."""
+    """Return the interval of slow motion around a loss, s; without a loss there is none."""
     lost = run.time_of_loss()
     return () if lost is None else ((max(0.0, min(lost, end) - (end - lost) - 0.1), end),)
 
 
 LINE_STYLES = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS[0], 0)}
-"""Colour and dash pattern of each frame of the trajectory."""
 
 
 def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
@@ -179,7 +174,6 @@ def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
 
 
 def _largest_range(series: dict[str, Array]) -> float:
-    """Return the largest range of any series (k, ...)."""
     return max(float(np.ptp(values, axis=0).max()) for values in series.values())
 
 
@@ -203,7 +197,6 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
 
 
 def _finger_curves(values: Array) -> tuple[Curve, ...]:
-    """Return a curve for each finger, from values (k, n)."""
     return tuple(Curve(f"finger {i}", column, CYCLE[i % len(CYCLE)], dashed=i % 3) for i, column in enumerate(values.T))
 
 

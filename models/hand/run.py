@@ -34,10 +34,8 @@ from screws.names import answer_old_names
 Arrays = dict[str, np.ndarray]
 
 BODIES = {"reference": REFERENCE, "virtual": VIRTUAL, "object": OBJECT}
-"""Name in the trajectory -> path in the graph."""
 
 LEDGER_ARRAYS = ("stored", "dissipated", "supplied", "lost", "residual")
-"""Arrays of the energy ledger."""
 
 
 @answer_old_names
@@ -78,7 +76,6 @@ class HandRun:
         }
 
     def _finger_arrays(self, i: int) -> Arrays:
-        """Return the arrays of a finger in the trajectory."""
         result, finger, touch = self.result, finger_name(i), contact_name(i)
         tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
         local1, local2 = (result[frame] for frame in find_contact(result, touch).point.frames)
@@ -186,7 +183,6 @@ def rotation_vectors(pose_states: np.ndarray) -> np.ndarray:
 
 
 def _normalized(poses: np.ndarray) -> np.ndarray:
-    """Return poses (k, 7) with quaternions of length 1."""
     length = np.linalg.norm(poses[:, :4], axis=1, keepdims=True)
     return np.concatenate([poses[:, :4] / length, poses[:, 4:]], axis=1)
 

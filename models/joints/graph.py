@@ -124,7 +124,6 @@ def _pose_and_number(joint: Joint) -> dict[str, str]:
 
 
 def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
-    """Add one constraint, with these options, on the directions that a joint constrains."""
     signals = list(_pose_and_number(joint).values())
     count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
     angles = KINDS[joint.kind].angles
@@ -138,7 +137,6 @@ def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
 
 
 def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
-    """Add a port for the free motions of a joint, and their coordinates."""
     inputs = _pose_and_number(joint)
     count, matrix = joint.freedoms, _op("free", joint.kind)
     domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
@@ -181,7 +179,7 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
 
 
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
-    """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals.
+    """Connect a joint to its bodies, with half arrows body b -> joint -> body a and the poses as signals, and return the graph.
 
     Raises `ModelError` E458 for an object that is not a joint or a body.
     """
@@ -221,7 +219,6 @@ ROLES = {
 
 @cache
 def _op(role: str, kind: str) -> Op:
-    """Return the operation of a role and kind of joint, shared by all joints of that kind."""
     formula, letter = ROLES[role]
     return Op(f"{role} {kind}", getattr(KINDS[kind], formula), rf"{letter}_{{\mathrm{{{kind}}}}}(#1)")
 

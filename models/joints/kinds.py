@@ -94,8 +94,9 @@ def aligned(H: np.ndarray) -> list[np.ndarray]:
 
 
 def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
-    """Return the closure condition that keeps the first axis of A and the second axis of B at the angle psi and transmits a
-    moment about their common normal."""
+    """Return the closure condition that keeps the first axis (of A) and the second axis (of B) at the angle psi, and transmits a
+    moment about their common normal.
+    """
     c, s = cos(psi), sin(psi)
     row = (-1.0 / s) * (c * turn(H, 0, 0) + s * turn(H, 0, 1))
     return array([row[0] + c / s, *row[1:]])
@@ -137,7 +138,7 @@ def _universal_rates(H: np.ndarray, psi: Any) -> np.ndarray:
 
 
 def _universal_angles(H: np.ndarray, psi: Any) -> np.ndarray:
-    """Return the angle of the second axis about the first, and of B about the second: H = exp(x q1) exp(axis2 q2)."""
+    """Return the angles q1 of the second axis about the first and q2 of B about the second, with H = exp(x q1) exp(axis2 q2)."""
     c, s = cos(psi), sin(psi)
     second = H[:3, 0] * c + H[:3, 1] * s
     # The first axis in B, by its components across the second axis (c, s, 0) and along their normal (0, 0, -s).
@@ -161,7 +162,6 @@ def _off_axis(R: np.ndarray, *_: float) -> float:
 
 
 def _rotation_angle(R: np.ndarray) -> float:
-    """Return the angle of the rotation."""
     return float(np.linalg.norm(np.asarray(rotations.log(R), dtype=float)))
 
 
@@ -193,8 +193,10 @@ def _tied(H: np.ndarray, length: Scalar) -> Row:
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for the angles of a rod about x and y of A, and for the angles of B relative to the rod; `rows`(H) returns
-    x and y of B's origin, and the angles of B."""
+    """Return a formula for the angles of a rod about x and y of A, and of B relative to the rod.
+
+    `rows` : function of H that returns x and y of B's origin, and the angles of B.
+    """
 
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
         x, y, *turns = rows(H)

@@ -80,7 +80,6 @@ class RingAnalysis:
 
 @functools.lru_cache(maxsize=8)
 def compiled_maze(maze: MazeParameters) -> Compiled:
-    """Return the compiled graph, built once for each maze."""
     return compile_model(maze_graph(maze))
 
 
@@ -192,13 +191,12 @@ def margins(loop: TransferFunction) -> Margins | None:
 
 
 def _along_the_axis(polynomial: np.poly1d) -> np.poly1d:
-    """Return p(j w) as a polynomial in w."""
+    """Return the polynomial p(j w) in w."""
     powers = np.arange(polynomial.order, -1, -1)
     return np.poly1d(polynomial.coeffs * 1j**powers)
 
 
 def _positive(polynomial: np.poly1d) -> tuple[float, ...]:
-    """Return the real roots above zero, in order."""
     roots = polynomial.roots
     real = roots.real[(np.abs(roots.imag) < 1e-7 * np.abs(roots)) & (roots.real > 0.0)]
     return tuple(float(root) for root in np.sort(real))

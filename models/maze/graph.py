@@ -114,16 +114,13 @@ class MazeParameters:
 
 
 UNITS = {name: declared.unit for name, declared in declarations(MazeParameters).items()}
-"""Unit of every parameter."""
 
 
 def ring(i: int) -> str:
-    """Return the name of the state in which the ball is on ring i."""
     return f"ring {i}"
 
 
 def gate(i: int) -> str:
-    """Return the name of the state in which the ball falls through the gate of ring i."""
     return f"gate {i}"
 
 
@@ -134,7 +131,6 @@ def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
 
 
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
-    """Yield contradictions between valid parameters."""
     if not p.radii or len(p.gates) != len(p.radii):
         title = f"a ball maze has {plural(len(p.radii), 'ring')} and {plural(len(p.gates), 'gate')}"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))
@@ -162,7 +158,6 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
 
 
 COURSE = "course"
-"""Name of the automaton."""
 
 LANDS, FALLS = "lands on ring {}", "falls through gate {}"
 """Kinds of events in the course."""
@@ -301,7 +296,6 @@ def _landing(p: MazeParameters) -> Any:
 
 
 def _constraints(p: MazeParameters) -> tuple[Any, Any]:
-    """Return the constraints (9a) and (9b), active while the ball is on a ring."""
     radius = Parameter(by_mode(COURSE, {state: p.radii[i - 1] for state, i in p.states.items()}), "m")
     shared: dict[str, Any] = {
         "automaton": COURSE,
@@ -327,7 +321,6 @@ def _motor(p: MazeParameters) -> Any:
 
 
 def _control(p: MazeParameters) -> list[Any]:
-    """Return the reference and the loops, which measure the ball's position to the right and the maze's angle."""
     (z1, p1), (z2, p2) = p.lead1, p.lead2
     angles = (0.0, *p.gates)
     goal = by_mode(COURSE, {state: angles[(k + 1) // 2] for k, state in enumerate(p.states)})

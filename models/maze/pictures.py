@@ -40,7 +40,6 @@ GATE_WIDTH = 1.6
 
 
 def gate_half_angle(maze: MazeParameters, i: int) -> float:
-    """Return half the angle of the gate of ring i, rad."""
     return float(np.arcsin(min(GATE_WIDTH * maze.ball_radius / maze.radii[i - 1], 0.9)))
 
 
@@ -120,7 +119,6 @@ def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 
 
 def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: float, off: float) -> None:
-    """Draw q1 to q3 and the radius of the ring as labelled lines."""
     style: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[1]}
     far = 0.8 * maze.radii[-1]
     axes.plot([0.0, far], [0.0, 0.0], **style)
@@ -177,7 +175,6 @@ def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> Non
 
 
 def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> None:
-    """Draw branches of poles (k, n) from zero gain, the zeros, and the poles (n,) at the maze's gain."""
     axes.axvspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
     for line in (axes.axhline, axes.axvline):
         line(0.0, color=MUTED, linewidth=0.8, zorder=1)
@@ -188,7 +185,7 @@ def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> 
 
 
 def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """Plot the state machine on two lines."""
+    """Plot the state machine of the course in two rows."""
     states = [*maze.states]
     half = len(states) // 2
     positions = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
@@ -268,8 +265,9 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Plot the largest real part of all poles on all rings versus both gains, the stability boundary, and dots where the ball
-    reaches the centre."""
+    """Plot the largest real part of all poles on all rings versus both gains, with the stability boundary, and with dots where
+    the ball reaches the centre.
+    """
     title = "Gains for which the loops are stable, and for which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
@@ -314,7 +312,7 @@ VIEW, UP = np.array([0.10, -0.22, 0.97]), np.array([0.0, 1.0, 0.0])
 
 DISC, LINES = "#eef1f5", "#d5d9e0"
 TUBE = 0.4
-"""Radius of the rings' tubes, relative to the ball."""
+"""Radius of the rings' tubes, relative to the ball's radius."""
 
 
 def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
@@ -348,7 +346,7 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
 
 
 def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
-    """Return the intervals from each gate to the next landing, s."""
+    """Return the intervals of slow motion, s: from `before` each gate to `after` the next landing."""
     times = [event.time for event in run.events[1:]]
     ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
     return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))

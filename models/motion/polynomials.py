@@ -16,7 +16,6 @@ from screws.scalars import array, less, where
 
 
 def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, name: str = "motion") -> NoReturn:
-    """Raise a `ModelError` with one problem."""
     raise refusal(code, title, cure, about=name, why=details or ())
 
 
@@ -137,7 +136,7 @@ class Motion:
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
     def scaled(self, factor: float) -> Motion:
-        """Multiply the duration by `factor`, keeping path and start time."""
+        """Return the motion with its duration multiplied by `factor`, and the same path and start time."""
         if not (np.isfinite(factor) and factor > 0.0):
             refuse("E471", f"the duration of a motion cannot be scaled by {factor!r}", "", "a factor above 0")
         powers = factor ** -np.arange(self.coefficients.shape[1], dtype=float)
@@ -145,11 +144,11 @@ class Motion:
         return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
 
     def starting_at(self, t: float) -> Motion:
-        """Shift the motion in time so that it begins at t, s."""
+        """Return the motion shifted in time so that it begins at t, s."""
         return Motion(self.breaks + (float(numbers("the start", t, (0,))) - self.start), self.coefficients)
 
     def then(self, following: Motion, pause: float = 0.0) -> Motion:
-        """Append a pause (s) and another motion, shifted in time; see `sequence`."""
+        """Return this motion followed by a pause (s) and another motion, shifted in time; see `sequence`."""
         return sequence(self, following, pause=pause)
 
 
@@ -229,7 +228,7 @@ def largest_jump(motion: Motion, order: int) -> Jump:
 
 
 def _bound(motion: Motion, order: int) -> float:
-    """Return an upper bound of a derivative between start and end, to which rounding errors are compared."""
+    """Return an upper bound of a derivative between start and end, a scale for rounding errors."""
     steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
     return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
 
@@ -301,7 +300,6 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
 
 
 def pad_powers(table: Array, order: int) -> Array:
-    """Pad coefficients with zeros to at least `order` powers."""
     missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)
 
@@ -361,8 +359,9 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
 
 
 def time_factor(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
-    """Return the time scale factor at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives; 0
-    without finite limits."""
+    """Return the factor of the times at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives;
+    0 without finite limits.
+    """
     return max(float(np.max(peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
 
 

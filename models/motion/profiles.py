@@ -226,7 +226,6 @@ def _end_velocities(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) ->
 
 
 def _segment_times(points: Array, limits: dict[int, Array]) -> Array:
-    """Return the shortest time of each segment from rest to rest."""
     distances = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
     zero_distances = np.flatnonzero(~distances.any(axis=1))
     if zero_distances.size:

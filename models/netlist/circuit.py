@@ -68,7 +68,6 @@ def _refuse_starts(devices: Sequence[Device]) -> None:
 
 
 def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circuit:
-    """Return the circuit of these devices."""
     file = first.file
     with reading_line(file, first.line):
         circuit = Circuit(Graph(settings.name), settings)
@@ -122,7 +121,6 @@ def _hold_nodes(circuit: Circuit) -> None:
 
 
 def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
-    """Return options, defaults of waveforms, and voltages at the start."""
     scope = Scope({word: (text, None) for word, text in root.parameters.items()})
     options = {"temp": 27.0, "tnom": 27.0, "gmin": 1e-12}
     transient, voltages, cards, uic = Transient(), dict[str, float](), dict[str, Card](), None

@@ -27,7 +27,7 @@ DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Ignored diode parameters, which describe noise or effects that must be zero here."""
+"""Diode parameters that are ignored, as they describe noise, or effects that are off when `DIODE_ZEROS` are zero."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 
@@ -70,7 +70,6 @@ class Circuit:
     """True if a source is not zero at t = 0."""
 
     def node(self, device: Device, name: str) -> Element | None:
-        """Return the junction of a node; None for ground."""
         flat = device.node(name)
         if flat in GROUND:
             return None
@@ -119,7 +118,6 @@ def _charge(circuit: Circuit, device: Device, capacitance: float) -> float:
 
 
 def _join(circuit: Circuit, device: Device, *parts: Node) -> None:
-    """Put parts in series between the two nodes of a device."""
     first, second = circuit.ends(device)
     circuit.graph.between(first, second, *parts)
 
@@ -168,7 +166,7 @@ def _between(
 
 
 def _by_voltage(circuit: Circuit, device: Device) -> None:
-    """Add E or G: its gain times the voltage between its third and fourth nodes."""
+    """Add E or G, whose value is its gain times the voltage between its third and fourth nodes."""
     words = _words(device, 4)
     first, second, plus, minus = circuit.ends(device, 4)
     if len(words) != 1:
@@ -188,7 +186,7 @@ _GAINS: Mapping[tuple[str, ...], Callable[..., Any]] = {
 
 
 def _by_current(circuit: Circuit, device: Device) -> None:
-    """Add F or H: its gain times the current that flows into the first node of a voltage source."""
+    """Add F or H, whose value is its gain times the current into the first node of a voltage source."""
     first, second = circuit.ends(device)
     words = _words(device, 2)
     if len(words) != 2:
@@ -203,7 +201,7 @@ def _by_current(circuit: Circuit, device: Device) -> None:
 
 
 def _diode(circuit: Circuit, device: Device) -> None:
-    """Add a diode: i = Is (exp(v / N V_T) - 1) + gmin v, in series with Rs; Is depends on the temperature as in SPICE."""
+    """Add a diode, i = Is (exp(v / N V_T) - 1) + gmin v in series with Rs; Is depends on the temperature as in SPICE."""
     first, second = circuit.ends(device)
     words = _words(device, 2, ("area",))
     if not 1 <= len(words) <= 2:
@@ -225,7 +223,7 @@ def _diode(circuit: Circuit, device: Device) -> None:
 
 
 def _switch(circuit: Circuit, device: Device) -> None:
-    """Add a switch. Its resistance is RON at voltages above VT + VH between its third and fourth nodes, ROFF below VT - VH."""
+    """Add a switch; its resistance is RON at voltages above VT + VH between its third and fourth nodes, ROFF below VT - VH."""
     first, second, plus, minus = circuit.ends(device, 4)
     words = [word for word in _words(device, 4) if word not in ("on", "off")]
     if len(words) != 1:
@@ -277,7 +275,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, coupled inductors as one field of their fluxes; raise E640 for couplings that store negative energy."""
+    """Add all inductors, with each group of coupled inductors as one field; raise E640 for couplings that store negative energy."""
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]
@@ -297,7 +295,7 @@ def place_inductors(circuit: Circuit) -> None:
 
 
 def _field(circuit: Circuit, group: Sequence[str]) -> None:
-    """Add coupled inductors: the energy is psi^T L^-1 psi / 2, with the fluxes psi and the matrix of inductances L."""
+    """Add coupled inductors as a field with the energy psi^T L^-1 psi / 2 of their fluxes psi, with the matrix of inductances L."""
     rows = [circuit.inductors[name] for name in group]
     roots = np.sqrt([max(inductance, 0.0) for _, inductance, _ in rows])
     factors = np.eye(len(group))

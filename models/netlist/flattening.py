@@ -15,7 +15,6 @@ MOST_DEVICES = 10_000
 DEEPEST = 20
 """Maximum depth of nested subcircuits."""
 GROUND = ("0", "gnd")
-"""Names of the ground node."""
 IGNORED = frozenset(
     [
         ".ac",
@@ -71,15 +70,12 @@ class Device:
 
     @property
     def name(self) -> str:
-        """Name in the flat circuit."""
         return self.prefix + self.card.words[0]
 
     def node(self, name: str) -> str:
-        """Return a node in the flat circuit."""
         return "0" if name in GROUND else self.nodes.get(name, self.prefix + name)
 
     def value(self, text: str) -> float:
-        """Return the numerical value of a word."""
         return self.scope.value(self.card, text)
 
     def model(self, name: str) -> Card:
@@ -161,7 +157,6 @@ def devices_of(root: Subcircuit) -> list[Device]:
 
 
 def _inside(device: Device) -> list[Device]:
-    """Return the devices of an instance of a subcircuit."""
     section, nodes, sections = _instance(device)
     texts: dict[str, tuple[str, Scope | None]] = {}
     texts |= {name: (text, None) for name, text in (section.defaults | section.parameters).items()}
@@ -197,7 +192,7 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 
 
 def check_name(device: Device, name: str) -> str:
-    """Return the name of a node or device; raise E640 if a graph does not allow this name."""
+    """Return the name of a node or device; raise E640 if no element of a graph may have it."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
         raise device.card.error("E640", f'"{name[:60]}" is not a valid name', "letters, digits, _ + - or spaces")
     return name

@@ -142,7 +142,6 @@ def _angles(distal: Any) -> list[Scalar]:
 
 
 def _wrap_angle(angle: Scalar) -> Scalar:
-    """Wrap an angle into [-pi, pi]."""
     pi = float(np.pi)
     below = where(less(angle, -pi), angle + 2.0 * pi, angle)
     return where(less(pi, below), below - 2.0 * pi, below)

@@ -99,7 +99,6 @@ def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
 
 
 def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
-    """Report inconsistent parameters: E460 for absurd sizes, E461 for a link, E462 for an arm."""
     out_of_range = [name for name in UNITS if getattr(p, name) and not MIN_SIZE <= abs(getattr(p, name)) <= MAX_SIZE]
     for name in out_of_range:
         yield _problem("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is unrealistic", f"a number in {UNITS[name]}")

@@ -3,8 +3,8 @@
 Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), as in Bortoff 2018; computations use the coordinates theta (9,) of `arm`.
 y are the three motor angles, x the six unmeasured angles of q, w is the tool position. Arms 2 and 3 are arm 1 turned by +120 and
 -120 degrees about x3, which points down. Forward kinematics is Newton's method on the six equations of closure (Bortoff 2018, eq.
-(27) and (28)); its default start, and whether the robot can be assembled at all, follow from the intersection of three spheres
-about the elbows. Inverse kinematics is the intersection of two circles in the plane of each arm.
+(27) and (28)), started at the intersection of three spheres about the elbows. Inverse kinematics is the intersection of two
+circles in the plane of each arm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from bondgraph.errors import refusal
 from screws.numeric_arguments import floats
 
 error = functools.partial(refusal, about="delta robot", places=())
-"""Error of the robot, its controllers or its tasks; see `bondgraph.errors.refusal`."""
 
 SINGULARITY_TOLERANCE = 1e-7
 """Size below which sines and determinants of unit vectors count as zero."""
@@ -95,7 +94,7 @@ def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
 
 
 def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
-    """Return the sign of a choice; raise E466 if it is unknown."""
+    """Return the value of a word among the options; raise E466 if there is none."""
     if word not in options:
         names = " or ".join(f'"{option}"' for option in options)
         raise error("E466", f"{name} {word!r} is unknown", names)
@@ -103,7 +102,6 @@ def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
 
 
 def format_numbers(values: np.ndarray, unit: str) -> str:
-    """Format numbers with their unit, for messages."""
     return "(" + ", ".join(f"{value:.6g}" for value in values) + f") {unit}"
 
 
@@ -300,7 +298,7 @@ def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 EXACT_TOLERANCE = 1e-9
-"""Closure error (m) and closure rate (m/s) below which no note is given."""
+"""Closure error (m) and closure rate (m/s) of a start below which no note on its correction is given."""
 
 MAX_PROJECTED_GAP = 1e-3
 """Largest closure error of initial angles that is projected away, m."""
@@ -309,7 +307,7 @@ MAX_PROJECTED_SPEED = 1e-2
 """Largest relative velocity of the tips that is projected away, m/s."""
 
 NO_PROJECTION = "project=False, if the start is intentionally off the constraint"
-"""Advice for a start too far off the constraint."""
+"""Advice in the error for a start too far off the constraint."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,6 @@ def boundary_points(
 
 
 def _evaluate(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequence[str]) -> tuple[np.ndarray, ...]:
-    """Return the fields of a `Workspace`, in its order, at points (k, 3)."""
     q, reached = kinematics.inverse_many(points, branch=branch)
     postures = kinematics.postures_many(q[reached])
     below = postures["side"] > SINGULARITY_TOLERANCE

@@ -135,7 +135,7 @@ ROWS: dict[str, tuple[tuple[float, str], ...]] = {
     "contact.multiplier": ((1e3, r"contact force $\lambda$ (mN)"),),
     "displacement.y": ((1e6, "brick (µm)"),),
 }
-"""Quantity -> factor and label, and their values for the close-up if different."""
+"""Factor and label of each quantity, and, if they differ, those of its close-up."""
 
 
 def plot_touch(
@@ -195,12 +195,10 @@ def plot_touch(
 
 
 def _note(axes: Any, words: str, at: tuple[float, float], away: tuple[int, int], coordinates: Any, **look: Any) -> None:
-    """Draw text at a point in given coordinates, with an offset in typographic points."""
     axes.annotate(words, at, away, xycoords=coordinates, textcoords="offset points", fontsize=SMALL, **look)
 
 
 def _phases(axes: Any, touch: SoftTouchRun) -> None:
-    """Label the phases of the touch below the gap curve."""
     look = {"color": MUTED, "va": "top"}
     _note(axes, "spline", (0.0, 0.32), (4, 0), "axes fraction", ha="left", **look)
     axes.axvline(touch.plan.arrive, **DOTS)
@@ -307,8 +305,6 @@ def bode_plot(
 
 
 def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: str) -> None:
-    """Mark the crossovers of a loop with dots, vertical lines and their margins."""
-
     words: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "zorder": 5}
     for row, crossing in enumerate(gain_crossings(omega, response)):
         at = float(np.interp(np.log(crossing.omega), np.log(omega), degrees(response)))

@@ -79,7 +79,7 @@ def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
 
 
 def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Solid]:
-    """Return all solids of the robot at angles q (k, 9); `finger`: length of a gripper below the end effector, m."""
+    """Return all solids of the robot at angles q (k, 9); `finger` is the length of a gripper below the end effector, m."""
     shafts, elbows, wrists = (np.array(positions) for positions in zip(*(joint_positions(p, row) for row in q), strict=True))
     unit = p.L1 + p.L2
     solids = [Solid("base", unrotated_poses(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
@@ -100,14 +100,15 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
-    """Return poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) perpendicular to it, at origins (k, 3)."""
+    """Return poses (k, 4, 4) at origins (k, 3) with a fixed x axis (3,) and z axes along z (k, 3), which must be perpendicular to
+    it.
+    """
     H, z = unrotated_poses(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
     return H
 
 
 def _base(p: DeltaParameters) -> Mesh:
-    """Return the base with its motors."""
     unit = p.L1 + p.L2
     parts, corners = [], []
     top = np.array([0.0, 0.0, -0.055 * unit])
@@ -124,14 +125,12 @@ def _base(p: DeltaParameters) -> Mesh:
 
 
 def _axle(p: DeltaParameters, across: Array, centre: Array, radius: float) -> Mesh:
-    """Return the axle that carries the ball joints of two rods."""
     unit = p.L1 + p.L2
     half = 1.25 * SPREAD * unit * across
     return rod(centre - half, centre + half, radius * unit, 20).painted(JOINT)
 
 
 def _link(p: DeltaParameters) -> Mesh:
-    """Return a proximal link along z with its shaft along x and the axle at its elbow."""
     unit, x, end = p.L1 + p.L2, np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, p.L1])
     bar = tapered_bar(np.zeros(3), end, x, (0.05 * unit, 0.03 * unit), (0.052 * unit, 0.026 * unit))
     return joined(bar.painted(LINK), _axle(p, x, end, 0.0095))
@@ -155,12 +154,12 @@ def _tool(p: DeltaParameters, wrists: Array, finger: float) -> Mesh:
 
 
 VIEW = np.array([0.62, -0.70, -0.36])
-"""Direction to the viewer; x3 points down, so the viewer is slightly above the tool."""
+"""Direction to the viewer; x3 points down, so that the viewer is slightly above the tool."""
 
 UP = np.array([0.0, 0.0, -1.0])
 
 EDGE = 0.03
-"""Dexterity at which the workspace section ends."""
+"""Dexterity, 1/condition, at which the section of the workspace ends."""
 
 
 def delta_scene(
@@ -225,7 +224,6 @@ def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
 
 
 def _static_solid(name: str, count: int, mesh: Mesh, colour: str, look: Look = Look.OPAQUE, **more: Any) -> Solid:
-    """Return a solid that does not move."""
     return Solid(name, unrotated_poses(np.zeros((count, 3))), mesh, colour, look=look, **more)
 
 

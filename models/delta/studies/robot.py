@@ -175,7 +175,6 @@ class DeltaRun:
         return singularities
 
     def _refine(self, spline: Any, column: int, first: int, last: int) -> SingularPosture:
-        """Locate the smallest magnitude of a measure between two rows, on the spline of angles."""
         t = np.concatenate([np.linspace(self.t[k], self.t[k + 1], 65) for k in range(first, last)])
         samples = spline(t)
         index = int(np.argmin(np.abs(_singularity_measures(self.kinematics, samples)[:, column])))
@@ -335,7 +334,6 @@ class DeltaRobot:
     def _with_torque(
         self, torque: Any, start: InitialState, signals: str | Sequence[str] | None, blocks: Sequence[Element]
     ) -> tuple[Compiled, dict[str, Any]]:
-        """Return the compiled graph and the parameters for a torque."""
         parameters: dict[str, Any] = {}
         pieces = None
         if isinstance(torque, Motion):
@@ -360,7 +358,6 @@ class DeltaRobot:
 
 @functools.lru_cache(maxsize=32)
 def _compiled(robot: DeltaRobot, pieces: tuple[int, ...] | None) -> Compiled:
-    """Compile the robot's graph; with `pieces` (N, order + 1, 3), its torques follow a motion."""
     if pieces is None:
         return compile_model(robot.graph(), backend=robot.backend)
     graph = robot.graph(signals="torque.position")

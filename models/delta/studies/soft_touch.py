@@ -1,20 +1,19 @@
 """Soft touch: the finger of a delta robot approaches a brick on a table, touches it, and presses without moving it.
 
-The tool follows a spline until it is close, then approaches at a low speed. Meanwhile the gain kp along its path fades to zero:
+The tool follows a spline until it is close, then approaches at a low speed v. Meanwhile the gain kp along its path fades to zero:
 at the contact the robot is under velocity control and presses with the holding force Lambda_xx kd v, wherever the brick is. The
 peak force Lambda_xx alpha1 v comes from the constraint, which removes the approach speed.
-
-Source: Bortoff 2020, section 4 and fig. 13.
-
-The mechanical part has a finger on the tool of a delta robot, and a brick on a table:
 
 ```
  tip of arm 1 <-- TF along x <-- 0 <-- 1 brick --> I mass
                                  |       |
                      contact (switched)  Friction table
 ```
-The contact's flow is the rate of its gap, h' = v_brick - v_finger. Its state machine has three states, as in Bortoff 2020,
-fig. 1: "free", "contact", where the constraint is active, and "ballistic", without force until h > 0.
+
+The flow of the contact is the rate of its gap, h' = v_brick - v_finger. Its states are "free", "contact", where the constraint is
+active, and "ballistic", without force until h > 0 (Bortoff 2020, fig. 1).
+
+Source: Bortoff 2020, section 4 and fig. 13.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ from screws.names import answer_old_names
 from screws.scalars import equal, where
 
 APPROACH_DIRECTION = np.array([1.0, 0.0, 0.0])
-"""Approach direction, x1."""
 
 
 def add_brick(
