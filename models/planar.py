@@ -158,7 +158,6 @@ def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
 
 
 def _signals(name: str, place: Any) -> dict[str, str]:
-    """Return the signals of a planar pose by coordinate."""
     if isinstance(place, str):
         return {"place": place}
     if (
@@ -320,7 +319,6 @@ def attach_planar_contact(
 
 
 def _rotated(place: Any, vector: Any) -> Any:
-    """Return a vector of a body in world axes."""
     if len(place) < 3:
         return array([vector[0], vector[1]])
     c, s = cos(place[2]), sin(place[2])

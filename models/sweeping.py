@@ -1,6 +1,6 @@
 """Command `screwbond sweep`: run a model file at the points of a plan file, store the runs, write a table, and resume a store.
 
-Plans of sweeps: read varied parameters, run length, measures and settings from a JSON file.
+A plan is a JSON file of varied parameters, run length, measures and settings:
 
 ```
 {
@@ -53,7 +53,6 @@ from screws.names.renamed import SETTINGS as OLD_SETTINGS
 from screws.names.renamed import current_settings
 
 DISTRIBUTIONS = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
-"""Distributions with two parameters, by their names in files."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _process_count(text: str) -> int:
-    """Parse the number of processes."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a positive integer")
     return int(text)
@@ -223,7 +221,6 @@ def write_runs(runs: Runs, path: Path) -> None:
 
 
 def write_plot(runs: Runs, path: Path) -> None:
-    """Write the plot of `Runs.plot` to a file, atomically."""
     import matplotlib.pyplot as plt
 
     figure = runs.plot()[0].figure
@@ -233,7 +230,6 @@ def write_plot(runs: Runs, path: Path) -> None:
 
 
 def _overview(runs: Runs, store: Path) -> Iterator[str]:
-    """Yield lines with the main figures."""
     failures = runs.failures
     yield f"{runs.name}: {plural(len(runs), 'run')} in {printable_path(store)}, {len(failures)} failed"
     for (kind, reason), count in Counter((fault.kind, fault.reason) for fault in failures).most_common(5):

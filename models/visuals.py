@@ -21,7 +21,6 @@ SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
 """Primitive shape -> number of its sizes; 0: a scalar."""
 
 MESH_SUFFIXES = ".stl, .obj, .ply"
-"""Suffixes of mesh files."""
 
 
 @in_units(box="m", cylinder="m", capsule="m", sphere="m", position="m")

@@ -191,7 +191,6 @@ def network(
 
 
 def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Sequence[str]) -> Graph:
-    """Return a network as a block that computes the rates of amounts."""
     if ports:
         title, why = f'network "{name}": {", ".join(ports)} cannot be a port', 'a reaction with "->" has no potentials'
         raise refusal("E572", title, '"<->" and a reverse rate', about=name, why=why)
@@ -209,7 +208,7 @@ def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Se
 
 
 def _bonds(part: Graph, field: MassAction, K: Mapping[str, float], RT: float, potentials: Mapping[str, float]) -> Graph:
-    """Return a network as a storage of its free energy, a dissipator for its reactions, and nodes for held species."""
+    """Return a network as a storage of its free energy, a dissipator for its reactions, and nodes for its held species."""
     net, reactions = field.net, J1("reactions", domain="chemical")
 
     def energy(q: Value) -> Value:

@@ -31,7 +31,6 @@ class Interpolation:
         return cls(low, high, np.clip((at - t[low]) / step, 0.0, 1.0))
 
     def values(self, samples: Array) -> Array:
-        """Interpolate linearly between samples (k, ...)."""
         w = self.part.reshape((-1,) + (1,) * (samples.ndim - 1))
         return (1.0 - w) * samples[self.low] + w * samples[self.high]
 
@@ -84,5 +83,4 @@ def quaternions(H: Array) -> Array:
 
 
 def in_body_axes(H: Array, points: Array) -> Array:
-    """Return points (k, 3) of the world in the axes of poses (k, 4, 4)."""
     return np.einsum("kji,kj->ki", H[:, :3, :3], points - H[:, :3, 3])

@@ -141,7 +141,7 @@ class Trail:
 
 @dataclass(frozen=True, eq=False)
 class Force:
-    """Force (k, 3), N, at points (k, 3); the arrow starts there, or with `pushing` ends there.
+    """Force (k, 3), N, at points (k, 3), where its arrow starts or, with `pushing`, ends.
 
     `source` : signals of the components of the point and of the force.
     """
@@ -211,7 +211,7 @@ class ContactDrawing:
 class Curve:
     """Values (k,) over time, in the unit of their panel; the name may contain mathematics between dollar signs.
 
-    `dashed`: 0 for a solid line, 1 for dashes, 2 for dots, so that coinciding curves are visible.
+    `dashed` : 0 for a solid line, 1 for dashes, 2 for dots, so that coinciding curves are visible.
     """
 
     name: str

@@ -132,7 +132,6 @@ class Scene:
         return max((solid.size for solid in self.solids if solid.ghosts is not None), default=self.reach)
 
     def _span(self) -> float:
-        """Return the extent of all frame origins, m."""
         origins = np.concatenate([np.zeros((1, 3)), *(frame.poses[:, :3, 3] for frame in self.frames)])
         return float(np.linalg.norm(np.ptp(origins, axis=0))) or 1.0
 
@@ -333,7 +332,6 @@ def representative_time(scene: Scene, ghosts: int = 5) -> float:
 
 
 def strongest_contact(scene: Scene) -> ContactDrawing:
-    """Return the contact with the largest normal force in the scene."""
     return max(scene.contacts, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 
 
@@ -400,7 +398,7 @@ class Camera:
         return np.stack([x, y], axis=1)
 
     def pixels_per_metre(self, point: ArrayLike, size: tuple[int, int]) -> float:
-        """Scale of the picture at the depth of a point."""
+        """Return the scale of the picture at the depth of a point."""
         depth = float((self.eye - np.asarray(point, dtype=float)) @ self.axes[2])
         return float(0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / depth)
 

@@ -16,7 +16,7 @@ from screwbond.models.chains import Tree
 
 @dataclass(frozen=True)
 class Signal:
-    """Component of a signal: the signal's name, and the component's index."""
+    """Component of a signal, by the signal's name and the component's index."""
 
     name: str
     index: int = 0
@@ -59,7 +59,6 @@ def of_signal(name: str) -> Source:
 
 
 def product(first: Source, second: Source) -> Source:
-    """Return the source of the product of two poses."""
     return Source("product", (first, second))
 
 

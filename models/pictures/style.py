@@ -58,7 +58,6 @@ def font(size: int, weight: str = "regular") -> Any:
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """Convert "#rrggbb" to red, green, blue (0 to 255)."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 

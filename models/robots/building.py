@@ -77,7 +77,6 @@ class Selection:
 
     @property
     def tips(self) -> Any:
-        """Names of the tips."""
         return () if self.tip is None else (self.tip,) if isinstance(self.tip, str) else self.tip
 
 
@@ -129,7 +128,7 @@ def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
 
 @dataclass(frozen=True, eq=False)
 class TreeLinks:
-    """Links and moving joints in the order of the tree, with ignored fields and problems."""
+    """Links and moving joints in the order of the tree, with the fields of the file that were ignored, and problems."""
 
     links: tuple[Link, ...] = ()
     joints: tuple[RobotJoint, ...] = ()
@@ -138,7 +137,6 @@ class TreeLinks:
 
 
 def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLinks:
-    """Build the links of a selected tree."""
     home_poses = {selected.base: np.eye(4)}
     for joint in selected.joints:
         home_poses[joint.child] = home_poses[joint.parent] @ joint.origin
@@ -197,7 +195,6 @@ def inertias_of(
 
 
 def _seen_from(H: np.ndarray, inertia: InertiaTerms) -> InertiaTerms:
-    """Return an inertia in another frame, in which its own frame has the pose H."""
     mass, moment, centre = inertia
     return mass, H[:3, :3] @ moment @ H[:3, :3].T, H[:3, :3] @ centre + H[:3, 3]
 
@@ -235,7 +232,6 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
 
 
 def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
-    """Return E524 for a selected part without any of the robot's moving joints."""
     if tree_links.joints or not any(joint.moves for joint in selected.skeleton.joints):
         return []
     title = f'no joint moves: only "{selected.base}" is selected'
@@ -251,7 +247,6 @@ def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
 
 
 def _omitted_links(selected: SelectedTree) -> list[Ignored]:
-    """Return a note on the links outside the selected tree."""
     if not selected.omitted:
         return []
     named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
@@ -260,7 +255,6 @@ def _omitted_links(selected: SelectedTree) -> list[Ignored]:
 
 
 def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
-    """Return notes on the shapes that are not drawn."""
     kinds = {
         "collision": sum(len(link.collisions) for link in robot.links),
         "visual": sum(len(link.visuals) for link in robot.links),

@@ -108,7 +108,7 @@ def refuse_document_types(file: Path, text: bytes) -> None:
     from lxml import etree
 
     class Listener:
-        """Parser target that handles only document types."""
+        """Target of a parser that handles document types only."""
 
         def doctype(self, name: str, public: str | None, system: str | None) -> None:
             line = text[: max(text.find(b"<!DOCTYPE"), 0)].count(b"\n") + 1
@@ -139,7 +139,6 @@ def _parse(file: Path, text: bytes) -> tuple[Any, Sequence[Any]]:
 
 
 def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
-    """Raise E520 for a message of the parser that is not harmless."""
     errors = [message for message in messages if not _is_harmless(text, message)] or list(messages)[MAX_SLIPS:]
     if errors:
         reason = str(errors[0].message).partition(", line ")[0]
@@ -148,7 +147,7 @@ def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
 
 
 def _is_harmless(text: bytes, message: Any) -> bool:
-    """Return True for an error that leaves the robot unambiguous; False if parts of a robot follow the root element."""
+    """Return True for an error of the parser that leaves the robot unambiguous."""
     if message.type_name != "ERR_DOCUMENT_END":
         return message.type_name in HARMLESS
     line, *more = text.replace(b"\0", b"").split(b"\n")[message.line - 1 :]
@@ -165,7 +164,6 @@ def _harmless_slips(slips: Sequence[Any]) -> list[Ignored]:
 
 
 def _drop_namespace(root: Any) -> list[Ignored]:
-    """Remove the namespace of the root from the names of all its elements."""
     from lxml import etree
 
     namespace, _, tag = str(root.tag).rpartition("}")
@@ -198,7 +196,6 @@ def _cure(reason: str) -> str:
 
 
 def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
-    """Return problems of XML in another format, or with macros that are not expanded."""
     if root.tag not in format.roots:
         cure = f"a {format.name} file: its outermost element is <{format.roots[0]}>"
         if root.tag in READERS:

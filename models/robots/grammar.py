@@ -33,8 +33,6 @@ def numbers_of(text: str, *counts: int) -> bool:
 
 
 def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
-    """Return a predicate that is true for a string of `count` finite numbers from `least` to `most`."""
-
     def fits(text: str) -> bool:
         words = text.split()
         try:
@@ -48,7 +46,7 @@ def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.in
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """Rule of an attribute: a predicate of its text, its description, and whether it is required."""
+    """Rule of an attribute: a predicate of its text, the description of valid text, and whether the attribute is required."""
 
     accepts: Reader
     description: str
@@ -56,7 +54,6 @@ class AttributeRule:
 
     @property
     def required(self) -> AttributeRule:
-        """Copy of this rule for a required attribute."""
         return AttributeRule(self.accepts, self.description, True)
 
 
@@ -176,7 +173,9 @@ UNKNOWN = "none of the parts of URDF that describe how a robot moves or looks"
 
 @dataclass(frozen=True)
 class Grammar:
-    """Grammar of a format: its outermost element, the elements that are listed if they are not read, and the reasons."""
+    """Grammar of a format: its outermost element, elements that are listed if they are not read, and reasons for ignoring
+    elements.
+    """
 
     tag: str
     rule: ElementRule
@@ -215,11 +214,11 @@ def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str 
 
 
 FILE = "screwbond-file"
-"""Attribute with the path of the included file from which an element comes."""
+"""Attribute that holds the path of the included file from which an element comes."""
 
 
 class _Checker:
-    """State of one traversal of a tree: problems and ignored elements so far."""
+    """State of one pass over a tree: problems and ignored elements so far."""
 
     def __init__(self, file: Path, grammar: Grammar, drawn: str, omit: Collection[str]):
         self.file = file
@@ -261,11 +260,9 @@ class _Checker:
         return self._check_counts(element, rule, label, needed - missing) and right
 
     def ignored_items(self) -> tuple[Ignored, ...]:
-        """Return the ignored elements and attributes, each kind once."""
         return tuple(Ignored(what, why, tuple(lines)) for what, (why, lines) in self.ignored.items())
 
     def drop_repeated(self, root: Any) -> None:
-        """Remove links and joints that are copies of earlier links and joints."""
         first: dict[tuple[str, str], Any] = {}
         for element in list(root):
             earlier = first.setdefault((element.tag, element.get("name")), element)
@@ -371,7 +368,6 @@ def place_of(file: Path, element: Any) -> Place:
 
 
 def _are_copies(first: Any, second: Any) -> bool:
-    """Return True if two elements have equal attributes and parts."""
     pairs = zip(first.iter(), second.iter(), strict=False)
     return sum(1 for _ in first.iter()) == sum(1 for _ in second.iter()) and all(
         a.tag == b.tag and a.attrib == b.attrib and len(a) == len(b) for a, b in pairs

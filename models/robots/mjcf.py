@@ -107,7 +107,7 @@ def read_mjcf(
 
 
 def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...]:
-    """Return the names of `omit`; raise E295 for a name that no reader refuses."""
+    """Return the names in `omit` as a tuple; raise E295 for a name of nothing that could be refused."""
     names = (omit,) if isinstance(omit, str) else tuple(omit)
     unknown = [name for name in names if name not in refusable]
     if unknown:
@@ -117,8 +117,6 @@ def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...
 
 
 class _Model:
-    """Links, joints, notes and problems read so far."""
-
     def __init__(self, file: Path, root: Any, omit: tuple[str, ...]):
         self.file, self.root, self.omit = file, root, omit
         self.settings = CompilerSettings({key: text for each in root.findall("compiler") for key, text in each.attrib.items()})
@@ -262,7 +260,6 @@ class _Model:
                 self.problems.append(Problem("E295", f'{key} of joint "{name}" is not read', (why,), (place,), (cure,)))
 
     def _range(self, name: str, kind: str, attributes: dict[str, str], place: Any) -> Any:
-        """Return the position limits of a joint, and their problems."""
         bounds, limited = values(attributes, "range"), attributes.get("limited", "auto")
         has_range = len(bounds) == 2 and bool(bounds[0] or bounds[1])
         if limited == "false" or kind == "free" or (limited == "auto" and not (has_range and self._limits_automatically)):
@@ -336,7 +333,6 @@ class _Model:
         self.notes.append(Ignored("equalities of joints", note, (element.sourceline,)))
 
     def _drive(self, element: Any) -> RobotDrive | None:
-        """Return a motor or servo; None if it is refused."""
         attributes, place = self.defaults.attributes(element, MAIN), place_of(self.file, element)
         kind, name = element.tag, element.get("name") or unique(element.tag, [drive.name for drive in self.drives])
         joint = attributes.get("joint", attributes.get("jointinparent", ""))

@@ -40,11 +40,9 @@ class CompilerSettings:
         return 1.0 if self.attributes.get("angle") == "radian" else float(np.pi / 180.0)
 
     def number(self, key: str) -> float:
-        """Return a number; 0 by default."""
         return float(self.attributes.get(key, "0"))
 
     def is_true(self, key: str, default: str = "false") -> bool:
-        """Return an attribute that is true or false."""
         return self.attributes.get(key, default) == "true"
 
     @cached_property
@@ -60,7 +58,6 @@ class CompilerSettings:
         return str(Path(folder) / name)
 
     def rotation(self, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return the orientation (3, 3) of an element."""
         if "axisangle" in attributes:
             *axis, angle = values(attributes, "axisangle")
             return np.asarray(exp(self.angle * angle * np.array(axis) / np.linalg.norm(axis)), dtype=float)
@@ -82,12 +79,10 @@ class CompilerSettings:
         return np.asarray(rotation(quaternion / np.linalg.norm(quaternion)), dtype=float)
 
     def pose(self, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return the pose (4, 4) of an element."""
         return pose(self.rotation(attributes), values(attributes, "pos", "0 0 0"))
 
 
 def values(attributes: Mapping[str, str], key: str, default: str = "") -> np.ndarray:
-    """Return the values of an attribute."""
     return np.array([float(word) for word in attributes.get(key, default).split()])
 
 

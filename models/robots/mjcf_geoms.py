@@ -32,12 +32,13 @@ SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 
 """Solid -> number of its sizes that are used."""
 
 Solid = tuple[float, Callable[[float], list[float]]]
-"""Volume, and a function mass -> moments of inertia about the centre."""
+"""Volume, m^3, and a function that returns the moments of inertia about the centre for a mass."""
 
 
 def solid(kind: str, size: np.ndarray) -> Solid:
-    """Return the volume, m^3, and a function mass -> principal moments of inertia (3,) of a homogeneous solid with MuJoCo's
-    `size` (half lengths)."""
+    """Return the volume, m^3, and a function mass -> principal moments of inertia (3,) of a homogeneous solid; `size` has half
+    lengths, as in MuJoCo.
+    """
     if kind == "sphere":
         return 4.0 / 3.0 * np.pi * size[0] ** 3, lambda m: [0.4 * m * size[0] ** 2] * 3
     if kind == "box":
@@ -142,7 +143,7 @@ class Geoms:
         return ShapeEntry(kind, tuple(float(x) for x in lengths), origin, colour)
 
     def asset(self, element: Any, attributes: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the mesh of a shape. Raises `ModelError` E296 if it is missing, E298 if it has no file."""
+        """Return the attributes of the mesh of a shape. Raises `ModelError` E296 if it is missing, E298 if it has no file."""
         name = attributes.get("mesh", "")
         if name not in self.meshes:
             raise self._refused(

@@ -206,7 +206,6 @@ def _joint(file: Path, joint: Any) -> JointEntry:
 
 
 def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Problem, ...], tuple[Ignored, ...]]:
-    """Return the position limits of a joint, their problems, and notes on the limits that are ignored."""
     name, kind, limit = joint.get("name"), joint.get("type"), joint.find("limit")
     lower, upper = (float(numbers(limit, key)[0]) for key in ("lower", "upper"))
     if kind not in LIMITED:

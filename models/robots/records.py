@@ -12,7 +12,6 @@ from bondgraph.errors import Place, Problem
 from screws.joints import Joint
 
 FIXED = "fixed"
-"""Kind of a joint that does not move, in all formats."""
 
 InertiaTerms = tuple[float, np.ndarray, np.ndarray]
 """Mass, rotational inertia (3, 3) about the centre of mass, and the centre (3,)."""
@@ -50,14 +49,13 @@ class ShapeEntry:
     origin: np.ndarray
     """Pose (4, 4) in the frame of the link."""
     colour: str | None = None
-    """Colour as "#rrggbb"."""
     path: str = ""
     """File of a mesh, as the robot's file names it."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinkEntry:
-    """Link: its inertia in its own frame, None without mass, and shapes for pictures and for contacts."""
+    """Link: its inertia in its own frame, None without mass, and its shapes for pictures and for contacts."""
 
     name: str
     place: Place
@@ -89,7 +87,7 @@ class JointEntry:
     effort: float | None = None
     velocity: float | None = None
     leader: str | None = None
-    """Joint that this joint mimics: position = `multiplier` * (position of the leader) + `offset`."""
+    """Joint that this joint mimics, with position = `multiplier` * (position of the leader) + `offset`."""
     multiplier: float = 1.0
     offset: float = 0.0
     problems: tuple[Problem, ...] = ()

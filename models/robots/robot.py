@@ -34,7 +34,6 @@ FORMATS = ("stl", "obj", "ply", "dae")
 """Suffixes of supported mesh files."""
 
 MAX_MESH_BYTES = 256 * 2**20
-"""Size limit of a mesh file."""
 
 Packages = Mapping[str, str | os.PathLike[str]]
 
@@ -153,7 +152,6 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
 
 
 def _load_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Return the mesh of a file, or None and the reason."""
     ending = file.suffix.lower().lstrip(".")
     if ending not in FORMATS:
         return None, f"{file.name} is not one of {', '.join(FORMATS)}"

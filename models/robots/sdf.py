@@ -52,7 +52,6 @@ _UNIVERSAL = ("universal", "revolute2")
 """Kinds of joints with two axes."""
 
 MODEL_FRAME = "__model__"
-"""Name of the frame of the model."""
 
 
 def _text(rule: AttributeRule, **others: Any) -> ElementRule:
@@ -283,7 +282,6 @@ class _Model:
         return H
 
     def base(self) -> np.ndarray:
-        """Return the pose (4, 4) of the root link in the world."""
         children = {joint.findtext("child").strip() for joint in self.model.findall("joint")}
         roots = [link for link in self.model.findall("link") if link.get("name") not in children]
         if WORLD in self.parents or not roots:
@@ -291,7 +289,6 @@ class _Model:
         return self.pose @ self.frame(roots[0].get("name"), place_of(self.file, roots[0]))
 
     def links(self) -> tuple[LinkEntry, ...]:
-        """Return the links, including "world" if a joint starts there."""
         entries = []
         if WORLD in self.parents and WORLD not in self.lines:
             entries.append(LinkEntry(WORLD, place_of(self.file, self.model)))
@@ -338,7 +335,6 @@ class _Model:
         return shapes
 
     def _pose_in(self, element: Any, link: Any) -> np.ndarray:
-        """Return the pose (4, 4) of a part of a link in the frame of the link."""
         at = element.find("pose")
         frame = None if at is None else at.get("relative_to")
         if not frame:
@@ -433,7 +429,6 @@ class _Model:
         )
 
     def _direction(self, joint: Any, axis: Any, place: Place) -> np.ndarray:
-        """Return an axis (3,) in the frame of its joint."""
         xyz = None if axis is None else axis.find("xyz")
         if xyz is None:
             return np.array([0.0, 0.0, 1.0])
@@ -448,7 +443,6 @@ class _Model:
 
 
 def _words(element: Any, tag: str, default: str) -> str:
-    """Return the text of a child element."""
     text = None if element is None else element.findtext(tag)
     return default if text is None else text.strip()
 
@@ -463,7 +457,6 @@ def _number(element: Any, tag: str, default: float) -> float:
 
 
 def _pose(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) in the <pose> of an element; the identity without <pose>."""
     at = element.find("pose")
     numbers = [] if at is None else [float(word) for word in (at.text or "").split()]
     if not numbers:

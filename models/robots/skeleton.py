@@ -23,7 +23,7 @@ class Skeleton:
     links: Mapping[str, LinkEntry]
     joints: tuple[JointEntry, ...]
     duplicates: tuple[tuple[str, str, Place, Place], ...] = ()
-    """Duplicates, as ("link" or "joint", name, place, first place)."""
+    """Links and joints whose name is taken, as ("link" or "joint", name, place, place of the first)."""
 
     @cached_property
     def parent_joint(self) -> dict[str, JointEntry]:
@@ -40,7 +40,6 @@ class Skeleton:
 
     @cached_property
     def joints_by_name(self) -> dict[str, JointEntry]:
-        """Joints by name."""
         return {joint.name: joint for joint in self.joints}
 
     @property
@@ -75,7 +74,6 @@ class Skeleton:
 
 
 def skeleton_of(robot: RobotFile) -> Skeleton:
-    """Return the skeleton of a robot."""
     duplicates: list[tuple[str, str, Place, Place]] = []
     for what, entries in (("link", robot.links), ("joint", robot.joints)):
         first: dict[str, Place] = {}
@@ -238,7 +236,6 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 
 
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[JointEntry]) -> Problem:
-    """Return E524 for a tip that is not a descendant of the base."""
     title = f'the tip "{tip}" is not below the base "{start}"'
     tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
     others = ", ".join(joint.child for joint in joints[-12:])
@@ -272,7 +269,6 @@ class RobotJoint:
 
 
 def robot_joint(joint: JointEntry) -> RobotJoint:
-    """Return the record of a moving joint."""
     return RobotJoint(joint.name, joint.kind, joint.child, joint.leader or "", joint.effort, joint.velocity, joint.friction)
 
 

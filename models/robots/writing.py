@@ -98,7 +98,7 @@ def _beside_axis(link: Link) -> np.ndarray:
 
 
 def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at: np.ndarray) -> None:
-    """Add the joint that moves a link, at the pose `at` of its frame in the carrier's frame."""
+    """Add the joint that moves a link, whose frame has the pose `at` in the carrier's frame."""
     kind = _kind(link)
     joint = ElementTree.SubElement(robot, "joint", name=link.name, type=str(kind))
     _ends(joint, carrier, moved, at)
@@ -117,7 +117,6 @@ def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at:
 
 
 def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) -> None:
-    """Add parent, child and origin of a joint."""
     ElementTree.SubElement(joint, "parent", link=carrier)
     ElementTree.SubElement(joint, "child", link=moved)
     R = at[:3, :3]

@@ -14,7 +14,7 @@ MOST_NODES = 100_000
 """Maximum number of operations of all formulas."""
 
 Tree = tuple[Any, ...]
-"""Formula: ("number", value), ("name", id), ("time",), or the name of an operation and its operands."""
+"""Formula: ("number", value), ("name", id), ("time",), or the name of an operation followed by its operands."""
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -80,7 +80,6 @@ def evaluated(tree: Tree, values: Mapping[str, Any]) -> Any:
 
 
 def names_in(tree: Tree) -> Iterator[str]:
-    """Yield the names that a formula reads."""
     if tree[0] == "name":
         yield tree[1]
     elif tree[0] != "number":

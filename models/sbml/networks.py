@@ -100,8 +100,7 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
 
 
 def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, constants: Mapping[str, float]) -> Graph:
-    """Return Ce and Re with the junctions between them. The constant kappa is the forward constant divided by the product of the
-    reactants' K."""
+    """Return Ce and Re with the junctions between them; kappa is the forward constant divided by the product of the reactants' K."""
     graph = Graph(name)
     nodes = {each: J0(f"{each} node", domain="chemical") for each in species}
     for each, one in species.items():
@@ -130,7 +129,6 @@ def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, consta
 
 
 def _rates(name: str, species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> Graph:
-    """Return a network as a block that computes the rates of amounts."""
     equations: list[tuple[str, Any, Sequence[str]]] = []
     terms: dict[str, list[tuple[float, str]]] = {each: [] for each in species}
     for each, reaction in reactions.items():

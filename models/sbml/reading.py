@@ -60,8 +60,9 @@ def network_content(text: str, file: str) -> NetworkContent:
 
 
 def _check_tags(text: str, file: str) -> None:
-    """Raise E650 for document types and entities, and for tags that are nested too deeply: parsers expand entities and recurse on
-    nested tags."""
+    """Raise E650 for document types and entities, which parsers expand, and for tags nested so deeply that the recursion of
+    parsers fails.
+    """
     if declared := re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise _error(
             "E650", file, text.count("\n", 0, declared.start()) + 1, "it has a document type or entities", "without them"
@@ -81,8 +82,6 @@ def _error(code: str, file: str, line: int, title: str, *cures: str) -> ModelErr
 
 
 class _Reader:
-    """Reader that turns a libsbml document into records."""
-
     def __init__(self, file: str) -> None:
         self.file = file
         self.functions: dict[str, tuple[tuple[str, ...], Tree]] = {}
@@ -90,7 +89,6 @@ class _Reader:
         self.nodes = 0
 
     def read(self, text: str) -> NetworkContent:
-        """Return the name of the model, its species and its reactions."""
         import libsbml
 
         document = libsbml.readSBMLFromString(text)
@@ -194,7 +192,6 @@ class _Reader:
         return side
 
     def _bound(self, tree: Tree, values: Mapping[str, float], species: Mapping[str, Species], line: int) -> Tree:
-        """Return a formula with its parameters replaced by numbers and each concentration by amount / size."""
         if tree[0] == "number":
             return tree
         if tree[0] != "name":
@@ -212,7 +209,6 @@ class _Reader:
         return amount if one.as_amount or one.size == 1.0 else ("divide", amount, ("number", one.size))
 
     def tree(self, node: Any, line: int, arguments: Mapping[str, Tree] = MappingProxyType({}), depth: int = 0) -> Tree:
-        """Return a libsbml formula as a tree, its functions expanded."""
         import libsbml
 
         self.nodes += 1
@@ -253,7 +249,6 @@ class _Reader:
 
 
 def _each(parent: Any, word: str) -> list[Any]:
-    """Return the items of a libsbml list."""
     plural = {"Species": "Species"}.get(word, f"{word}s")
     count = getattr(parent, f"getNum{plural}", lambda: 0)()
     return [getattr(parent, f"get{word}")(k) for k in range(count)]

@@ -30,7 +30,6 @@ from screws.twists import transform_twist_back, transform_wrench
 from screws.vectors import cross, dot, length
 
 FORMS = ("trace", "rotation vector")
-"""Forms of a spring's energy for large rotations."""
 
 
 def relative_pose(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> Any:
@@ -226,9 +225,9 @@ def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Non
 def spring_of_signal(
     effort: Op, energy: Op, parameters: dict[str, Any], signal: str, dimension: int, domain: Domain, frame: str
 ) -> Element:
-    """Return a C "spring" without a state of its own: its energy is a function of a signal, whose rate follows from its flow.
+    """Return a C "spring" without a state of its own, whose energy is a function of a signal.
 
-    The poses of the bodies are already states. A relative pose as a further state would drift from them within the tolerance, and
+    The poses of the bodies are states already. A relative pose as a further state would drift from them within the tolerance, and
     would count as a degree of freedom in linearisation and equilibrium search.
     """
     law = Storage(
@@ -244,7 +243,6 @@ _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
 
 @cache
 def _with_state_argument(op: Op) -> Op:
-    """Return the operation with an additional, unused first argument for an empty state."""
     latex = op.latex
     for index in range(9, 0, -1):
         latex = latex.replace(f"#{index}", f"#{index + 1}")
@@ -373,5 +371,4 @@ def _is_symmetric(K: np.ndarray) -> bool:
 
 
 def spring_error(code: str, name: str, title: str, cure: str, *details: str) -> ModelError:
-    """Return the error for a problem of a spring or damper."""
     return refusal(code, f'"{name}": {title}', cure, about=name, why=details)

@@ -73,7 +73,6 @@ class Declared:
 
     @property
     def may_be_none(self) -> bool:
-        """True if the field may be None."""
         return self.optional or self.default is None
 
     def length(self, before: Mapping[str, Any]) -> int | None:
@@ -81,11 +80,10 @@ class Declared:
         return self.count(before) if callable(self.count) else self.count
 
     def is_required(self, before: Mapping[str, Any]) -> bool:
-        """Return True if a file must set this field, given the values of the fields `before` it."""
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
-        """Describe a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
+        """Return words for a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list with entries from " if self.many else "one of ") + ", ".join(self.options)
@@ -94,7 +92,7 @@ class Declared:
         return f"a whole number from {self.range()}" if self.integer else f"a {number}{unit}"
 
     def range(self, more: str = "above") -> str:
-        """Describe the bounds: "above 0", "0 or more", "2 to 12"; "" without bounds."""
+        """Return words for the bounds, "above 0", "0 or more", "2 to 12", or "" without bounds."""
         if self.above is not None:
             return f"{more} {self.above:g}"
         if self.least is None:
@@ -102,7 +100,6 @@ class Declared:
         return f"{self.least:g} or more" if self.most is None else f"{self.least:g} to {self.most:g}"
 
     def contains(self, value: float) -> bool:
-        """Return True if a number is within the bounds."""
         high = self.most is None or value <= self.most
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
@@ -120,7 +117,7 @@ class Declared:
         return self.requirement(before) if self.integer else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
-        """Return a valid value as records store it: a float or a tuple of floats."""
+        """Return a valid value as a record stores it; real numbers become floats, and other values do not change."""
         if value is None or self.options or self.integer:
             return value
         return tuple(map(float, value)) if self.many else float(value)

@@ -71,7 +71,6 @@ T = TypeVar("T")
 
 
 def _closest_option(word: Any, options: Iterable[str]) -> str | None:
-    """Return the option most similar to a misspelt word."""
     return next(iter(similar_names(word, options, most=1)), None)
 
 
@@ -90,11 +89,9 @@ class JsonSection:
         self.known_keys: list[str] = []
 
     def at(self, key: str) -> str:
-        """Return the JSON path of a key."""
         return f"{self.path}.{key}" if self.path else key
 
     def report(self, code: str, key: str, what: str, *cures: str) -> None:
-        """Add a problem with the value of a key."""
         self.document.report(code, self.at(key) if key else self.path, what, *cures)
 
     def read(self, record: Any, *names: str) -> dict[str, Any]:

@@ -108,7 +108,6 @@ class Table:
 
 
 def write_table(path: Path, table: Table) -> None:
-    """Write a table as CSV."""
     np.savetxt(path, table.rows, delimiter=",", header=",".join(table.head), comments="", fmt=table.form, encoding="utf-8")
 
 
@@ -120,7 +119,6 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
     ".txt": lambda path, text: path.write_text(text, encoding="utf-8"),
     ".svg": lambda path, drawing: drawing.write(path),
 }
-"""Writers of file contents by suffix."""
 
 
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
@@ -224,7 +222,6 @@ MAX_SAMPLES = 1e7
 
 
 def complex_pairs(values: np.ndarray) -> list[list[float]]:
-    """Return real and imaginary parts of complex numbers (n,), for JSON."""
     return [[float(value.real), float(value.imag)] for value in values]
 
 
@@ -240,7 +237,6 @@ def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
 
 
 def end_summary(result: Result) -> dict[str, Any]:
-    """Return the end time and failure of a run, for its summary."""
     failure = result.failure
     return {"t_end": float(result.t[-1]), "completed": failure is None, "failure": None if failure is None else str(failure)}
 
@@ -352,7 +348,6 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _wrapped(*lines: str) -> str:
-    """Wrap lines to the terminal width; indented lines continue with more indentation."""
     width = shutil.get_terminal_size().columns - 2
     indents = ["      " if line.startswith(" ") else "" for line in lines]
     return "\n".join(
@@ -402,6 +397,5 @@ def output_folder(about: str, out: str) -> Path:
 
 
 def add_solver(group: Any, rtol: float) -> None:
-    """Add the arguments --rtol and --method of a run."""
     group.add_argument("--rtol", type=float, default=rtol, help="relative tolerance (default %(default)g)")
     group.add_argument("--method", default="auto", help="integration method (default %(default)s)")

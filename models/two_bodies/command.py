@@ -45,7 +45,6 @@ from screws.numeric_arguments import shown
 from screws.surfaces import Surface
 
 CONTACT = "contact"
-"""Name of the contact in the graph."""
 
 
 def two_body_graph(scenario: Scenario) -> Graph:
@@ -78,7 +77,6 @@ def two_body_graph(scenario: Scenario) -> Graph:
 
 
 def body_names(scenario: Scenario) -> tuple[str, str]:
-    """Return the names of the two bodies in the graph."""
     return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
 
 
@@ -97,7 +95,6 @@ class ContactRun:
     """Paths of the bodies in the graph, without `.pose`."""
     surfaces: tuple[Surface, Surface]
     contact: str
-    """Name of the contact in the graph."""
     compiled: Compiled
     result: Result
     trajectory: Arrays
@@ -269,7 +266,6 @@ def contact_scene(run: ContactRun) -> Scene:
 
 
 def overview(summary: dict[str, Any], out: Path) -> str:
-    """Return the main figures of a run as text."""
     return "\n".join([*_figures(summary), f"  files in {out}"])
 
 

@@ -58,7 +58,6 @@ SURFACES = {
     "ellipsoid": SurfaceKind(ellipsoid, {"semi_axes": Declared("semi-axes", "m", many=True, count=3, above=0.0)}, "semi_axes"),
     "plane": SurfaceKind(plane, {}, is_flat=True),
 }
-"""Types of surface that a file may name."""
 
 TYPE = Declared("type of surface", options=tuple(SURFACES))
 
@@ -118,7 +117,6 @@ MOTIONS = {
     "prescribed": MotionKind(_prescribed, needs=("omega0_world",), velocities=("omega0_world",)),
     "free": MotionKind(_free, needs=("mass", "inertia"), velocities=("v0_com_world", "omega0_world"), is_free=True),
 }
-"""All kinds of motion of a body."""
 
 
 def _needs(field: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -149,7 +147,6 @@ class BodySpec:
 
     @property
     def at_start(self) -> dict[str, Any]:
-        """Surface and initial pose, as arguments of every body."""
         return {"surface": self.surface, "position": self.p0, "quaternion": self.quat0_wxyz}
 
 
@@ -157,7 +154,7 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario; return None if its section is missing, an invalid body if the document has problems.
+    """Read a body of a scenario; return None if its section is missing, and an invalid body if the document has problems.
 
     A quaternion whose norm has a small error is normalised, with an entry in `notes`.
     """
@@ -242,7 +239,7 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the contact of a scenario; return None if its section is missing, an invalid contact if it has problems.
+    """Read the contact of a scenario; return None if its section is missing, and an invalid contact if it has problems.
 
     Likely mistakes go into `notes`.
     """
@@ -276,7 +273,6 @@ COMMENTS = frozenset({"name", "description", "units", "note", "notes", "mode", "
     "initial_contact_coordinates",
     "initial_construction",
 }
-"""Comment keys."""
 
 GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
 """Types of gravity, and the fields of `GravitySpec` that they need."""

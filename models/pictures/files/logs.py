@@ -28,10 +28,8 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run.results.result import Result
 
 WORLD = "world"
-"""Name of the root frame."""
 
 GREY = "#9aa3b2"
-"""Colour of a frame without a body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class LoggedFrame:
 
 @dataclass(frozen=True, eq=False)
 class LoggedSignal:
-    """Quantity over time, (k, *shape)."""
+    """Quantity over time, with values (k, *shape)."""
 
     name: str
     unit: str
@@ -102,7 +100,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
 
 
 def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
-    """Return the logged content of a scene and its result. Raises E160, E682, E683."""
+    """Return the content of the log of a scene and its result; raise E160, E682 or E683 as `save_log` does."""
     result = scene.result
     names = (characteristic_quantities(result) if result is not None else ()) if signals is None else signals
     for name in names:
@@ -210,7 +208,6 @@ def _values(channel: Any, times: NDArray[np.int64], signal: LoggedSignal) -> Mes
 
 
 def _entity(frame: LoggedFrame) -> Any:
-    """Return the mesh that moves with a frame."""
     from foxglove.messages import Color, Point3, SceneEntity, TriangleListPrimitive
 
     assert frame.mesh is not None

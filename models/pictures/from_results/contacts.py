@@ -24,7 +24,7 @@ from screws.surfaces import Surface
 
 @dataclass(frozen=True, eq=False)
 class ContactBodies:
-    """Bodies of a contact: their paths, keys of their solids, and their surfaces."""
+    """Both bodies of a contact: paths, keys of their solids, and surfaces."""
 
     bodies: tuple[str, str]
     keys: tuple[str, str]
@@ -34,7 +34,7 @@ class ContactBodies:
 def touches_of(
     result: Result, contacts: Mapping[str, ContactBodies], solids: Mapping[str, Solid]
 ) -> tuple[list[ContactDrawing], list[Panel]]:
-    """Return contacts, and the panels of their gaps, forces and coordinates; `contacts` by path, `solids` by key."""
+    """Return contacts, and the panels of their gaps, forces and coordinates. `contacts` are by path, `solids` by key."""
     single, keys = len(contacts) == 1, list(solids)
     touches, gaps, forces, coordinates = [], [], [], []
     for k, (path, touched) in enumerate(contacts.items()):
@@ -73,7 +73,6 @@ def without_rounding(gap: Array, solids: Sequence[Solid]) -> Array:
 
 
 def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource | None:
-    """Return the sources of a contact in continuous time: Gauss frames in the current charts, and the contact wrench."""
     contact = find_contact(result, path)
     if contact.forces:
         return None  # a contact of a time-stepping run, which no page can repeat
@@ -84,7 +83,6 @@ def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource |
 
 
 def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Panel]) -> list[Panel]:
-    """Return panels of gaps and normal forces, with a curve for each contact, then panels of the coordinates."""
     if not gaps:
         return []
     gap = Panel("gap $d$", "m", tuple(gaps), level=True)
@@ -109,7 +107,6 @@ MECHANISMS = "mechanisms"
 
 
 def pile_panels(result: Result) -> tuple[Panel, ...]:
-    """Return panels of the number of pressing contacts and of the fastest slip, in a run of free bodies."""
     if not isinstance(result, FreeBodyResult):
         return ()
     touching = Panel("pressing contacts", "", (Curve("", result.contact_count.astype(float), FORCE),))
@@ -123,8 +120,10 @@ def happenings_of(result: Result) -> tuple[EventMark, ...]:
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
-    """Return energies (k,) by kind, J, without negligible kinds; the sum of all kinds is constant. `contacts`: paths of contacts,
-    whose springs are a separate kind."""
+    """Return energies (k,) by kind, J, without negligible kinds; the sum of all kinds is constant.
+
+    `contacts` : paths of contacts, whose springs are a kind of their own.
+    """
     ledger, program, model = result.ledger, result.program, result.program.model
     kinds: dict[str, Array] = {}
     of_contacts = tuple(f"{path}." for path in contacts)

@@ -20,7 +20,6 @@ from screws.shapes import HalfSpace
 from screws.surfaces import Surface
 
 JOINT = "#5d6675"
-"""Colour of joints."""
 
 LINKS = ("#dfe5ee", "#aab6c8")
 """Default colours of links, alternating from the base outward."""
@@ -53,8 +52,7 @@ def link_poses(tree: Tree, q: Array) -> Array:
 class RodLinks:
     """Tree drawn as rods between its joints, for links without visuals.
 
-    `ends` : additional end points (3,) of links in their frames, by link number; `colours`: colours that links take in
-        turn.
+    `ends` are further end points (3,) of links in their frames, by link number; links take `colours` in turn.
     """
 
     tree: Tree
@@ -76,7 +74,6 @@ class RodLinks:
 
     @cached_property
     def radius(self) -> float:
-        """Radius of the rods, m."""
         ends = [point for k in range(len(self.tree.links)) for point in self._ends(k)]
         return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
 
@@ -101,12 +98,12 @@ class RodLinks:
         return merged.moved(np.linalg.inv(home))
 
     def colour(self, k: int) -> str:
-        """Return the colour of a link."""
         return self.colours[k % len(self.colours)]
 
     def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
-        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name`: prefix of
-        names."""
+        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name` is a prefix of
+        their names.
+        """
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(
@@ -136,7 +133,7 @@ class RodLinks:
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n), the values of `signal`, as their visuals or as rods between joints."""
+    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is the path of q."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
@@ -173,16 +170,16 @@ BODY_AXES = (0.65, 0.55)
 """Length and thickness of the axes of a body's frame, relative to a Gauss frame."""
 
 GROUND = "#eef0f5"
-"""Colour of the user's floors and walls."""
+"""Colour of the floors and walls of the user's model."""
 
 FLOOR = "#fbfcfd"
 """Colour of the floor that a picture adds."""
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; None if it has none of these.
+    """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; return None if it has none of these.
 
-    `colours` : of the body, and of contact paths on it; `span`: drawn size of unbounded shapes, m.
+    `colours` : colour of the body, and of contact paths on it; `span` : drawn size of unbounded shapes, m.
     """
     if looks.visuals:
         clear = any(visual.opacity < 1.0 for visual in looks.visuals)

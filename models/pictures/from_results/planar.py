@@ -69,7 +69,7 @@ def planar_size(result: Result, visible: Sequence[Visible]) -> float:
 
 
 def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
-    """Return a body as a plate with its outline, or as its visuals; `size`: extent of the largest body, m."""
+    """Return a body as a plate with its outline, or as its visuals; `size` is the extent of the largest body, m."""
     if looks.visuals:
         mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
         return Solid(called, H, mesh, colour, colours[1], look=Look.OPAQUE)
@@ -127,7 +127,7 @@ def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[
 def planar_touches(
     result: Result, placed: Sequence[PlacedTouch], solids: Mapping[str, Solid]
 ) -> tuple[list[ContactDrawing], list[Panel]]:
-    """Return contacts, frames and forces where point and face meet, and panels of gaps and forces; `solids` by key."""
+    """Return contacts with frames and forces where point and face meet, and panels of gaps and forces. `solids` are by key."""
     touches, gaps, forces, frictions = [], [], [], []
     contacts, keys, single = {item.point.path: item for item in result.program.contacts}, list(solids), len(placed) == 1
     for k, (touch, face, point) in enumerate(placed):
@@ -167,20 +167,19 @@ def _outline(looks: PlanarAppearance) -> Array:
 
 
 def _slab(corners: Array, deep: float) -> Mesh:
-    """Return a plate between two equal outlines, with lines along both."""
     low, high = (np.column_stack([corners, np.full(len(corners), z)]) for z in (-deep, 0.0))
     rims = [_line(np.vstack([corners, corners[:1]]), z) for z in (-deep, 0.0)]
     return joined(lofted(low, high), *rims)
 
 
 def _line(points: Array, z: float) -> Mesh:
-    """Return a line through points (n, 2) at a height."""
     return polyline(np.column_stack([points, np.full(len(points), z)]))
 
 
 def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[str, str], ...]:
-    """Return the pairs (use, signal) whose use begins with `side`, without this prefix. They are the key that a body and its
-    contacts share."""
+    """Return the pairs (use, signal) whose use begins with `side`, without this prefix: the key that a body and its contacts
+    share.
+    """
     return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
 
 
@@ -190,13 +189,11 @@ def _ground_key(shape: PlanarContactGeometry) -> str:
 
 
 def _points(result: Result, touch: Visible) -> Array:
-    """Return the trajectory (k, 3) of the contact point."""
     H = planar_poses(result, dict(_signals_of_side(touch.signals, "point ")))
     return np.asarray(H[:, :3, :2] @ touch.shape.point + H[:, :3, 3])
 
 
 def _rotated(H: Array, vector: Array) -> Array:
-    """Return a vector (2,) of a body in the axes of the world (k, 3)."""
     return np.asarray(H[:, :3, :2] @ vector)
 
 

@@ -128,8 +128,6 @@ def as_scene(shown: Result | Scene) -> Scene:
 
 @dataclass
 class _SceneBuilder:
-    """Scene under construction."""
-
     result: Result
     names: Mapping[str, str]
     own_colours: Mapping[str, tuple[str, str]]
@@ -143,28 +141,24 @@ class _SceneBuilder:
 
     @property
     def visible(self) -> tuple[Visible, ...]:
-        """Visible objects of the model; empty for a result from another process, which has no model."""
+        """Visible objects of the model; a result from another process has no model and shows none."""
         return _visible(self.result)
 
     def bodies(self) -> dict[str, Visible]:
-        """Return the visible object of every body by its path."""
         return {item.path: item for item in self.visible if item.kind == "body"}
 
     @property
     def chains(self) -> list[str]:
-        """Paths of chains."""
         return [item.path for item in self.visible if item.kind == "chain"]
 
     def colours(self, path: str) -> tuple[str, str]:
-        """Return the colours of a body and of paths on it."""
         return self.own_colours.get(path, SOLIDS[len(self.solids) % len(SOLIDS)])
 
     def course(self, signal: str) -> Array:
-        """Return the poses (k, 4, 4) of a signal, (7,) or (4, 4)."""
         return poses_of(self.result, signal)
 
     def note_gravity(self, gravity: Array | None) -> None:
-        """Store the first gravity vector that is known."""
+        """Store gravity unless a nonzero gravity is stored already."""
         if gravity is not None and not np.any(self.gravity):
             self.gravity = np.asarray(gravity, dtype=float)
 
@@ -180,7 +174,6 @@ class _SceneBuilder:
 
 
 def _contact(draft: _SceneBuilder, contact: Visible) -> None:
-    """Add the two bodies of a contact with their contact surfaces."""
     if contact.path not in {item.point.path for item in draft.result.program.contacts}:
         return
     bodies, keys = draft.bodies(), []
@@ -204,7 +197,6 @@ def _body(draft: _SceneBuilder, body: Visible) -> None:
 
 
 def _add_body(draft: _SceneBuilder, body: Visible, key: str, looks: Appearance) -> None:
-    """Add a body under a key, with its frame."""
     H, called = draft.course(body.signals["pose"]), draft.names.get(body.path, body.path)
     draft.note_gravity(looks.gravity)
     source = of_signal(body.signals["pose"])
@@ -238,12 +230,10 @@ def _chain(draft: _SceneBuilder, chain: Visible) -> None:
 
 
 def _prefix(path: str) -> str:
-    """Return the prefix of paths inside a graph; "" for the whole model."""
     return f"{path}." if path else ""
 
 
 def _planar_body(draft: _SceneBuilder, body: Visible) -> None:
-    """Add a plate, with its frame."""
     H, called = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
     draft.note_gravity(np.array([0.0, -body.shape.gravity, 0.0]))
     size = planar_size(draft.result, draft.visible)
@@ -271,7 +261,6 @@ def _spring(draft: _SceneBuilder, spring: Visible) -> None:
 
 
 def _line_force(draft: _SceneBuilder, line: Visible) -> None:
-    """Add a straight rod between the two points."""
     _spring(draft, line)
     draft.coils[-1] = replace(draft.coils[-1], turns=0, radius=0.6)
 
@@ -302,7 +291,6 @@ BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
     "line force": _line_force,
     "force": _force,
 }
-"""Builder of each kind of visible object, in order."""
 
 
 def poses_of(result: Result, name: str) -> Array:
@@ -348,7 +336,6 @@ def _sizes(draft: _SceneBuilder, touches: Sequence[ContactDrawing]) -> tuple[flo
 
 
 def _corners(solid: Solid, k: int) -> Array:
-    """Return world points (j, 3) that outline a solid at a sample."""
     shape, H = solid.shape, solid.poses[k]
     points = shape.outline if isinstance(shape, Mesh) else np.asarray(shape.grid(9, 9), dtype=float).reshape(-1, 3)
     return np.asarray(points @ H[:3, :3].T + H[:3, 3])

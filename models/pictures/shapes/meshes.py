@@ -62,7 +62,6 @@ class Mesh:
 
     @cached_property
     def outline(self) -> Array:
-        """Outermost points (j, 3) of the mesh."""
         return farthest(self.points, 300)
 
     def moved(self, H: ArrayLike) -> Mesh:
@@ -75,7 +74,7 @@ class Mesh:
         return replace(self, points=self.points + np.array(offset))
 
     def scaled(self, by: ArrayLike) -> Mesh:
-        """Return the mesh scaled by one or three factors; triangles are flipped if the scaling mirrors it."""
+        """Return the mesh scaled by one or three factors; if these mirror it, its triangles stay outward."""
         factors = np.broadcast_to(np.asarray(by, dtype=float), 3)
         normals = self.normals / factors
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -83,7 +82,6 @@ class Mesh:
         return replace(self, points=self.points * factors, normals=normals, faces=faces)
 
     def painted(self, colour: str) -> Mesh:
-        """Return the mesh in a colour "#rrggbb"."""
         return replace(self, colours=np.tile(np.array(rgb(colour)) / 255.0, (len(self.points), 1)))
 
 
@@ -101,7 +99,7 @@ def farthest(points: Array, count: int) -> Array:
 
 
 def joined(*parts: Mesh) -> Mesh:
-    """Merge several meshes; either all or none have colours."""
+    """Merge several meshes, of which all or none must have colours."""
     starts = np.cumsum([0, *(len(part.points) for part in parts[:-1])])
     points, normals = (np.concatenate([getattr(part, key) for part in parts]) for key in ("points", "normals"))
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)])
@@ -111,7 +109,6 @@ def joined(*parts: Mesh) -> Mesh:
 
 
 def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
-    """Return points (sides, 3) of a circle about the z axis."""
     angle = 2.0 * np.pi * np.arange(sides) / sides
     return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(sides, z)], axis=1)
 
@@ -152,12 +149,11 @@ def sheet(outline: Array) -> Mesh:
 
 
 def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
-    """Return a closed cylinder along z."""
     return lofted(circle(radius, low, sides), circle(radius, high, sides))
 
 
 def cuboid(edges: ArrayLike) -> Mesh:
-    """Return a box with edges (3,) along the axes, m."""
+    """Return a box with its centre at the origin and edges (3,) along the axes, m."""
     x, y, z = 0.5 * np.asarray(edges, dtype=float)
     half = np.array([0.0, 0.0, z])
     outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
@@ -196,7 +192,7 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
 
 
 def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
-    """Return pose (1, 4, 4) and mesh of a square sheet with a grid below points (k, 3); `spare`: margin, m."""
+    """Return pose (1, 4, 4) and mesh of a square sheet with a grid below points (k, 3), with a margin `spare`, m."""
     H = along(np.asarray(up, dtype=float), np.zeros(3))
     local = points @ H[:3, :3]
     low, high = local.min(axis=0), local.max(axis=0)
@@ -293,7 +289,7 @@ LEAD = 0.1
 
 
 def helix(length: float, radius: float, turns: int) -> Mesh:
-    """Build a spring along z from 0 to `length` (m), with a radius (m): a wire that winds between two straight ends."""
+    """Return a spring along z from 0 to `length` (m), with a radius (m): a wire that winds between two straight ends."""
     part = np.linspace(0.0, 1.0, 24 * turns + 1)
     angle = 2.0 * np.pi * turns * part
     swell = np.minimum(1.0, np.minimum(part, 1.0 - part) * 2.0 * turns)

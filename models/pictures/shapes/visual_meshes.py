@@ -77,14 +77,13 @@ _BOX_EDGES = np.array(
 
 
 def _with_edges(mesh: Mesh, points: Array, edges: Indices) -> Mesh:
-    """Return a mesh with added points and lines between them."""
     count = len(mesh.points)
     normals = points / np.linalg.norm(points, axis=1, keepdims=True)
     return Mesh(np.concatenate([mesh.points, points]), np.concatenate([mesh.normals, normals]), mesh.faces, edges + count)
 
 
 def _with_meridians(mesh: Mesh, radius: float) -> Mesh:
-    """Add three great circles, which make the rotation of a ball visible."""
+    """Return the mesh of a ball with three great circles added, which make its rotation visible."""
     ring = circle(1.001 * radius, sides=48)
     points = np.concatenate([ring, ring[:, [1, 2, 0]], ring[:, [2, 0, 1]]])
     index = np.arange(48)
@@ -153,8 +152,9 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
 
 
 def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
-    """Build a mesh of points (m, 3) and triangles (n, 3), outward by the right-hand rule: coinciding points are merged, sharp
-    edges split them, and point normals average the adjacent faces."""
+    """Return a mesh of points (m, 3) and triangles (n, 3), which are outward by the right-hand rule; coinciding points are
+    merged, and edges between triangles at large angles stay sharp.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -219,7 +219,6 @@ def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
 
 
 def _custom_mesh(visual: Visual) -> Mesh:
-    """Return the mesh of a file, of pyvista, or of points and triangles."""
     source = visual.mesh() if callable(visual.mesh) else visual.mesh
     if isinstance(source, Mesh):
         return source

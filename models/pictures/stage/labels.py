@@ -16,7 +16,7 @@ from bondgraph.output.plot_style import INK, PAPER
 Box = tuple[float, float, float, float]
 
 Side = tuple[float, float]
-"""Distance of a label from its point, relative to the minimum, and its angle (rad) from the preferred side."""
+"""Distance of a label from its point, relative to the least distance, and its angle (rad) from the preferred side."""
 
 DISTANCES = (1.0, 1.6, 2.4, 3.4)
 TURNS = (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6)
@@ -30,8 +30,7 @@ AT_REST = 0.05
 
 @dataclass(frozen=True)
 class Label:
-    """Name with a subscript at a pixel, placed on the side that `away` points to; `on`: indices of the solids that it may
-    cover."""
+    """Name with a subscript at a pixel, placed on the side that `away` points to; it may cover the solids with the indices `on`."""
 
     text: str
     index: str
@@ -42,7 +41,6 @@ class Label:
 
 
 def is_word(text: str) -> bool:
-    """Return True if a label is a word, not a symbol."""
     return len(text) > 1
 
 
@@ -89,7 +87,7 @@ def place_labels(
     ----------
     bodies : convex hull (j, 2) of each solid, and the cost of covering it with a label; covering another label costs 1.
     reach : minimum distance from a point.
-    sides : sides by label in the previous frame of a movie: a label keeps a side that is free. Updated in place.
+    sides : sides by label in the previous frame of a movie, updated in place; a label keeps a side that is free.
     """
     placed: list[Box] = []
     last = dict(sides)

@@ -207,7 +207,6 @@ def show(
 
 
 def in_notebook() -> bool:
-    """Return True if Python runs in a Jupyter kernel."""
     kernel = sys.modules.get("ipykernel.zmqshell")
     ipython = sys.modules.get("IPython")
     return kernel is not None and ipython is not None and isinstance(ipython.get_ipython(), kernel.ZMQInteractiveShell)

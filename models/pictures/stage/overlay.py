@@ -229,12 +229,10 @@ def axes_in(camera: Camera, H: Array, length: float, size: tuple[int, int]) -> A
 
 
 def arrows_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[Array]:
-    """Return pixels (j, 2) along every drawn arrow, spaced a few pixels apart."""
     shown = [arrow for force in now.all_forces if (arrow := stage.arrow(force)) is not None]
     ends = [camera.pixels(np.stack(arrow), size) for arrow in shown]
     return [pixels_between(start, tip, 2 + int(np.linalg.norm(tip - start) / 6.0)) for start, tip in ends]
 
 
 def pixels_between(start: Array, end: Array, count: int) -> Array:
-    """Return points (count, 2) from one point to another."""
     return np.asarray(start + np.linspace(0.0, 1.0, count)[:, None] * (end - start))

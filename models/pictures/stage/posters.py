@@ -62,9 +62,7 @@ def still(
 ) -> None:
     """Write the picture of a result or scene at a time (s), with a size (width, height) in pixels, as PNG or JPEG.
 
-    `t`: by default a representative time.
-
-    `ghosts`: number of earlier poses shown of each solid with ghosts.
+    `t` : by default a representative time; `ghosts` : number of earlier poses shown of each solid with ghosts.
     """
     scene, scale = as_scene(shown), size[1] / 720
     t = representative_time(scene) if t is None else t
@@ -186,9 +184,11 @@ class Layout:
 
     Attributes
     ----------
-    size, scene : (width, height) of the poster, and of the scene; `top`: its first row.
+    size, scene : (width, height) of the poster, and of the scene.
+    top : first row of the scene.
     title : upper left corner, and largest font size.
-    foot, height : first row of the plots, and their height; `dpi`: sets their text size.
+    foot, height : first row of the plots, and their height.
+    dpi : resolution, which sets the size of the plots' text.
     legend : lower left corner.
     room : margins of the scene that stay free of solids.
     """
@@ -217,7 +217,7 @@ FEATHER = 60
 
 @dataclass(frozen=True)
 class Ring:
-    """Circle, pixels."""
+    """Circle on a picture, in pixels."""
 
     x: float
     y: float
@@ -225,16 +225,13 @@ class Ring:
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """Left, top, right, bottom."""
         return self.x - self.radius, self.y - self.radius, self.x + self.radius, self.y + self.radius
 
 
 CLOSE_UP = Ring(2880, 930, 560)
-"""Circle of the close-up on a poster."""
 
 
 def _corner(size: tuple[int, int]) -> Ring:
-    """Return the circle of the close-up, in the upper right corner of a still."""
     scale = size[1] / 720
     return Ring(size[0] - 124 * scale, 124 * scale, 100 * scale)
 
@@ -275,7 +272,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
 
 def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
-    """Remove empty rows of a scene beyond its margins; the content extends from row `first` to row `last`."""
+    """Remove empty rows of a scene beyond its margins; what is drawn extends from row `first` to row `last`."""
     top = max(0, round(first) - layout.room[1])
     height = min(layout.scene[1], round(last) + layout.room[3]) - top
     saved = layout.scene[1] - height
@@ -302,8 +299,9 @@ def _add_lens(
     size: tuple[int, int] | None = None,
     top: int = 0,
 ) -> None:
-    """Add a round close-up of a contact at a time (s) to the picture of its scene. The picture fills the page, or has a
-    `size` and begins at the row `top`."""
+    """Add a round close-up of a contact at a time (s) to the picture of its scene, which fills the page, or has a `size` and
+    begins at the row `top`.
+    """
     near, reach = _close_up(scene, t, touch, round(2 * ring.radius))
     middle, window = 0.5 * sum(H[0, :3, 3] for H in touch.frames), size or page.size
     x, y = camera.pixels(middle, window)[0]
@@ -360,7 +358,6 @@ def _magnify(page: Any, near: Any, small: Ring, ring: Ring) -> None:
 
 
 def _caption(page: Any, scene: Scene, touch: ContactDrawing) -> None:
-    """Draw the caption below the close-up."""
     from PIL import ImageDraw
 
     first, second = (scene.solids[i].words for i in touch.solids)
@@ -371,7 +368,6 @@ def _caption(page: Any, scene: Scene, touch: ContactDrawing) -> None:
 
 
 def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """Draw title, name and time."""
     from PIL import ImageDraw
 
     draw, (x, y, most) = ImageDraw.Draw(page), layout.title
@@ -385,7 +381,6 @@ def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
 
 
 def _strips(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """Draw the key panels along the bottom, with the time of the picture marked."""
     from PIL import Image
 
     span, panels, x = close_up(scene), key_panels(scene)[:3], 90

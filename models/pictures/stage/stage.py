@@ -28,7 +28,8 @@ _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4),
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
-    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background`: colours at the bottom and top.
+    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background` has the colours at the bottom and
+    top.
 
     Raises `ExtraError` E418 if rendering is impossible.
     """
@@ -77,13 +78,12 @@ MATERIALS: dict[Look, dict[str, Any]] = {
 
 
 def painted(window: Any, mesh: Mesh, colour: str, look: Look) -> Any:
-    """Add a mesh in its own colours, if any, else in the given colour."""
+    """Add a mesh in its own colours or, if it has none, in the given colour."""
     colours = {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
     return window.add_mesh(surface(mesh), reset_camera=False, **MATERIALS[look], **colours)
 
 
 def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) -> Any:
-    """Add the lines of a mesh."""
     import pyvista as pv
 
     cells = np.column_stack([np.full(len(mesh.lines), 2), mesh.lines])
@@ -92,7 +92,6 @@ def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) ->
 
 
 def triad(window: Any, length: float, radius: float) -> Any:
-    """Add three arrows x, y, z in their colours, whose heads do not grow with their radius."""
     import pyvista as pv
 
     head = 0.26
@@ -259,7 +258,6 @@ class Stage:
         self._order: list[int] = []
 
     def _solid(self, index: int) -> list[Any]:
-        """Return the actors of a solid and of its lines."""
         solid, mesh = self.scene.solids[index], self.meshes[index]
         if solid.look is Look.GLASS:
             low, high = (0.4, 0.4) if solid.unbounded else (0.20, 0.95)
@@ -276,7 +274,6 @@ class Stage:
         return triad(self.plotter, self.axis * frame.length, self.radius * frame.thickness) if frame.length else None
 
     def _tube(self, path: Trail) -> tuple[Tube, Array]:
-        """Return the actors of a path, and the times of its rings."""
         t = self.scene.t
         pick = np.unique(np.linspace(0, len(t) - 1, min(len(t), MAX_RINGS)).astype(int))
         thick = TUBE * self.radius * np.broadcast_to(path.thick, len(t))[pick]
@@ -303,8 +300,9 @@ class Stage:
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s) and return the scene at that time. The camera stays, and determines the painting
-        order."""
+        """Move everything to a time (s) and return the scene at that time. The camera stays, and decides in which order glass is
+        painted.
+        """
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):
@@ -345,7 +343,6 @@ class Stage:
         return self.scene.solids[index].poses[self.ghost_samples(index, t)]
 
     def _show_strings(self, now: Scene) -> None:
-        """Draw lines between the closest points of separated solids."""
         import pyvista as pv
 
         for string, touch in zip(self._strings, now.contacts, strict=True):

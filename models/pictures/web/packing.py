@@ -40,11 +40,9 @@ class Packed:
         return name
 
     def course(self, name: str, values: Array) -> str:
-        """Pack rows over time."""
         return self.put(name, values[:1] if np.all(values == values[:1]) else values)
 
     def pose(self, name: str, poses: Array) -> str:
-        """Pack poses (k, 4, 4)."""
         self.course(f"{name}_p", poses[:, :3, 3])
         self.course(f"{name}_q", quaternions(poses))
         return name
@@ -177,14 +175,12 @@ def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
 
 
 def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
-    """Pack a helix along z, and its end points."""
     ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
     mesh = packed.mesh(scene.coil(coil))
     return {"mesh": mesh, "colour": coil.colour, "length": coil.length, **ends}
 
 
 def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
-    """Pack a path as a tube whose triangles are in the order of the path."""
     thick = np.broadcast_to(path.thick, len(scene.t)) * TUBE * RADIUS * scene.unit
     rings = SIDES * np.arange(len(scene.t) - 1)
     lines = np.stack([rings, rings + SIDES], axis=1)[: None if path.ahead else 0]
@@ -194,7 +190,7 @@ def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 STRAIGHTNESS = 2e-3
-"""Largest invisible distance of samples from the line between two kept rows, relative to the range of the curve."""
+"""Largest distance of samples from the line between two kept rows that does not show, relative to the range of the curve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +212,6 @@ class EventRows:
 
     @classmethod
     def of(cls, result: Result, start: float, end: float) -> EventRows:
-        """Select the span from start to end, s."""
         happened = result.events.times
         times = np.concatenate([result.t, np.repeat(happened, 2), [start, end]])
         # Each event has values before and after it; the ends come last, and only where there is no sample.
@@ -231,7 +226,6 @@ class EventRows:
         return cls(result, times[order], order, Interpolation.of(result.t, [start, end]))
 
     def values(self, name: str) -> Array:
-        """Return a quantity over time, (k, *shape)."""
         samples, (before, after) = np.asarray(self.result[name], dtype=float), self.result.at_events(name)
         sides = np.stack([before, after], axis=1).reshape(-1, *samples.shape[1:])
         constant = self.result.program.layout[name].block == "m"
@@ -274,7 +268,6 @@ class Downsampling:
 
     @property
     def times(self) -> Array:
-        """Times of the kept rows, s."""
         return np.asarray(self.t[np.column_stack([self.first, self.last])[self._kept_rows]])
 
     def select(self, values: Array) -> Array:

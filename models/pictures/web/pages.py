@@ -127,8 +127,9 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
 
 
 def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
-    """Return, for each automaton, the nodes of the drawing that show its state, the names of its states, and which states pass
-    power."""
+    """Return, for each automaton, the nodes that show its state in the drawing, the names of its states, and which of these pass
+    power.
+    """
     nodes: dict[str, list[dict[str, Any]]] = {}
     for path, element in model.elements.items():
         if isinstance(element.law, Junction) and element.law.automaton is not None:
@@ -162,7 +163,6 @@ class Plottable:
     slots: Mapping[tuple[str, int, int], Slot]
 
     def key(self, result: Result, name: str) -> tuple[str, int, int]:
-        """Return the slot of a name."""
         slot = result.program.layout[name]
         return slot.block, slot.start, slot.size
 
@@ -282,7 +282,7 @@ new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzi
 });
 </script>
 """
-"""Page that unpacks another page and turns into it."""
+"""Page that unpacks the packed page inside it and then shows that page."""
 
 
 @dataclass(frozen=True)
@@ -388,7 +388,6 @@ def page(
 
 
 def _scene(shown: Result | Scene) -> Scene:
-    """Return a scene, or the scene of a result; raise E580 or E583 for anything else."""
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
@@ -405,17 +404,15 @@ def _scene(shown: Result | Scene) -> Scene:
 REAL_TIME = 1.0, 60.0
 """Shortest and longest run that plays in real time, s."""
 PLAYING = 10.0
-"""Playing time of all other runs, s."""
+"""Playing time, s, of runs that are shorter or longer than `REAL_TIME`."""
 
 
 def _duration(scene: Scene) -> float:
-    """Return the default playing time, s."""
     duration = float(scene.t[-1] - scene.t[0])
     return duration if REAL_TIME[0] <= duration <= REAL_TIME[1] else PLAYING
 
 
 def _times(scene: Scene, seconds: float, show: float | None) -> None:
-    """Refuse an invalid duration or start time (E582)."""
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise refusal("E582", f"the duration cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
@@ -455,18 +452,15 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 
 
 def _early(scene: Scene) -> str:
-    """Return the reason why the run ended early; "" if it did not."""
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 
 
 def _of_energy(panel: Panel) -> bool:
-    """Return True if a panel shows energies only."""
     return panel.unit == "J" or panel.title.startswith("energy")
 
 
 def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:
-    """Return quantities, bonds and switches of the scene's result, if it has one."""
     result = scene.result
     if result is None:
         return {"quantities": [], "also": [], "left_out": 0, "open": [], "bonds": [], "switches": [], "most_power": 0.0}
@@ -484,7 +478,6 @@ def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, 
 
 
 def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
-    """Return titles and curves of the scene's panels, at times "tp"."""
     thin, plots = Downsampling.of(scene.t, SAMPLES[1]), []
     packed.put("tp", thin.times, "Float64")
     for panel in scene.panels:
