@@ -123,7 +123,6 @@ def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
 
 
 def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
-    """Return the diagonal (n,) of a diagonal matrix; return any other matrix unchanged."""
     diagonal = np.diagonal(matrix)
     return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
 

@@ -27,10 +27,8 @@ from screws.poses import Ad_of_inverse, pose, pose_from_state
 AXES = ("world", "body")
 
 Applied = Vector3 | Callable[..., Any]
-"""Components of a force, or a function of signals that returns them."""
 
 _ROWS = {ROTATION: slice(0, 3), TRANSLATION: slice(3, 6), SCREW: slice(0, 6)}
-"""Components of the point's twist, by the domain of the source."""
 
 
 class AppliedForce(Graph):

@@ -49,8 +49,6 @@ READERS: Mapping[str, Callable[[Path], Graph | Model]] = MappingProxyType(
 
 
 def load_any(path: Path) -> Graph | Model:
-    """Return the model in a file, read according to its extension. Raises E357 for an unknown extension, and the errors of the
-    readers."""
     read = READERS.get(path.suffix.lower())
     if read is None:
         title = f"cannot read a model from {printable_path(path)}: its extension is unknown"
@@ -86,7 +84,6 @@ def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) 
 
 
 def _wait() -> bool:
-    """Wait a fifth of a second; return False once the user interrupts."""
     try:
         time.sleep(0.2)
     except KeyboardInterrupt:

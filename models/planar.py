@@ -135,7 +135,6 @@ def mark_planar_contact(
 
 
 def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
-    """Return a radius, or corners (n, 2) anticlockwise; raise E575 for an invalid outline."""
     if outline is None:
         return None
     radius = floats(outline, ())
@@ -326,8 +325,6 @@ def _rotated(place: Any, vector: Any) -> Any:
 
 
 def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
-    """Return the Op of the row (size,) that maps the motion of body `number` to the contact point velocity in a direction."""
-
     def row(place: Any, face_place: Any = (0.0, 0.0)) -> Any:
         arm, n = _rotated(place, c), _rotated(face_place, direction)
         if number:
@@ -338,7 +335,6 @@ def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
 
 
 def _check_numbers(name: str, **values: float | None) -> None:
-    """Raise E503 for values that are not finite numbers, and for a negative friction coefficient, mass or inertia."""
     for what, value in values.items():
         number = None if value is None else real(value)
         positive = what in ("friction", "mass", "inertia")

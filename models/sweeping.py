@@ -133,7 +133,6 @@ def _keep(section: JsonSection) -> dict[str, Keepable]:
 
 
 def _measure(keep: JsonSection, name: str) -> Keepable:
-    """Read a quantity, or a measure of a quantity."""
     entry = keep.values[name]
     if isinstance(entry, str):
         return entry

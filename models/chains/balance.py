@@ -81,7 +81,6 @@ def support_margin(points: Any, centre: Any, up: Sequence[float] | np.ndarray = 
 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Return twice the area of the triangle a, b, c (2,); positive if it is counter-clockwise."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 

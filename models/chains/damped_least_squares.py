@@ -142,8 +142,6 @@ def inverse_kinematics(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Goals (k, 4, 4) or (k, 3) for a point on a link."""
-
     tree: Tree
     link: int
     goals: Array
@@ -152,7 +150,9 @@ class _Search:
     tolerance: float
 
     def residuals(self, q: Array, which: Array) -> tuple[Array, Array]:
-        """Return the errors (k, m), in rad and as distance / size, and their Jacobian (k, m, n) with respect to joints / natural size."""
+        """Return the errors (k, m), in rad and as distance / size, and their Jacobian (k, m, n) with respect to joints / natural
+        size.
+        """
         H, J = located_jacobian(self.tree, self.link, q, self.at)
         J *= _sizes(self.tree, self.size)
         J[:, 3:] /= self.size
@@ -164,7 +164,6 @@ class _Search:
         return np.concatenate([turn, away / self.size], axis=1), J
 
     def reached(self, error: Array) -> Array:
-        """Return which errors (k, m) are within the tolerance, in angle and in distance."""
         parts = error.reshape(len(error), -1, 3)
         return np.all(np.linalg.norm(parts, axis=2) <= self.tolerance, axis=1)
 
@@ -239,7 +238,6 @@ def rotation_vectors(R: Array) -> Array:
 
 
 def _size(tree: Tree) -> float:
-    """Return the largest distance of a link from the base in the home configuration, m; 1 if all are at the base."""
     return max(float(np.linalg.norm(link.home[:3, 3])) for link in tree.links) or 1.0
 
 
@@ -284,7 +282,6 @@ def _spread(tree: Tree, count: int, size: float) -> Array:
 
 
 def _near(tree: Tree, q: Array, start: Array) -> Array:
-    """Return coordinates (..., n) in which angles without limits differ from `start` by at most half a turn."""
     turns = np.array(tree.is_angle) & ~np.isfinite(tree.limits).any(axis=1)
     for section, drive in zip(tree.sections.freedoms, tree.sections.drives, strict=True):
         if section.pitch or not section.turns or drive.factor % 1.0:  # a full turn of the coordinate changes the pose

@@ -179,7 +179,6 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
 
 
 def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
-    """Return the names of coordinates that move no mass in any position."""
     freedoms = tree.sections.freedoms
     loaded = [bool(body.mass) or bool(np.any(body.second)) for body in carried]
     for k in range(len(freedoms) - 1, -1, -1):
@@ -191,7 +190,6 @@ def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
 
 
 def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any:
-    """Return the power of a wrench on a unit screw; terms that are zero in the screw are left out."""
     terms = [a * b for a, b in zip([*screw[0], *screw[1]], [*moment, *force], strict=True) if a]
     return sum(terms[1:], terms[0])
 
@@ -272,7 +270,6 @@ def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
 
 
 def _in_base(tree: Tree, gravity: Any) -> np.ndarray:
-    """Return gravity (3,) in the axes of the base; raise E338 for another shape."""
     if np.shape(gravity) != (3,):
         cure = "three numbers in world axes, m/s^2: (0, 0, -9.81)"
         raise refusal("E338", f'gravity of "{tree.name}" is {gravity!r}', cure, about=tree.name)
@@ -328,7 +325,6 @@ class Articulated:
         return Articulated(self.A + other.A, self.B + other.B, self.C + other.C, bias)
 
     def __matmul__(self, acceleration: Screw) -> Screw:
-        """Return the wrench for an acceleration, without the bias."""
         spin, rate = acceleration
         return self.A @ spin + self.B @ rate, self.B.T @ spin + self.C @ rate
 
@@ -386,7 +382,9 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration that velocities cause."""
+        """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration that velocities
+        cause.
+        """
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D

@@ -152,11 +152,9 @@ class Cost:
     """Number of operations that each further section of a tree costs."""
 
     fixed: float
-    """Operations for mass matrix, velocity forces and weight."""
     carried: float
     """Operations to transform the momentum of the section, and of each section that it carries, to the preceding frame."""
     articulated: float
-    """Operations for the articulated body and the acceleration of the section."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
@@ -191,7 +189,6 @@ def articulated_is_shorter(tree: Tree) -> bool:
 
 
 def operations(tree: Tree) -> tuple[float, float]:
-    """Return upper bounds on the number of operations for v' with the mass matrix and with articulated bodies."""
     freedoms = tree.sections.freedoms
     carried, costs = [1] * len(freedoms), _costs(tree)
     for k in range(len(freedoms) - 1, -1, -1):
@@ -226,7 +223,8 @@ DYNAMICS = "Featherstone 2008"
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs and of stops."""
+    """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs and of stops.
+    """
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -297,15 +295,15 @@ class LinkBody:
     surface: Surface | None
     place: Place | None
     world: PortRef
-    """Port that carries the link's twist T_0_0_k."""
     pose_path: str
-    """Path of the link's pose signal (7,) in the graph around the chain."""
     frame_path: str
     """Path of the link's pose (4, 4), which is cheaper to compute than the pose (7,), as it needs no half angles."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
+    """Tree and gravity (3,) in world axes, m/s^2, for pictures of a chain."""
+
     tree: Tree
     gravity: np.ndarray
 
@@ -420,7 +418,6 @@ def chain_graph(
 
 
 def _link_graph(tree: Tree, link: int) -> Body:
-    """Return the graph of a link: an MTF J_k(q) to its world twist, with its pose and twist as signals."""
     name = tree.links[link].name
     body = Body(name, tree.links[link].surface).declare_input("q")
     assert isinstance(body, Body)

@@ -25,7 +25,6 @@ from screws.scalars import array, cos, sin
 from screws.vectors import cross
 
 Frame = tuple[np.ndarray, np.ndarray]
-"""Rotation (3, 3) and origin (3,) of a frame."""
 
 
 def step(section: Section, x: Any) -> Frame:
@@ -53,14 +52,12 @@ def after(first: Frame, second: Frame) -> Frame:
 
 
 def _frames(tree: Tree, q: Any, path: Sequence[int]) -> list[Frame]:
-    """Return the world frames of the base and of the sections along a path of indices, in which each carries the next."""
     positions = tree.sections.positions(q)
     moves = (step(tree.sections.freedoms[k], positions[k]) for k in path)
     return list(accumulate(moves, after, initial=(tree.base[:3, :3], tree.base[:3, 3])))
 
 
 def _column(section: Section, frame: Frame) -> list[Any]:
-    """Return a section's screw (6,) seen from a frame in which it has the pose `frame`."""
     along = section.sign * frame[0][:, section.axis]
     if not section.turns:
         return [0.0, 0.0, 0.0, *along]

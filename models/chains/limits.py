@@ -25,7 +25,6 @@ def beyond_limits(tree: Tree, q: Any) -> list[str]:
 
 
 def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
-    """Return (coordinate, distance beyond the limit, outward sign) for every finite limit."""
     excesses = []
     for k, (lower, upper) in enumerate(tree.limits):
         x = q[k] if np.ndim(q) else q
@@ -57,7 +56,6 @@ def spring_energy(q: Any, stiffness: Any, rest: np.ndarray) -> Any:
 
 
 def spring_force(q: Any, stiffness: Any, rest: np.ndarray) -> np.ndarray:
-    """Return the gradient (n,) of the energy of joint springs, N m or N."""
     return array([_entry(stiffness, k) * (_entry(q, k) - x) for k, x in enumerate(rest)])
 
 

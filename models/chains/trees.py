@@ -74,7 +74,6 @@ class Sections:
     """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
 
     def path(self, number: int) -> list[int]:
-        """Return the indices of the sections from the base to the section with this number."""
         indices: list[int] = []
         while number:
             indices.append(number - 1)
@@ -82,11 +81,9 @@ class Sections:
         return indices[::-1]
 
     def positions(self, q: Any) -> list[Any]:
-        """Return the positions of all sections, from the coordinates (n,)."""
         return [q[d.coordinate] if d.direct else d.factor * q[d.coordinate] + d.offset for d in self.drives]
 
     def rates(self, v: Any) -> list[Any]:
-        """Return the rates of all sections, from the rates of the coordinates (n,)."""
         return [v[d.coordinate] if d.direct else d.factor * v[d.coordinate] for d in self.drives]
 
     def gathered(self, values: Sequence[Any]) -> list[Any]:
@@ -287,7 +284,6 @@ def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
-    """Return the cycles among nodes with one successor each."""
     loops, seen = [], set()
     for start in successors:
         path: list[str] = []

@@ -29,7 +29,6 @@ COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
 
 
 def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the known constrained components in the order of `COMPONENTS`."""
     requested = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else _as_tuple(constrained)
     return tuple(component for component in COMPONENTS if component in requested)
 
@@ -85,7 +84,6 @@ def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
 
 
 def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> list[Problem]:
-    """Report E421 for unknown components, or none."""
     unknown = [c for c in _as_tuple(constrained) if c not in COMPONENTS and c not in PAPER_NAMES]
     if chosen and not unknown:
         return []
@@ -117,7 +115,6 @@ def stiffness_problems(
 
 
 def near_problems(name: str, near: Any) -> list[Problem]:
-    """Report E429 for a `near` that is not a point."""
     if near is None or reals(near, 3) is not None:
         return []
     cure = "near=(x, y, z), a point of body 1 close to the place of contact, m"

@@ -80,7 +80,6 @@ class Cone:
 
 
 def friction_cones(chosen: Sequence[str], friction: float | None, torsional: float | None) -> tuple[Cone, ...]:
-    """Return the friction cones for the arguments of a contact, which `friction_problems` checks."""
     tangential = tuple(component for component in ("v_x", "v_y") if component in chosen)
     cones = []
     if friction is not None:
@@ -188,7 +187,6 @@ def _length(w: Any) -> Any:
 
 
 def _slip(effort: Any, trial: Any, limit: Any, damping: Any, mode: Any) -> Any:
-    """Return the velocity of the slider; the force follows from it."""
     ratio = where(equal(mode, _SLIP), 1.0 - limit / _length(trial), 0.0)
     return ratio * trial / damping
 
@@ -245,7 +243,6 @@ class SwitchStates:
 
 
 def components_with(friction: Any) -> tuple[str, ...]:
-    """Return the components that a law along the normal constrains: v_z and, with friction, v_x and v_y."""
     return ("v_z",) if friction is None else (*IN_PLANE, "v_z")
 
 
@@ -297,7 +294,6 @@ def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str
 
 
 EXCESS = Op("excess", lambda effort, mu, normal: length(effort) - mu * normal, r"|#1| - #2\,#3")
-"""Excess of the force over its limit; negative while the contact sticks."""
 
 
 def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Automaton:

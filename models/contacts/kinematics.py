@@ -106,7 +106,6 @@ def geometry_op(surface: Surface, index: int) -> Op:
 
 
 def _point(surface: Surface) -> str:
-    """Return the point c(u, v) of a surface in words and formulas, for notes."""
     if not surface.latex:
         return r"$(u, v) = q$, and $c(u, v)$, the last column of $H$, is a point of the surface in the frame $O$ of its body. "
     (_, point), *further = (equation.split(" = ", 1) for equation in surface.latex[0])
@@ -130,7 +129,6 @@ GAUSS_FRAME_NOTE = (
     r" = K M \dot q$, $(\omega_z)_C^{C,O} = T M \dot q$, VI02 (10), $(v_x, v_y)_C^{C,O} = M \dot q$, $(v_z)_C^{C,O} = 0$,"
     r" VI02 (11)."
 )
-"""Definition of the Gauss frame at a point c(u, v), with the equation numbers of Visser 2002."""
 
 _EMPTY = np.zeros(0)
 
@@ -220,4 +218,3 @@ UNIQUENESS = Op(
     + "\n"
     + r"R = \begin{bmatrix} \cos #3 & -\sin #3 \\ -\sin #3 & -\cos #3 \end{bmatrix}",
 )
-"""Measure of how far the closest points are from being ambiguous (see `_uniqueness`)."""

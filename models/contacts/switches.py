@@ -114,7 +114,6 @@ _BETWEEN_BODIES = Op(
 
 
 def turning_equation(transport: str) -> tuple[str, Op, list[str]]:
-    """Return the equation of the kinematics block for the rate `turning` of C2 about z2, rad/s."""
     if transport == "parallel":
         return "turning", _IN_SPACE, ["M2", "T2", "q2'", "H_0_C2", TWIST_2]
     return "turning", _BETWEEN_BODIES, ["M2", "T2", "q2'", "T"]
@@ -150,7 +149,6 @@ def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
 
 
 SPRING_RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)),)
-"""Reset of the spring's deformation to zero at the end of contact."""
 
 
 def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:

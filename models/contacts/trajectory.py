@@ -109,7 +109,6 @@ def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, flo
 
 
 def find_contact(result: Result, path: str) -> RunContact:
-    """Return the contact at a path in the graph of a result; raise E498 if there is no contact with frames."""
     contacts = {contact.point.path: contact for contact in result.program.contacts if contact.point.frames}
     if path not in contacts:
         names = ", ".join(f'"{name}"' for name in contacts)

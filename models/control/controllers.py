@@ -21,7 +21,6 @@ from screws.linear import solve_spd
 from screws.scalars import array, maximum, minimum
 
 ModelTerm = Callable[..., Any] | Op | str
-"""Term of a model: a function of signals, or the path of another block's signal."""
 
 DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
 SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
@@ -29,7 +28,6 @@ ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
 
 
 def new_builder(name: str, period: float | None) -> BlockBuilder:
-    """Return an empty block builder; raise E478 for a period that is not positive."""
     if period is not None and not (np.isfinite(period) and period > 0.0):
         refuse("E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name)
     return BlockBuilder(name, period=period)
@@ -98,7 +96,6 @@ def add_rate(
 
 
 def add_gain(builder: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
-    """Add a gain under a local name: a run-time parameter, or a function of time."""
     letter = f"K_{{{local[1:]}}}"
     builder.symbols[local] = letter
     if not isinstance(gain, Motion):

@@ -13,7 +13,6 @@ from screws.numeric_arguments import floats
 from screws.scalars import maximum, minimum
 
 NO_LIMIT = 1e300
-"""Number that stands for an infinite limit."""
 
 
 def _limited(effort: Any, speed: Any, fade: Any, command: Any, velocity: Any) -> Any:

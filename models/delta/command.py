@@ -55,7 +55,6 @@ def robot_arguments(parser: Any) -> None:
 
 
 def read_robot(options: Namespace) -> DeltaRobot:
-    """Return the robot that the arguments describe; errors are those of `read_parameters`."""
     parameters = PARAMETER_SETS[options.params]() if options.params in PARAMETER_SETS else read_parameters(options.params)
     return DeltaRobot(parameters, form=options.form)
 
@@ -350,7 +349,6 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _trajectory(run: DeltaRun) -> dict[str, np.ndarray]:
-    """Return arrays over time by name, in the order of `COLUMNS`."""
     return {
         "t": run.t,
         "y": run.y,

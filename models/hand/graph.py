@@ -134,10 +134,8 @@ VIRTUAL = f"{CONTROLLER}.virtual object"
 REFERENCE = f"{CONTROLLER}.reference"
 
 TIP = "tip"
-"""Name of the last link of a finger."""
 
 CONTACT_NUMBERS = tuple(name for name in COMPLIANCE_UNITS if name != "torsional_friction")
-"""Parameters of the same name in the hand and in its contacts."""
 
 GRASP = "grasp"
 """Automaton with the states "held", while any tip touches the object, and "lost"."""
@@ -152,7 +150,6 @@ def contact_name(i: int) -> str:
 
 
 def grip_name(i: int) -> str:
-    """Return the path of the spring from the pole of tip i to the virtual object."""
     return f"{CONTROLLER}.grip spring {i}"
 
 

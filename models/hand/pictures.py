@@ -88,7 +88,6 @@ def skeleton(parameters: HandParameters, joints: Array) -> Array:
 
 
 def palm_and_links(parameters: HandParameters, positions: Array) -> list[Solid]:
-    """Return palm and links as solids, from the positions (k, n, 5, 3) of their joints."""
     identity_poses = unrotated_poses(np.zeros((len(positions), 3)))
     radius = parameters.link_radius
     palm = cylinder(parameters.base_radius + 2.6 * radius, -0.009, -0.003, 96).painted(PALM)
@@ -146,7 +145,6 @@ def display_end(run: HandRun) -> float:
 
 
 def _loss_interval(run: HandRun, end: float) -> tuple[tuple[float, float], ...]:
-    """Return the interval of slow motion around a loss, s; without a loss there is none."""
     lost = run.time_of_loss()
     return () if lost is None else ((max(0.0, min(lost, end) - (end - lost) - 0.1), end),)
 
@@ -155,7 +153,6 @@ LINE_STYLES = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS
 
 
 def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Plot positions of reference, virtual object and object, and any rotations."""
     shown = run.trajectory["t"] <= _end_time(run)
     arrays = {name: run.trajectory[name][shown] for name in NAMES}
     positions = {name: rows[:, 4:] for name, rows in arrays.items()}
@@ -211,7 +208,6 @@ def _end_time(run: HandRun) -> float:
 
 
 def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
-    """Return page.html, scene.glb, figure7.png, grasp.png, figure6.png, movie.mp4, and lost.png if the object is lost."""
     end = display_end(run)
     seconds = float(np.clip(end, 6.0, 12.0))
 
@@ -265,7 +261,6 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
 
 
 def _name_frames(image: Any, stage: Stage, now: Scene, camera: Camera, scale: float) -> None:
-    """Write the names of the frames in a column on the right, with lines to the tips of their x or z axes."""
     from PIL import ImageDraw
 
     draw, text = ImageDraw.Draw(image), font(round(19 * scale))

@@ -294,7 +294,6 @@ def _cell(value: float) -> str:
 
 
 def _extreme(values: np.ndarray, which: str) -> np.ndarray:
-    """Return the largest or smallest value over all fingers (k,); nan where all are nan."""
     return np.fmax.reduce(values, axis=1) if which == "max" else np.fmin.reduce(values, axis=1)
 
 

@@ -289,7 +289,6 @@ _MOTIONS = {
     ),
 }
 SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _MOTIONS.items()}
-"""Scenarios of the example by name."""
 
 
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
@@ -323,7 +322,6 @@ def _scenario(steps: list[dict[str, Any]], parameters: dict[str, Any], **setting
 
 
 def as_json(scenario: HandScenario) -> dict[str, Any]:
-    """Return the content of a scenario file for `read_scenario`."""
     return {
         "name": scenario.name,
         "description": scenario.description,

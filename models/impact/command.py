@@ -94,7 +94,6 @@ def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
 
 
 def _striker(options: Namespace) -> Striker:
-    """Return the arm that the arguments describe; raise the errors of a point or normal that does not match it."""
     if options.urdf is None and options.tip is not None:
         raise refusal("E541", f"--tip {options.tip} without a robot", "also give --urdf FILE", about="impact")
     meshes = False if options.no_render or options.meshes == "none" else options.meshes

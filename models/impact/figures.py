@@ -269,7 +269,6 @@ def plot_arm(study: ImpactStudy, path: str | os.PathLike[str]) -> None:
 
 
 def _view(outward: Array) -> Array:
-    """Return the view direction: from the side of a wall and slightly from above, so that the force behind it is visible."""
     up = np.array([0.0, 0.0, 1.0])
     aside = np.cross(outward, up)
     aside = np.array([0.0, 1.0, 0.0]) if np.linalg.norm(aside) < 0.1 else aside

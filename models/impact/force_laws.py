@@ -220,7 +220,6 @@ def check_w0(w0: float) -> None:
 
 
 def check_positive(about: str, **numbers: Any) -> None:
-    """Refuse (E540) named values of an impact that are not positive and finite."""
     units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
     place = caller_place()
     raise_if_any(

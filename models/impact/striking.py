@@ -38,7 +38,6 @@ Vector = Sequence[float] | np.ndarray
 HEIGHTS = (0.15, 0.35, 0.55, 0.75, 0.95, 1.15, 1.25)
 """Heights of the seven joints above the base of the upright arm, m."""
 TIP = 1.4
-"""Height of the tip of the upright arm, m."""
 MASSES = (4.0, 4.0, 3.0, 3.0, 2.0, 1.5, 0.5)
 RADIUS = 0.05
 LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
@@ -219,7 +218,6 @@ def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
 
 
 def contact_law(law: ForceLaw) -> Any:
-    """Return the contact law for a closed form; raise E544 for an unknown law."""
     if isinstance(law, ViscoelasticImpact):
         return Viscoelastic(law.k, law.c)
     if isinstance(law, SpringImpact) and law.e > 0.0:

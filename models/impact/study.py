@@ -117,7 +117,6 @@ def graph_effective_mass(
 def measure_impulse(
     where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0
 ) -> ImpulseMeasurement:
-    """Return the `graph_effective_mass` of a point."""
     variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
     # The impact is the first event; the rest of the run does not matter.
     run = simulate(variant.graph, 1e-6, samples=1e-6)

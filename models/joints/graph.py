@@ -119,7 +119,6 @@ def joint_graph(
 
 
 def _pose_and_number(joint: Joint) -> dict[str, str]:
-    """Return the signals that a joint's formulas take: the pose of b relative to a, and the parameter of the joint's kind."""
     return {key: f"relative pose.{key}" for key in ("H", *_numbers(joint))}
 
 
@@ -162,8 +161,6 @@ def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
 
 
 def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
-    """Return a check that refuses (E455) start poses that violate the joint by more than `limits` (m, rad)."""
-
     def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
         gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
@@ -224,7 +221,6 @@ def _op(role: str, kind: str) -> Op:
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
-    """Return the parameter of the joint's kind, such as the pitch or the angle between the axes."""
     number = KINDS[joint.kind].number
     return {} if number is None else {number.name: Parameter(number.of(joint), number.unit)}
 
@@ -235,7 +231,6 @@ def _letters(joint: Joint) -> dict[str, str]:
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
-    """Return the pose state (7,) of the joint's axes on a body."""
     H = np.eye(4) if frame is None else frame
     if not is_pose(H):
         title = f'{which} of joint "{name}" is not a pose'

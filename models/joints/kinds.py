@@ -33,7 +33,6 @@ class KindNumber:
     unit: str
     symbol: str
     of: Callable[[Joint], float]
-    """Function that returns the parameter of a joint."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class Kind:
     coordinates: Formula
     """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
     angles: int
-    """Number of closure conditions that are angles."""
     tilt: Callable[..., float]
-    """Angle (rad) by which a pose violates the joint."""
     number: KindNumber | None = None
 
     def violation(self, H: np.ndarray, *numbers: Any) -> Any:
@@ -157,7 +154,6 @@ def _angle_between(joint: Joint) -> float:
 
 
 def _off_axis(R: np.ndarray, *_: float) -> float:
-    """Return the angle between z of A and z of B."""
     return float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2]))
 
 
@@ -166,7 +162,6 @@ def _rotation_angle(R: np.ndarray) -> float:
 
 
 def _off_psi(R: np.ndarray, psi: float) -> float:
-    """Return the angle between the axes minus psi."""
     second = R @ np.array([np.cos(psi), np.sin(psi), 0.0])
     return abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi)
 
@@ -268,7 +263,6 @@ KINDS: dict[str, Kind] = {
     "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _no_tilt),
     "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _rotation_angle),
 }
-"""All kinds with finite motions."""
 
 
 def joint_error(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:

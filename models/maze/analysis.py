@@ -191,7 +191,6 @@ def margins(loop: TransferFunction) -> Margins | None:
 
 
 def _along_the_axis(polynomial: np.poly1d) -> np.poly1d:
-    """Return the polynomial p(j w) in w."""
     powers = np.arange(polynomial.order, -1, -1)
     return np.poly1d(polynomial.coeffs * 1j**powers)
 

@@ -174,7 +174,6 @@ INSIDE = Op(
 
 
 def _gate_angle(maze: Any, ball: Any, gate: Any) -> Any:
-    """Return the angle from the gate to the ball, clockwise, rad."""
     return maze + atan2(ball[0], ball[1]) - gate
 
 
@@ -314,7 +313,6 @@ def _constraints(p: MazeParameters) -> tuple[Any, Any]:
 
 
 def _motor(p: MazeParameters) -> Any:
-    """Return the torque on the maze: from both loops until the ball is in the centre, plus an external push."""
     on = by_mode(COURSE, {state: float(state != CENTRE) for state in p.states})
     parameters = {"on": on, "push": Parameter(0.0, "N m")}
     return Se("motor", TORQUE, parameters=parameters, signals=["u1.y", "u2.y"])

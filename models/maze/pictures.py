@@ -86,7 +86,6 @@ def draw_maze(
 
 
 def _scale(axes: Any, room: float) -> None:
-    """Draw a scale bar in the lower left corner of a square from -room to room, m; its length is a round number."""
     length = round_number(0.3 * room)
     at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
     axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)
@@ -101,7 +100,6 @@ RING_STATE, FALL_STATE = (blend(colour, PAPER, 0.75) for colour in (BLUE[0], AMB
 """Colours behind the names of states."""
 
 FINE = 121
-"""Number of gains along each axis for the stability boundary."""
 
 
 def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
@@ -185,7 +183,6 @@ def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> 
 
 
 def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """Plot the state machine of the course in two rows."""
     states = [*maze.states]
     half = len(states) // 2
     positions = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
@@ -346,14 +343,12 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
 
 
 def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
-    """Return the intervals of slow motion, s: from `before` each gate to `after` the next landing."""
     times = [event.time for event in run.events[1:]]
     ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
     return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))
 
 
 def maze_mesh(maze: MazeParameters) -> Mesh:
-    """Return the mesh of rings with gates on a disc with spokes."""
     thick, behind = TUBE * maze.ball_radius, -1.05 * maze.ball_radius
     edge = maze.distance(1) + 2.0 * maze.ball_radius
     rings = [_ring(maze, i, thick) for i in maze.rings]
@@ -366,14 +361,12 @@ def maze_mesh(maze: MazeParameters) -> Mesh:
 
 
 def _ring(maze: MazeParameters, i: int, thick: float) -> Mesh:
-    """Return a tube whose outer side is the ring that the ball rolls on."""
     at, radius = arc(maze, i), maze.radii[i - 1] - thick
     points = np.stack([radius * np.cos(at), radius * np.sin(at), np.zeros_like(at)], axis=1)
     return Mesh(*path_tube(points, np.tile([0.0, 0.0, 1.0], (len(at), 1)), np.full(len(at), thick)))
 
 
 def _ball_mesh(radius: float) -> Mesh:
-    """Return a ball with four sectors in two colours, which make rolling visible."""
     ball = globe(radius, rings=20, sides=48)
     sector = np.floor(4.0 * np.arctan2(ball.normals[:, 1], ball.normals[:, 0]) / (2.0 * np.pi)).astype(int) % 2
     return replace(ball, colours=np.array([rgb(AMBER[0]), rgb(INK)])[sector] / 255.0)

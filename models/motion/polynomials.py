@@ -34,7 +34,6 @@ def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDAr
 Array = NDArray[np.float64]
 
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
-"""A motion r and its derivatives, in the order of differentiation."""
 
 REST_TOLERANCE = 1e-12
 """Fraction of the largest velocity below which an end velocity counts as rounding error and is set to zero."""
@@ -194,7 +193,6 @@ def select_piece(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
 
 
 def check_times(times: Array) -> None:
-    """Refuse times that do not ascend (E471)."""
     bad = np.flatnonzero(~(np.diff(times) > 0.0))
     if bad.size:
         k = int(bad[0])
@@ -215,7 +213,6 @@ class Jump:
 
 
 def largest_jump(motion: Motion, order: int) -> Jump:
-    """Return the largest jump of a derivative of a motion."""
     table, breaks = extended_coefficients(motion), motion.breaks
     steps = breaks - piece_starts(breaks)[:-1]
     before = np.array([horner(h, polynomial, order) for h, polynomial in zip(steps, table[:-1], strict=True)])
@@ -234,7 +231,6 @@ def _bound(motion: Motion, order: int) -> float:
 
 
 def check_jumps(motion: Motion) -> None:
-    """Refuse a position or a velocity that jumps (E472)."""
     for order in (0, 1):
         jump = largest_jump(motion, order)
         if jump.relative_size > 1e-9:
@@ -245,7 +241,6 @@ def check_jumps(motion: Motion) -> None:
 
 
 def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
-    """Return the times and values, (count,) or (count, axes), of candidates for extremes: ends and stationary points."""
     flat = motion.coefficients.reshape(*motion.coefficients.shape[:2], -1)
     steps, axes = np.diff(motion.breaks), flat.shape[2]
     degree = max(flat.shape[1] - 1 - order, 0)
@@ -262,7 +257,6 @@ def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
 
 
 def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
-    """Return the roots of a derivative inside (0, step), s."""
     count = len(polynomial) - order
     if count <= 1:
         return np.zeros(0)
@@ -316,7 +310,6 @@ def axes(*motions: Motion) -> Motion:
 
 
 def _refine_breaks(motion: Motion, breaks: Array) -> Array:
-    """Return the coefficients of a motion on refined breaks, which include the motion's breaks."""
     table = extended_coefficients(motion)
     index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
     shifts = breaks[:-1] - piece_starts(motion.breaks)[index]
@@ -366,12 +359,10 @@ def time_factor(peak: Callable[[int], Array], limits: dict[int, Array]) -> float
 
 
 def limit_ratio(motion: Motion, limits: dict[int, Array]) -> float:
-    """Return the largest ratio of a peak to its limit: above 1, the limit is exceeded."""
     return max(float(np.max(motion.peak(k) / limit)) for k, limit in limits.items())
 
 
 def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
-    """Return a line for each exceeded limit, with the peak, its axis and its time."""
     lines = []
     for order, limit in limits.items():
         low, low_at, high, high_at = motion.extremes(order)

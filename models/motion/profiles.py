@@ -153,7 +153,6 @@ def _end_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
 
 
 MIN_GAIN = 1e-7
-"""Relative gain in duration above which a search continues."""
 
 
 def cubic_spline(
@@ -245,7 +244,6 @@ def _knot_fractions(points: Array) -> Array:
 
 
 def _spline(points: Array, times: Array, ends: Array, fractions: Array | None = None) -> Motion:
-    """Return the spline through points at times, with velocities `ends` (2, ...) and zero acceleration at both ends."""
     return Motion(*_spline_coefficients(points, times, ends, _knot_fractions(points) if fractions is None else fractions))
 
 
@@ -310,7 +308,6 @@ def _minimise_duration(points: Array, segment_times: Array, fractions: Array, li
 
 
 def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
-    """Return the largest absolute velocity, acceleration and jerk (...) of cubic pieces (N, 4, ...)."""
     h = steps.reshape(-1, *(1,) * (table.ndim - 2))
     v, a, j = table[:, 1], 2.0 * table[:, 2], 6.0 * table[:, 3]
     ends = v + h * (a + 0.5 * h * j)

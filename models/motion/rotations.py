@@ -122,7 +122,6 @@ def pose_motion(
 
 
 def _rotated(q: Any, v: Any) -> Any:
-    """Rotate the vector v by the unit quaternion q."""
     u = (q[1], q[2], q[3])
     side = cross(u, v)
     twice = cross(u, side)
@@ -157,7 +156,6 @@ def _compose_rotations(angle: Any, rate: Any, second: Any, directions: Any, movi
 
 def _rates_formula(moving: bool) -> Any:
     def rates(c: Any, dc: Any, ddc: Any, angle: Any, rate: Any, second: Any, directions: Any, start: Any, arm: Any) -> Any:
-        """Return pose (7,), world twist (6,) and its rate (6,) from c, c', c'', and the angles with their first and second rates."""
         q, omega, alpha = _compose_rotations(angle, rate, second, directions, moving)
         point = _sum(c, _rotated(q, arm))
         linear = _sum(dc, cross(c, omega))

@@ -16,7 +16,6 @@ SUFFIXES = {"t": 1e12, "g": 1e9, "meg": 1e6, "k": 1e3, "mil": 25.4e-6, "m": 1e-3
 SUFFIXES |= {"f": 1e-15, "a": 1e-18}
 """Factors of suffixes: M is milli, MEG mega; letters after a suffix are a unit, which SPICE ignores."""
 LONGEST_CARD = 20_000
-"""Maximum number of characters of a card with its continued lines."""
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(meg|mil|[tgkmunpfa])?[a-z]*"
 _WORD = re.compile(r"(?:[^\s(),{}'=]*=)?(?:\{[^{}]*\}|'[^']*'|[^\s(),{}']+)")
@@ -39,12 +38,10 @@ class Card:
 
     @property
     def pairs(self) -> dict[str, str]:
-        """Values of the words key=value, by key."""
         return dict(word.split("=", 1) for word in self.words if "=" in word)  # type: ignore[misc]
 
     @property
     def plain(self) -> tuple[str, ...]:
-        """Words that are not key=value."""
         return tuple(word for word in self.words if "=" not in word)
 
 

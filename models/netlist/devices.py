@@ -40,17 +40,13 @@ class Settings:
     options: Mapping[str, float]
     transient: Transient
     voltages: Mapping[str, float]
-    """Voltages of nodes at the start, from .ic."""
     ic: Mapping[str, Card]
-    """Card .ic of each node in `voltages`."""
     uic: bool | None
     """True if .tran has UIC; None without .tran."""
     starts: Mapping[str, float] | None = None
     """Charges and fluxes at the start by name; None to take them from IC= and .ic."""
     modes: Mapping[str, str] = field(default_factory=dict)
-    """States of switches at the start."""
     is_held: bool = False
-    """True if sources hold the nodes of .ic."""
 
 
 @dataclass
@@ -65,7 +61,6 @@ class Circuit:
     inductors: dict[str, tuple[Device, float, float]] = field(default_factory=dict)
     """Device, inductance and start current by name."""
     couplings: dict[frozenset[str], tuple[Device, float]] = field(default_factory=dict)
-    """Card and factor of coupled pairs."""
     is_driven: bool = False
     """True if a source is not zero at t = 0."""
 
@@ -92,7 +87,6 @@ class Circuit:
 
 
 def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
-    """Return the words after the nodes of a device; raise E643 for a key that is not supported."""
     for key in device.card.pairs:
         if key not in keys:
             cure = f"omit it; supported keys: {', '.join(keys)}" if keys else "omit it"
@@ -101,7 +95,6 @@ def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
 
 
 def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
-    """Return the single value of a two-node device, given after the nodes or by its key; raise E640 for no value or several."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
         raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
@@ -157,7 +150,6 @@ def _source(circuit: Circuit, device: Device) -> None:
 def _between(
     circuit: Circuit, device: Device, first: Element | None, second: Element | None, value: Any, words: Mapping[str, Any]
 ) -> None:
-    """Add a source of voltage (V, E, H) or current (I, F, G) between two nodes."""
     if device.card.words[0][0] in "veh":
         circuit.sources.add(device.name)
         circuit.graph.between(second, first, Se(device.name, value, domain="electrical", **words))
@@ -182,7 +174,6 @@ _GAINS: Mapping[tuple[str, ...], Callable[..., Any]] = {
     ("minus",): lambda gain, minus: gain * -minus,
     (): lambda gain: 0.0 * gain,
 }
-"""Gain times the voltage of the nodes that are not ground."""
 
 
 def _by_current(circuit: Circuit, device: Device) -> None:
@@ -246,8 +237,6 @@ def _switch(circuit: Circuit, device: Device) -> None:
 def _parameters(
     device: Device, card: Card, kind: str, read: Mapping[str, float], neutral: Sequence[str], zeros: Sequence[str]
 ) -> dict[str, float]:
-    """Return parameters of a model by name; raise E641 for a model of another type, E643 for parameters that are not
-    supported."""
     if card.plain[2] != kind:
         title = f'"{device.name}" needs a model of the type {kind.upper()}, but "{card.plain[1]}" is {card.plain[2].upper()}'
         raise device.card.error("E641", title, f".model {card.plain[1]} {kind}")
@@ -259,7 +248,6 @@ def _parameters(
 
 
 def _coupling(circuit: Circuit, device: Device) -> None:
-    """Record the coupling of inductors; `place_inductors` adds them."""
     *names, last = _words(device, 0) or [""]
     factor = device.value(last)
     flat = [device.prefix + name for name in names]
@@ -275,7 +263,8 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, with each group of coupled inductors as one field; raise E640 for couplings that store negative energy."""
+    """Add all inductors, with each group of coupled inductors as one field; raise E640 for couplings that store negative energy.
+    """
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]
@@ -295,7 +284,8 @@ def place_inductors(circuit: Circuit) -> None:
 
 
 def _field(circuit: Circuit, group: Sequence[str]) -> None:
-    """Add coupled inductors as a field with the energy psi^T L^-1 psi / 2 of their fluxes psi, with the matrix of inductances L."""
+    """Add coupled inductors as a field with the energy psi^T L^-1 psi / 2 of their fluxes psi, with the matrix of inductances L.
+    """
     rows = [circuit.inductors[name] for name in group]
     roots = np.sqrt([max(inductance, 0.0) for _, inductance, _ in rows])
     factors = np.eye(len(group))

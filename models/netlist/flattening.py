@@ -11,9 +11,7 @@ from screwbond.models.netlist.cards import Card, Scope
 from screws.names import similar_names
 
 MOST_DEVICES = 10_000
-"""Maximum number of devices after expansion of all subcircuits."""
 DEEPEST = 20
-"""Maximum depth of nested subcircuits."""
 GROUND = ("0", "gnd")
 IGNORED = frozenset(
     [
@@ -37,7 +35,6 @@ IGNORED = frozenset(
         ".sens",
     ]
 )
-"""Cards of analyses and output, which do not describe the circuit."""
 
 
 @dataclass
@@ -52,7 +49,6 @@ class Subcircuit:
     models: dict[str, Card] = field(default_factory=dict)
     subcircuits: dict[str, Subcircuit] = field(default_factory=dict)
     settings: list[Card] = field(default_factory=list)
-    """Cards .options, .temp, .ic and .tran."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,6 @@ class Device:
         return self.scope.value(self.card, text)
 
     def model(self, name: str) -> Card:
-        """Return the card of a model; raise E641 for an unknown model."""
         for section in reversed(self.sections):
             if name in section.models:
                 return section.models[name]
@@ -166,7 +161,6 @@ def _inside(device: Device) -> list[Device]:
 
 
 def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcircuit, ...]]:
-    """Return the subcircuit of an instance, its ports as nodes of the flat circuit, and the sections visible to it."""
     words = [word for word in device.card.plain[1:] if word != "params:"]
     name = words[-1] if words else ""
     depth = next((k for k in range(len(device.sections), 0, -1) if name in device.sections[k - 1].subcircuits), 0)

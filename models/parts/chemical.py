@@ -38,8 +38,6 @@ def diffusion(name: str, P: Value, T: Value) -> Element:
 
 
 def _enzyme(name: str, rate: Callable[..., Value], T: Value, **parameters: Value) -> Element:
-    """Return a conversion from port 1 to port 2 with rate(a1, a2, *parameters)."""
-
     def flows(mu: Value, T: Value, *values: Value) -> Value:
         v = rate(exp(mu[0] / (GAS * T)), exp(mu[1] / (GAS * T)), *values)
         return array([v, -v])

@@ -32,7 +32,6 @@ def growth(x: Any, top: Any) -> Any:
 
 
 def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
-    """Return the current of a p-n junction, A, with a leak in parallel."""
     return Is * growth(v / Vt, top) + v / Rp
 
 
@@ -354,7 +353,6 @@ def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) ->
 
 
 def _legs(name: str, gates: Mapping[str, Value], *resistances: Value) -> Graph:
-    """Return half bridges by name between ports plus and minus; their outputs are ports of the same names."""
     part, plus, minus = Graph(name), _node("plus"), _node("minus")
     for port, gate in gates.items():
         leg = half_bridge(port, gate, *resistances)

@@ -327,7 +327,6 @@ def _number(word: str) -> float | None:
 
 
 def _balanced(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str, float]]) -> None:
-    """Refuse a reaction that changes nothing, or changes a conserved content such as charge (E569)."""
     if not reaction.change:
         title = f'{_place(name, reaction.line)}: "{reaction.text}" changes nothing'
         raise refusal("E569", title, "different sides", about=name)

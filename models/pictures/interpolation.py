@@ -49,7 +49,6 @@ class Interpolation:
 
 
 def unrotated_poses(positions: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) with the world's axes at positions (k, 3)."""
     p = np.asarray(positions, dtype=float)
     H = np.tile(np.eye(4), (len(p), 1, 1))
     H[:, :3, 3] = p
@@ -57,7 +56,6 @@ def unrotated_poses(positions: ArrayLike) -> Array:
 
 
 def turned_poses(positions: ArrayLike, angle: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) at positions (k, 3), turned by angles (k,) about the world's z axis."""
     H = unrotated_poses(positions)
     c, s = np.cos(angle), np.sin(angle)
     H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
@@ -65,7 +63,6 @@ def turned_poses(positions: ArrayLike, angle: ArrayLike) -> Array:
 
 
 def poses(p: ArrayLike, q_wxyz: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) from positions (k, 3) and quaternions (k, 4)."""
     from scipy.spatial.transform import Rotation
 
     H = unrotated_poses(p)

@@ -253,11 +253,9 @@ class EventMark:
 
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
-    """Return a mask (k,) of times that lie in a span."""
     return np.any([np.zeros(len(t), dtype=bool), *((t >= start) & (t <= end) for start, end in spans)], axis=0)
 
 
 def negative(t: Array, values: Array) -> Spans:
-    """Return the spans (s) in which sampled values (k,) are negative."""
     edges = np.flatnonzero(np.diff(values < 0.0, prepend=False, append=False)).reshape(-1, 2)
     return tuple((float(t[start]), float(t[end - 1])) for start, end in edges)

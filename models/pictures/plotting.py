@@ -27,7 +27,6 @@ _INDICES = str.maketrans("0123456789n", "₀₁₂₃₄₅₆₇₈₉ₙ")
 
 
 def shown_unit(panel: Panel) -> tuple[float, str]:
-    """Return the factor and the displayed unit of a panel."""
     largest = max(float(np.nanmax(np.abs(curve.values), initial=0.0)) for curve in panel.curves)
     return next(
         ((factor, name) for below, factor, name in SMALLER_UNITS.get(panel.unit, ()) if 0.0 < largest < below), (1.0, panel.unit)
@@ -53,7 +52,6 @@ def key_panels(scene: Scene) -> list[Panel]:
 
 
 def legend_keys(panel: Panel) -> Keys:
-    """Return name, colour and dashes of each curve of a panel."""
     return tuple((curve.name, curve.colour, curve.dashed) for curve in panel.curves)
 
 

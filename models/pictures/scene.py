@@ -32,7 +32,6 @@ from bondgraph.run.results.result import Result
 from screws.names import answer_old_names
 
 MAX_HELIX_RADIUS = 0.15
-"""Largest radius of a helix, relative to its length."""
 
 OPEN_THICKNESS = 0.4
 """Thickness of a contact path where the bodies are apart, relative to its thickness in contact."""
@@ -349,7 +348,6 @@ def speed_label(speed: float) -> str:
 
 
 def strongest_interval(scene: Scene) -> tuple[float, float] | None:
-    """Return the interval of contact (s) with the largest normal force; None without contact."""
     touch = max((touch for touch in scene.contacts if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
     if touch is None:
         return None
@@ -438,7 +436,6 @@ def direction(scene: Scene, focus: float | None = None) -> Array:
 
 
 def _normals(scene: Scene, pick: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the normals (j, 3) of all contacts at some samples, and their weights (j,): smaller where the gap is wide."""
     normals, weights = [np.zeros((0, 3))], [np.zeros(0)]
     for touch in scene.contacts:
         first, second = (frames[pick] for frames in touch.frames)

@@ -49,7 +49,6 @@ class TouchSource:
 
 
 def fixed(pose: np.ndarray) -> Source:
-    """Return the source of a pose (4, 4) that does not move."""
     return Source("fixed", (np.asarray(pose, dtype=float),))
 
 

@@ -25,10 +25,8 @@ AXES = ("#d1383d", "#17a398", "#3550c8")
 ENERGIES = CYCLE
 
 GAUSS = 0.30
-"""Length of a Gauss frame's axes, in scene units."""
 
 RADIUS = 0.011
-"""Radius of a Gauss frame's axes, in scene units."""
 
 TUBE = 0.8
 """Radius of a path, relative to a Gauss frame's axes."""
@@ -62,7 +60,6 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 
 def blend(colour: str, other: str, part: float) -> str:
-    """Return a colour between two: the first at 0, the other at 1."""
     mixed = (round((1 - part) * a + part * b) for a, b in zip(rgb(colour), rgb(other), strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)
 
@@ -127,13 +124,11 @@ def plot_file(
 
 
 def legend_above(axes: Any, columns: int, **look: Any) -> None:
-    """Add a legend in one row above the right end of a panel."""
     position = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
     axes.legend(ncols=columns, **{**position, **look})
 
 
 def plain_numbers(axis: Any) -> None:
-    """Write the numbers along a logarithmic axis of one or two decades in plain form."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
@@ -142,7 +137,6 @@ def plain_numbers(axis: Any) -> None:
 
 
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:
-    """Write a Pillow image as png or jpg; raise E415 for another extension, E414 if the file cannot be written."""
     known_ending(path, *IMAGES)
     with atomic_file(path) as part:
         image.save(part)

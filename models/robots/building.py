@@ -81,7 +81,6 @@ class Selection:
 
 
 def robot_of(robot: RobotFile, wanted: Selection) -> Robot:
-    """Return the wanted part of a robot; raise `ModelError` with all problems of the file (E522 to E528)."""
     skeleton = skeleton_of(robot)
     structure_problems = [*tree_problems(robot, skeleton), *mimic_problems(skeleton)]
     if structure_problems:
@@ -117,7 +116,6 @@ def plain_name(name: str) -> str:
 
 
 def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
-    """Return a note on the names (name -> line) that `plain_name` changes."""
     changed = {name: line for name, line in places.items() if name != plain_name(name)}
     if not changed:
         return ()
@@ -200,7 +198,6 @@ def _seen_from(H: np.ndarray, inertia: InertiaTerms) -> InertiaTerms:
 
 
 def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> BodyInertia:
-    """Return the inertia of a body, an `UncheckedInertia` if no rigid body can have these values."""
     try:
         return BodyInertia(*total)
     except GeometryError as error:

@@ -23,7 +23,6 @@ MAX_SLIPS = 50
 """Maximum number of harmless errors in a file that is accepted; the parser reports only its first hundred messages."""
 
 XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
-"""Start of the tag of a macro, with or without a declared namespace."""
 
 HARMLESS = {
     "ERR_UNKNOWN_VERSION": ("the version of XML", "the file is read as version 1.0"),
@@ -32,7 +31,6 @@ HARMLESS = {
     "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "names have no prefix"),
     "ERR_DOCUMENT_END": ("text after the end", "the robot ends there"),
 }
-"""Harmless messages of the parser: type -> ignored content, and reason."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,6 @@ def read_document(path: str | os.PathLike[str], format: Format) -> tuple[Any, tu
 
 
 def place(file: Path, line: int | None) -> Place:
-    """Return a line of a file as a `Place`."""
     return Place(str(file), line or 1)
 
 
@@ -129,7 +126,6 @@ def refuse_document_types(file: Path, text: bytes) -> None:
 
 
 def _parse(file: Path, text: bytes) -> tuple[Any, Sequence[Any]]:
-    """Return the root and the harmless messages of the parser; raise E520 for any other message."""
     from lxml import etree
 
     parser = _parser(etree)

@@ -28,7 +28,6 @@ LIGHTEST = 1e-100
 
 
 def numbers_of(text: str, *counts: int) -> bool:
-    """Return True for a string of finite numbers whose count is one of `counts`."""
     return _accepts_numbers(len(text.split()))(text) and len(text.split()) in counts
 
 
@@ -86,7 +85,6 @@ class Refusal:
     may_be_omitted: bool = True
 
     def says_nothing(self, text: str) -> bool:
-        """Return True for a neutral value."""
         zero = bool(text) and "0" in self.neutral and _accepts_numbers(len(text.split()), 0.0, 0.0)(text)
         return zero or (bool(text) and text in self.neutral)
 
@@ -146,12 +144,10 @@ ROBOT = ElementRule(
         "material": ElementRule({"name": TEXT.required}, MATERIAL, most=math.inf),
     },
 )
-"""Grammar of the supported parts of a URDF file."""
 
 SHAPE_KINDS = ("visual", "collision")
 
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-"""Shape -> the attributes that give its size."""
 
 REASONS = {
     "transmission": "motors and gears are parts of the graph around the robot",
@@ -166,7 +162,6 @@ REASONS = {
     "verbose": "a setting of another program",
     "version": "all versions are read alike",
 }
-"""Reasons why well-known elements are ignored."""
 
 UNKNOWN = "none of the parts of URDF that describe how a robot moves or looks"
 
@@ -230,7 +225,6 @@ class _Checker:
         self.complete = True
 
     def check(self, element: Any, rule: ElementRule, label: str) -> bool:
-        """Remove unknown and invalid parts from an element; return True if the element is valid."""
         right = self._check_attributes(element, rule, label)
         missing: set[str] = set()
         unread = False
@@ -271,7 +265,6 @@ class _Checker:
                 root.remove(element)
 
     def _check_shape(self, shape: Any, rule: ElementRule, label: str) -> bool:
-        """Return True for a shape to keep; errors in a shape that is not drawn are not problems."""
         if _is_point(shape):
             self._ignore(f"<{shape.tag}> of size zero", shape, "a point cannot be seen")
             return False
@@ -375,7 +368,6 @@ def _are_copies(first: Any, second: Any) -> bool:
 
 
 def _is_point(shape: Any) -> bool:
-    """Return True for a box, cylinder or sphere of size zero."""
     solids = shape.findall("geometry/*")
     texts = [solid.get(key, "") for solid in solids for key in SIZES.get(solid.tag, ())]
     return bool(texts) and all(text.strip() and _accepts_numbers(len(text.split()), 0.0, 0.0)(text) for text in texts)

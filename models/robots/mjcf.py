@@ -51,7 +51,6 @@ ALL_RATES = ("damping", "armature", "stiffness")
 
 
 GENERAL = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
-"""Types of a general actuator and their defaults."""
 
 OMIT_GENERAL = 'omit=("actuator",), to read the robot without its actuators'
 
@@ -151,7 +150,6 @@ class _Model:
             self._add_body(child, link, at, its_class)
 
     def _collect(self, element: Any, frame: np.ndarray, childclass: str, shapes: Any, parts: Any, carried: Any) -> None:
-        """Gather the shapes, with their inertias, and the bodies of an element and of the frames in it."""
         childclass = element.get("childclass", childclass)
         from_shapes = element.find("inertial") is None or self.settings.attributes.get("inertiafromgeom") == "true"
         for part in element:
@@ -190,7 +188,6 @@ class _Model:
         return float(element.get("mass")), H[:3, :3] @ J @ H[:3, :3].T, H[:3, 3]
 
     def _add_body(self, body: Any, parent: str, at: np.ndarray, childclass: str) -> None:
-        """Add the joints and links of a body at the pose `at` (4, 4) in its parent."""
         name = body.get("name") or unique("body", self.taken)
         link, childclass = plain_name(name), body.get("childclass", childclass)
         self.taken.add(link)
@@ -279,7 +276,6 @@ class _Model:
         return self.settings.is_true("autolimits", "true")
 
     def finish(self) -> None:
-        """Scale the masses, and read actuators and equalities, which refer to joints."""
         total, masses = self.settings.number("settotalmass"), [link.inertia[0] for link in self.links if link.inertia]
         if total > 0.0 and np.sum(masses):
             factor = total / float(np.sum(masses))
@@ -381,5 +377,4 @@ class _Model:
 
 
 def _in_world(element: Any) -> bool:
-    """Return True for a shape outside all bodies, whose mass does not move."""
     return not any(each.tag == "body" for each in element.iterancestors())

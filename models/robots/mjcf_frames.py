@@ -20,12 +20,10 @@ from screws.rotations import exp, rotation
 from screws.vectors import cross
 
 MAIN = "main"
-"""Name of the outermost class of defaults, if the file gives none."""
 
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 
 SHORTCUTS = {"motor": "general", "position": "general", "velocity": "general"}
-"""Actuators that share the defaults of one element."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,6 @@ class CompilerSettings:
 
     @property
     def angle(self) -> float:
-        """Radians per unit of angle."""
         return 1.0 if self.attributes.get("angle") == "radian" else float(np.pi / 180.0)
 
     def number(self, key: str) -> float:
@@ -52,7 +49,6 @@ class CompilerSettings:
         return float(low), float(high)
 
     def file(self, name: str) -> str:
-        """Return the path of a mesh file, relative to the folder of the model."""
         folder = self.attributes.get("meshdir", self.attributes.get("assetdir", ""))
         name = name.rpartition("/")[2] if self.is_true("strippath") else name
         return str(Path(folder) / name)
@@ -111,7 +107,6 @@ class Defaults:
 
 
 def defaults_of(file: Path, root: Any) -> Defaults:
-    """Return the defaults of a file. Raises `ModelError` E296 for classes that it uses but does not define."""
     classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
 
     def read(element: Any, name: str, above: Mapping[str, Mapping[str, str]]) -> None:

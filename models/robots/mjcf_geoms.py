@@ -29,7 +29,6 @@ VISIBLE_GROUPS = 2
 """Last group of shapes that MuJoCo's viewer shows by default."""
 
 SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-"""Solid -> number of its sizes that are used."""
 
 Solid = tuple[float, Callable[[float], list[float]]]
 """Volume, m^3, and a function that returns the moments of inertia about the centre for a mass."""
@@ -102,7 +101,6 @@ class Geoms:
     materials: Mapping[str, Mapping[str, str]]
 
     def pose(self, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return the pose (4, 4) of a shape in its body."""
         if "fromto" not in attributes:
             return self.settings.pose(attributes)
         ends = values(attributes, "fromto").reshape(2, 3)
@@ -126,7 +124,6 @@ class Geoms:
         return size[: SIZE_COUNTS[kind]]
 
     def shape(self, element: Any, attributes: Mapping[str, str]) -> ShapeEntry | None:
-        """Return a shape for pictures; None if it is not drawn."""
         kind, origin = attributes.get("type", "sphere"), self.pose(attributes)
         material = self.materials.get(attributes.get("material", ""), {})
         rgba = values(attributes if "rgba" in attributes else material, "rgba")
@@ -205,6 +202,5 @@ def bounded(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
 
 
 def body_inertia(settings: CompilerSettings, parts: list[InertiaTerms]) -> InertiaTerms | None:
-    """Return the inertia of a body from its shapes' inertias; None without mass."""
     total = bounded(settings, combined_moments(parts))
     return total if total[0] or np.any(total[1]) else None

@@ -50,7 +50,6 @@ class ShapeEntry:
     """Pose (4, 4) in the frame of the link."""
     colour: str | None = None
     path: str = ""
-    """File of a mesh, as the robot's file names it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +90,14 @@ class JointEntry:
     multiplier: float = 1.0
     offset: float = 0.0
     problems: tuple[Problem, ...] = ()
-    """Reasons why the robot cannot have this joint."""
     limit_problems: tuple[Problem, ...] = ()
     """Reasons why the joint cannot have its position limits."""
     limit_notes: tuple[Ignored, ...] = ()
     """Position limits that are not read."""
     notes: tuple[Ignored, ...] = ()
-    """Other parts that are not read."""
 
     @property
     def moves(self) -> bool:
-        """True if its child link moves relative to its parent link."""
         return self.kind != FIXED
 
 
@@ -152,6 +148,5 @@ class RobotFile:
     drives: tuple[RobotDrive, ...] = ()
     problems: tuple[Problem, ...] = ()
     ignored: tuple[Ignored, ...] = ()
-    """Ignored elements and attributes."""
     slips: tuple[Ignored, ...] = ()
     """Harmless errors in the document around the robot."""

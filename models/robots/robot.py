@@ -31,7 +31,6 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import floats
 
 FORMATS = ("stl", "obj", "ply", "dae")
-"""Suffixes of supported mesh files."""
 
 MAX_MESH_BYTES = 256 * 2**20
 
@@ -78,7 +77,6 @@ def visuals_by_link(file: Path, links: Sequence[LinkEntry], packages: Packages) 
 
 
 def _drawable_shapes(file: Path, shapes: Sequence[ShapeEntry], packages: Packages) -> tuple[Visual, ...]:
-    """Return shapes of a link as visuals, without missing meshes; meshes are read when they are drawn."""
     visuals = []
     for shape in shapes:
         fields: dict[str, Any] = {shape.kind: shape.size[0] if shape.kind == "sphere" else shape.size}
@@ -106,7 +104,6 @@ def _ellipsoid(axes: Sequence[float]) -> Mesh:
 
 
 def shape_mesh(file: Path, shape: ShapeEntry, packages: Packages, cache: dict[Path, Mesh]) -> tuple[Mesh | None, str]:
-    """Return a shape as a mesh in its own axes, or None and the reason."""
     if shape.kind == "box":
         return cuboid(shape.size), ""
     if shape.kind in ("cylinder", "capsule"):
@@ -327,7 +324,6 @@ def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[
 
 
 def _size(solids: Sequence[Solid]) -> float | None:
-    """Return the length (m) of drawn frames: an eighth of the robot's size; None if there are no shapes."""
     corners = [solid.shape.moved(solid.poses[0]).points for solid in solids if isinstance(solid.shape, Mesh)]
     return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
 

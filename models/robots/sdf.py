@@ -49,7 +49,6 @@ ENDLESS = 1e16
 """Position limit beyond which a joint counts as unlimited."""
 
 _UNIVERSAL = ("universal", "revolute2")
-"""Kinds of joints with two axes."""
 
 MODEL_FRAME = "__model__"
 
@@ -246,8 +245,6 @@ class _Frame:
 
 
 class _Model:
-    """Frames, notes and names of one model."""
-
     def __init__(self, file: Path, model: Any, version: str):
         self.file, self.model = file, model
         self.version = tuple(int(word) for word in version.split(".")[:2] if word.isdigit())
@@ -266,7 +263,6 @@ class _Model:
         self.parents = {joint.findtext("parent").strip() for joint in model.findall("joint")}
 
     def frame(self, name: str, place: Place) -> np.ndarray:
-        """Return the pose (4, 4) of a frame in the model. Raises `ModelError` E299."""
         H, path = np.eye(4), [name]
         while name != MODEL_FRAME:
             if name == WORLD:
@@ -343,7 +339,6 @@ class _Model:
         return np.asarray(inverse(self.frame(link.get("name"), place)) @ self.frame(frame, place) @ _pose(element), dtype=float)
 
     def joints(self) -> tuple[JointEntry, ...]:
-        """Return the joints; a universal joint becomes two joints."""
         return tuple(entry for joint in self.model.findall("joint") for entry in self._joint(joint))
 
     def _joint(self, joint: Any) -> list[JointEntry]:

@@ -27,12 +27,10 @@ class Skeleton:
 
     @cached_property
     def parent_joint(self) -> dict[str, JointEntry]:
-        """Link -> the joint whose child it is."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
     def child_joints(self) -> dict[str, list[JointEntry]]:
-        """Link -> the joints whose parent it is."""
         joints: dict[str, list[JointEntry]] = {link: [] for link in self.links}
         for joint in self.joints:
             joints[joint.parent].append(joint)
@@ -44,7 +42,6 @@ class Skeleton:
 
     @property
     def roots(self) -> list[str]:
-        """Links that are not the child of a joint."""
         return [link for link in self.links if link not in self.parent_joint]
 
     def path_to_root(self, link: str) -> list[JointEntry]:
@@ -114,7 +111,6 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
 
 
 def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
-    """Return E523 for links and joints that do not form a tree."""
     problems: list[Problem] = []
 
     def problem(title: str, cure: str, *places: Place) -> None:
@@ -157,7 +153,6 @@ def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _loops(skeleton: Skeleton) -> list[list[JointEntry]]:
-    """Return the cycles of joints, each starting with its first link in the file."""
     carriers = {link: skeleton.parent_joint[link].parent for link in skeleton.links if link in skeleton.parent_joint}
     return [[skeleton.parent_joint[name] for name in reversed(cycle)] for cycle in cycles(carriers)]
 
@@ -316,7 +311,6 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
 
 
 def unused_fields(selected: SelectedTree, joints: Sequence[RobotJoint], limits: bool) -> list[Ignored]:
-    """Return the joint fields that a tree does not use."""
     entries = selected.skeleton.joints_by_name
     kinds = (
         ("effort limits", "kept in `effort_limits`; `limited_drive` keeps motors within them", lambda j: j.effort is not None),

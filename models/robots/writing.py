@@ -55,7 +55,6 @@ def to_urdf(tree: Tree) -> str:
 
 
 def _kind(link: Link) -> str | None:
-    """Return the type of a link's joint in URDF; None if URDF has no such type."""
     screws = link.joint.screws
     if screws.shape[1] == 0:
         return "fixed"
@@ -98,7 +97,6 @@ def _beside_axis(link: Link) -> np.ndarray:
 
 
 def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at: np.ndarray) -> None:
-    """Add the joint that moves a link, whose frame has the pose `at` in the carrier's frame."""
     kind = _kind(link)
     joint = ElementTree.SubElement(robot, "joint", name=link.name, type=str(kind))
     _ends(joint, carrier, moved, at)
@@ -128,7 +126,6 @@ def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) 
 
 
 def _link(robot: ElementTree.Element, link: Link) -> None:
-    """Add a link with its inertia about the centre of mass, in the axes of its frame."""
     element = ElementTree.SubElement(robot, "link", name=link.name)
     if link.inertia is None:
         return

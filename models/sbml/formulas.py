@@ -11,7 +11,6 @@ from typing import Any
 from screws import scalars
 
 MOST_NODES = 100_000
-"""Maximum number of operations of all formulas."""
 
 Tree = tuple[Any, ...]
 """Formula: ("number", value), ("name", id), ("time",), or the name of an operation followed by its operands."""
@@ -45,7 +44,6 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
     | {name: getattr(scalars, name) for name in ("exp", "sin", "cos", "tan", "tanh", "floor", "sqrt")}
 )
-"""Operations supported in formulas, in addition to piecewise."""
 ARITIES = dict.fromkeys(("plus", "times"), (0, MOST_NODES)) | dict.fromkeys(("min", "max", "piecewise"), (1, MOST_NODES))
 ARITIES |= dict.fromkeys(("divide", "power", "root", "log", "lt", "leq", "gt", "geq"), (2, 2)) | {"minus": (1, 2)}
 """Minimum and maximum number of operands of operations that do not take exactly one."""
@@ -64,7 +62,6 @@ class Law:
 
 
 def evaluated(tree: Tree, values: Mapping[str, Any]) -> Any:
-    """Return the value of a formula for numbers, symbols or scalars by name."""
     word, *operands = tree
     if word == "number":
         return operands[0]
@@ -96,7 +93,6 @@ def extent(tree: Tree, of_names: Mapping[str, tuple[int, int]] = MappingProxyTyp
 
 
 def substituted(tree: Tree, arguments: Mapping[str, Tree]) -> Tree:
-    """Return a formula with formulas substituted for names."""
     if tree[0] == "name":
         return arguments.get(tree[1], tree)
     return tree if tree[0] == "number" else (tree[0], *(substituted(each, arguments) for each in tree[1:]))

@@ -17,7 +17,6 @@ from bondgraph.errors import ModelError
 from bondgraph.interchange.short.documents import text_of
 
 LARGEST = 5_000_000
-"""Maximum size of a file, bytes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,6 @@ def parse_sbml(text: str, file: str = "network.xml", name: str = "") -> SBMLNetw
 
 
 def _with_bonds(name: str, species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> Graph | str:
-    """Return a network of Ce and Re, or the reason why there is none."""
     try:
         reversible = _mass_action(species, reactions)
         if isinstance(reversible, str):
@@ -100,7 +98,9 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
 
 
 def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, constants: Mapping[str, float]) -> Graph:
-    """Return Ce and Re with the junctions between them; kappa is the forward constant divided by the product of the reactants' K."""
+    """Return Ce and Re with the junctions between them; kappa is the forward constant divided by the product of the reactants'
+    K.
+    """
     graph = Graph(name)
     nodes = {each: J0(f"{each} node", domain="chemical") for each in species}
     for each, one in species.items():

@@ -53,7 +53,6 @@ class NetworkContent:
 
 
 def network_content(text: str, file: str) -> NetworkContent:
-    """Return the content of an SBML text; raise E650, E651 or E652 for unsupported content, E416 without libsbml."""
     require_package(f'the network of "{file}"', "libsbml")
     _check_tags(text, file)
     return _Reader(file).read(text)
@@ -116,7 +115,6 @@ class _Reader:
         return NetworkContent(title, species, reactions)
 
     def _refuse(self, model: Any) -> None:
-        """Raise E651 for parts of SBML that are not supported but would change the behaviour."""
         for word in ("Rule", "Event", "Constraint"):
             if items := _each(model, word):
                 raise _error(
@@ -255,7 +253,6 @@ def _each(parent: Any, word: str) -> list[Any]:
 
 
 def _words() -> dict[int, str]:
-    """Return the names of operators by their type in libsbml."""
     import libsbml
 
     kinds = {"PLUS": "plus", "MINUS": "minus", "TIMES": "times", "DIVIDE": "divide", "POWER": "power", "FUNCTION_POWER": "power"}

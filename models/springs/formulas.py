@@ -46,7 +46,6 @@ def _chain(outer: Any, inner: Any) -> Any:
 
 
 def frame_pose(pose: Any, frame: Any) -> Any:
-    """Return the pose H_0_B (4, 4) of a frame fixed to a body."""
     return pose_from_state(_chain(pose, frame))
 
 
@@ -190,7 +189,6 @@ NUMBERS = {
     "stiffness": ("N/m", "K"),
     "rest length": ("m", "L"),
 }
-"""Unit and symbol of every parameter of a spring between bodies."""
 
 AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", AD_SOURCE)
 TO_FRAME = Action(
@@ -320,7 +318,6 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
 
 
 def as_matrix(K: Any) -> np.ndarray:
-    """Return a scalar, a diagonal (3,) or a matrix as a matrix (3, 3)."""
     numbers = np.asarray(K, dtype=float)
     return numbers if numbers.ndim == 2 else np.diag(np.broadcast_to(numbers, 3))
 

@@ -28,7 +28,6 @@ from screws.vectors import dot, length
 
 
 def _world_position(pose: Any, point: Any) -> Any:
-    """Return the world position (3,) of a point fixed to a body whose pose is (7,) or (4, 4)."""
     H = pose_from_state(pose)
     return H[:3, :3] @ point + H[:3, 3]
 

@@ -34,7 +34,6 @@ from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Parameter
 
 REQUIRED: Any = object()
-"""Marker of a required field, instead of a default."""
 _DECLARED = "declared"
 
 
@@ -83,7 +82,9 @@ class Declared:
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
-        """Return words for a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
+        """Return words for a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of
+        ...".
+        """
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list with entries from " if self.many else "one of ") + ", ".join(self.options)
@@ -151,12 +152,10 @@ def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bound
 
 
 def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is one of the given strings."""
     return _field(Declared(meaning, default=default, options=tuple(options)))
 
 
 def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is a tuple of given strings."""
     return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
 
 
@@ -227,7 +226,6 @@ def _shape(declared: Declared) -> str:
 
 
 def _limits(declared: Declared) -> str:
-    """Return bounds, options and default in parentheses."""
     remarks = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
         remarks.append("needed in some cases")
@@ -240,7 +238,6 @@ def _limits(declared: Declared) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value as in files."""
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

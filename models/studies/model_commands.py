@@ -199,7 +199,6 @@ def _not_found(title: str, *cures: str) -> ProblemError:
 
 
 def _load_names(source: str) -> dict[str, Any]:
-    """Return the names in a file, or in a module from the path or the current folder."""
     path = Path(source)
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:

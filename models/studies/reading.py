@@ -62,7 +62,6 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
 
 
 def json_kind(value: Any) -> str:
-    """Return the kind of a JSON value as text."""
     words = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return words.get(type(value), "a number")
 
@@ -180,7 +179,6 @@ class JsonSection:
         return value if isinstance(value, str) and value else default
 
     def section(self, key: str, *, required: bool = True) -> JsonSection | None:
-        """Return a nested object; None if missing or invalid."""
         value = self._value(key, "an object {...}", dict, required)
         return None if value is None else JsonSection(self.document, self.at(key), value)
 
@@ -232,7 +230,6 @@ class JsonSection:
 
 
 def _is_number(value: Any) -> bool:
-    """Return True for a JSON number; true and false are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

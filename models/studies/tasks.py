@@ -127,7 +127,6 @@ def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, C
 
 
 SUMMARY = "summary.json"
-"""File that every task writes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +175,6 @@ class Task:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all files that the task can write."""
         return (*self.files, SUMMARY, *self.pictures)
 
     def save(self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
@@ -232,7 +230,6 @@ def compile_times(compiled: Compiled) -> dict[str, float]:
 
 
 def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
-    """Return the build, compile and run times, s."""
     return {**compile_times(compiled), "run": result.statistics.wall_time}
 
 
@@ -377,7 +374,6 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
 
 
 def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapping[str, str], **fields: Any) -> T:
-    """Make a record from the arguments that `add_fields` added, and from other `fields`."""
     values = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
     return make_from_input(lambda: record(**values, **fields))
 

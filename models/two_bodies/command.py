@@ -81,7 +81,6 @@ def body_names(scenario: Scenario) -> tuple[str, str]:
 
 
 MIN_CONTACT_SAMPLES = 400
-"""Minimum number of dense samples in a contact interval."""
 
 
 @answer_old_names
@@ -160,7 +159,6 @@ class ContactRun:
 
 
 def _check_bodies(name: str, *bodies: Any) -> None:
-    """Refuse (E459) anything but bodies, or links of a chain, with a surface."""
     problems = []
     for body in bodies:
         cures: tuple[str, ...]
@@ -232,8 +230,6 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:
-    """Return page.html, scene.glb, plots.png, poster.png and movie.mp4 of a run."""
-
     @cache
     def scene() -> Scene:
         return contact_scene(run)
@@ -250,7 +246,6 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
 
 
 def contact_scene(run: ContactRun) -> Scene:
-    """Return the scene of a run, with dense samples in every contact."""
     result, arrays = run.dense()
     return from_archive(
         arrays,

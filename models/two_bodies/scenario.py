@@ -208,7 +208,6 @@ def _normalised(quaternion: tuple[float, ...], section: JsonSection, notes: list
 
 
 STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
-"""Constrained component of the twist T_{O2}^{C2,O1} -> required stiffness."""
 
 
 def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -235,7 +234,6 @@ class ContactSpec:
 
 
 _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("omega_z", "v_z"), "r_w")}
-"""Friction limit -> required constrained components, and the required damping of its slider."""
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
@@ -275,7 +273,6 @@ COMMENTS = frozenset({"name", "description", "units", "note", "notes", "mode", "
 }
 
 GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
-"""Types of gravity, and the fields of `GravitySpec` that they need."""
 
 
 @dataclass(frozen=True)
@@ -325,7 +322,6 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 
 
 def _values(section: JsonSection) -> dict[str, Any]:
-    """Read the whole file; the values are invalid if the document has problems."""
     notes: list[str] = []
     file = section.document.file
     values = {
@@ -363,7 +359,6 @@ def _check_samples(t_end: float, sample_dt: float, section: JsonSection) -> None
 
 
 def _check_consistency(body1: BodySpec | None, body2: BodySpec | None, gravity: GravitySpec | None, section: JsonSection) -> None:
-    """Report contradictions between sections."""
     if body1 is None or body2 is None:
         return
     motions = [MOTIONS.get(body.motion) for body in (body1, body2)]

@@ -149,7 +149,9 @@ def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
 
 
 def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) -> str:
-    """Return the path of the normal force; without friction, a contact of more components than v_z gets a block that computes it."""
+    """Return the path of the normal force; without friction, a contact of more components than v_z gets a block that computes
+    it.
+    """
     if cones:
         return f"{cones[0].name} cone.normal"
     if tuple(chosen) == ("v_z",):
@@ -192,7 +194,8 @@ def _connect(
 
 
 def _parallel_damping(normal: int | None) -> Any:
-    """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together never pull."""
+    """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together never pull.
+    """
 
     def law(rate: Any, damping: Any, spring: Any) -> Any:
         if np.ndim(rate) == 0:

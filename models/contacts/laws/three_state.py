@@ -105,7 +105,6 @@ def ideal_tail(
 
 
 def constraint_problems(name: str, law: Any, chosen: Sequence[str]) -> list[Problem]:
-    """Report E435 for a contact without v_z; E490, E491 for invalid friction."""
     cure = 'constrained=["v_z"], or ["v_x", "v_y", "v_z"] for a contact that also does not slip'
     return [*component_problem(name, law, chosen, COMPONENTS, cure), *friction_coefficient_problems(name, law.friction, chosen)]
 
@@ -247,7 +246,6 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
     size = min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:
-        """Return (gap, state) of a start: apart, or just touching; raise E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
             why = "an impact occurs when the gap passes through zero, so the bodies must start apart"
@@ -309,4 +307,3 @@ class Rigid(FrictionLaw):
 
 _PLANE = COMPONENTS.index("v_x")
 SLIP = Op("slip", lambda twist: twist[_PLANE : _PLANE + 2], r"(v_x, v_y) \text{ of } #1")
-"""Velocity of body 2 relative to body 1 in the tangent plane."""

@@ -111,7 +111,6 @@ DAMPING = Op(
     "WA22 (15)",
 )
 CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
-"""Signal of the force of a spring along the normal."""
 
 
 def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:

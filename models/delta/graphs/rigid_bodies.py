@@ -115,8 +115,6 @@ def _arm_frame(arm_axes: np.ndarray, radius: float) -> np.ndarray:
 def _links(
     p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
-    """Return the proximal link and the distal rod of an arm at theta with rates v; their frames are at the centres of mass,
-    with y along the link."""
     upper, slope = (np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]), np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]))
     d = np.asarray(direction(theta), dtype=float)
     # The universal joint's axes: theta2 is about x1, theta3 about the other with negative sign.

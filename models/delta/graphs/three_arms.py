@@ -38,7 +38,6 @@ FIRST_COORDINATE = np.array([1.0, 0.0, 0.0])
 
 
 def constants(**values: Any) -> Constants:
-    """Return the parameters of a formula as a record, with all other parameters zero."""
     return Constants(**{**dict.fromkeys(UNITS, 0.0), **values})
 
 

@@ -152,7 +152,6 @@ def _cosines(theta: Any) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _elbow_bend(theta: Any) -> tuple[Scalar, Scalar]:
-    """Return sine and cosine of theta2 - theta1, the bend at the elbow in the arm's plane."""
     (s1, s2, _), (c1, c2, _) = _sines(theta), _cosines(theta)
     return s2 * c1 - c2 * s1, c1 * c2 + s1 * s2
 

@@ -136,7 +136,6 @@ def inverse_closed_form(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.n
 
 
 def _angles(distal: Any) -> list[Scalar]:
-    """Return theta2, and theta3 in [-pi/2, pi/2], of a vector along the distal link, in the arm's axes."""
     inside = sqrt(distal[1] * distal[1] + distal[2] * distal[2])
     return [atan2(distal[2], distal[1]), atan2(distal[0], inside)]
 

@@ -84,7 +84,6 @@ class DeltaParameters:
 
 
 UNITS = {name: declared.unit for name, declared in declarations(DeltaParameters).items()}
-"""Unit of every parameter, in the order of the record."""
 
 LETTERS = {name: f"{name[0]}_{{{name[1:]}}}" if name[1:] else name for name in UNITS} | {"DAMPING": "D"}
 """Symbol of every parameter, as in Bortoff 2018: L_{C1} for LC1."""

@@ -86,7 +86,6 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Return the values (size,); raise E466 unless all are finite."""
     out = floats(values, (size,))
     if out is None:
         raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} must be {size} finite numbers")
@@ -94,7 +93,6 @@ def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
 
 
 def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
-    """Return the value of a word among the options; raise E466 if there is none."""
     if word not in options:
         names = " or ".join(f'"{option}"' for option in options)
         raise error("E466", f"{name} {word!r} is unknown", names)
@@ -291,7 +289,6 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
 
 
 def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return all angles (..., 9) from the measured angles (..., 3) and the unmeasured angles (..., 6)."""
     theta = np.empty((*np.shape(y)[:-1], 9))
     theta[..., ::3], theta[..., _UNMEASURED] = y, x
     return theta
@@ -307,7 +304,6 @@ MAX_PROJECTED_SPEED = 1e-2
 """Largest relative velocity of the tips that is projected away, m/s."""
 
 NO_PROJECTION = "project=False, if the start is intentionally off the constraint"
-"""Advice in the error for a start too far off the constraint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,13 +368,11 @@ def initial_state(
 
 
 def assembly_mode(theta: np.ndarray) -> str:
-    """Return the assembly mode at coordinates theta (9,)."""
     n = [ROTATIONS[i] @ np.asarray(direction(theta[3 * i : 3 * i + 3]), dtype=float) for i in range(3)]
     return "below" if np.linalg.det(np.array(n)) >= 0.0 else "above"
 
 
 def _posture(kinematics: DeltaKinematics, theta: np.ndarray) -> Configuration:
-    """Return the nearest closed posture at the motor angles of theta (9,)."""
     return kinematics.forward(theta[::3], start=_unmeasured(theta), mode=assembly_mode(theta))
 
 

@@ -116,7 +116,6 @@ def _evaluate(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Seq
 
 
 SLAB_SIZE = 20_000
-"""Number of points evaluated per batch."""
 
 
 def _axis(name: str, values: Any) -> np.ndarray:

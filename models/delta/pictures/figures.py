@@ -75,7 +75,6 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
 
 
 def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
-    """Group values that coincide in the picture, with their counts."""
     groups: dict[complex, list[complex]] = {}
     for value in values:
         groups.setdefault(next((first for first in groups if abs(first - value) < 1e-3), value), []).append(value)
@@ -211,8 +210,6 @@ def _phases(axes: Any, touch: SoftTouchRun) -> None:
 
 
 def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: tuple[float, float], factor: float) -> None:
-    """Draw a curve for each touch, with the values before and after events; of a quantity with three axes, draw the component
-    along x1."""
     low, high = np.inf, -np.inf
     for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):
         rows = EventRows.of(touch.run.result, max(span[0] - 0.1, touch.run.t[0]), min(span[1] + 0.1, touch.run.t[-1]))
@@ -251,7 +248,6 @@ def gain_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
 
 
 def decibels(response: np.ndarray) -> np.ndarray:
-    """Return the gain 20 log10 |response| (k,)."""
     return np.asarray(20.0 * np.log10(np.abs(response)))
 
 

@@ -100,9 +100,6 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
-    """Return poses (k, 4, 4) at origins (k, 3) with a fixed x axis (3,) and z axes along z (k, 3), which must be perpendicular to
-    it.
-    """
     H, z = unrotated_poses(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
     return H
@@ -137,7 +134,6 @@ def _link(p: DeltaParameters) -> Mesh:
 
 
 def _tool(p: DeltaParameters, wrists: Array, finger: float) -> Mesh:
-    """Return the end effector about its centre, with the axles at its wrists (3, 3) and a gripper."""
     unit = p.L1 + p.L2
     parts = [plate(0.92 * wrists, 0.02 * unit, 0.028 * unit).painted(TOOL)]
     parts += [_axle(p, R[:, 0], wrist, 0.008) for R, wrist in zip(ROTATIONS, wrists, strict=True)]
@@ -219,7 +215,6 @@ def delta_scene(
 
 
 def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
-    """Return a curve for each of three axes or motors, numbered in its name."""
     return tuple(Curve(name.format(k + 1), columns[:, k], colour) for k, colour in enumerate(AXES))
 
 
@@ -228,7 +223,6 @@ def _static_solid(name: str, count: int, mesh: Mesh, colour: str, look: Look = L
 
 
 def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
-    """Return a disc with a grid just below the lowest point of the gripper's path."""
     lines = []
     for value in np.arange(-np.floor(radius / step), radius / step + 1e-9) * step:
         half = np.sqrt(max(radius**2 - value**2, 0.0))
@@ -251,7 +245,6 @@ def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> 
 
 
 def _frames(p: DeltaParameters, tool: Array) -> tuple[Frame, ...]:
-    """Return the frames of the base, arms 1 to 3 at their shafts, and the tool."""
     frames = [Frame(unrotated_poses(np.zeros_like(tool)), label=("0", ""))]
     for i, R in enumerate(ROTATIONS, start=1):
         H = unrotated_poses(np.tile(R @ [0.0, p.L0, 0.0], (len(tool), 1)))
@@ -292,7 +285,6 @@ def _panels(tracking: Tracking) -> tuple[Panel, ...]:
 
 
 def plot_tracking(tracking: Tracking, path: str | os.PathLike[str], *, title: str = "Pick and place", dpi: int = 160) -> None:
-    """Plot the tool's error and position and the motor torques over time."""
     pictures.plots(Scene(title, tracking.run.t, panels=_panels(tracking)), path, dpi)
 
 

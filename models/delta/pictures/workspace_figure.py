@@ -160,9 +160,6 @@ def _draw_robot(axes: Any, p: DeltaParameters) -> None:
 
 
 def _limits(cut: Workspace, first: int, second: int) -> tuple[float, float, float, float]:
-    """Return the limits of both axes that contain the reachable part and the base's origin, with a margin except where the grid
-    ends.
-    """
     limits: list[float] = []
     for k in (first, second):
         axis, occupied = cut.axes[k], np.any(cut.reachable, axis=tuple(other for other in range(3) if other != k))

@@ -112,7 +112,6 @@ class DeltaRun:
         return self.result.ledger
 
     def _arms(self, signal: str) -> np.ndarray:
-        """Return a signal of the three arms in adjacent columns."""
         return np.concatenate([self.result[f"arm {i}.{signal}"] for i in (1, 2, 3)], axis=1)
 
     @cached_property

@@ -104,7 +104,6 @@ BALL = (100.0, 4e5, 0.0)
 """Constants alpha1, alpha0, alpha2 of a contact as stiff as a hard ball, which bounces: 1/s, 1/s^2, 1/(m^2 s^2)."""
 
 REST = (0.25 * math.pi,) * 3
-"""Default motor angles at the contact, rad."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,6 @@ def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchD
 
 
 def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = None) -> Graph:
-    """Return robot, controller, brick and table as a single graph."""
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     parameters = robot.parameters
     designed = design(parameters, plan)

@@ -33,7 +33,6 @@ UNLIT = "KHR_materials_unlit"
 """Extension for a material whose colour is independent of lighting."""
 
 TRANSFORMS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
-"""Animated properties of a node, and their defaults."""
 
 
 def single_precision(values: ArrayLike, about: str) -> NDArray[np.float32]:
@@ -57,7 +56,6 @@ def linear_colour(colour: str) -> tuple[float, float, float]:
 
 
 def linear(colours: Array) -> Array:
-    """Return linear values of sRGB values, 0 to 1."""
     return np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
 
 

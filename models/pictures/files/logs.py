@@ -133,7 +133,6 @@ def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
 
 
 def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
-    """Return the solids of a scene with their meshes, and its other frames, each with a unique name."""
     taken, frames = {WORLD}, []
 
     def add(name: str, part: Solid | Frame, mesh: Mesh | None = None, colour: str = GREY) -> None:
@@ -154,7 +153,6 @@ def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
 
 
 def write_mcap(path: Path, log: Log) -> None:
-    """Write a log as MCAP, with messages in order of time."""
     import foxglove
     from foxglove.channels import FrameTransformsChannel, SceneUpdateChannel
     from foxglove.messages import SceneUpdate
@@ -180,7 +178,6 @@ def write_mcap(path: Path, log: Log) -> None:
 
 
 Messages = Iterator[tuple[int, Any, Any]]
-"""Times (ns), channels and messages."""
 
 
 def _transforms(channel: Any, log: Log) -> Messages:
@@ -266,4 +263,3 @@ def _mesh(rerun: Any, frame: LoggedFrame) -> Any:
 
 
 LOGS: Mapping[str, tuple[str, Callable[[Path, Log], None]]] = {".mcap": ("foxglove", write_mcap), ".rrd": ("rerun", write_rrd)}
-"""Package and writer for each file extension."""

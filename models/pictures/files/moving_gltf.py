@@ -27,13 +27,11 @@ OPACITY = {Look.GLASS: 0.5, Look.OPAQUE: 1.0, Look.VEIL: 0.3, Look.WALL: 1.0}
 LINE_OPACITY = 0.6
 
 RINGS = 1000
-"""Largest number of rings of a path's tube."""
 
 WINDOW, MARGINS = (1280, 720), (60, 60, 60, 60)
 """Window and margins, pixels, for which the camera is placed."""
 
 MESH = 41, 61
-"""Points of a surface's mesh along u and v."""
 
 UP = np.array([0.0, 1.0, 0.0])
 """Upward direction of glTF (glTF 3.3)."""
@@ -64,7 +62,6 @@ def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: 
 
 
 def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
-    """Return the bytes of the file that `save_scene` writes."""
     scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0.0):
         raise refusal(
@@ -125,7 +122,6 @@ def _frame(draft: GltfDraft, world: int, frame: Frame, unit: float) -> None:
 
 
 def _path(draft: GltfDraft, parent: int, path: Trail, unit: float) -> None:
-    """Add a path as a tube on its solid, or in the world; skip a single point."""
     count = len(path.points)
     if count < 2:
         return

@@ -67,7 +67,6 @@ NEGLIGIBLE_GAP = 1e-9
 
 
 def without_rounding(gap: Array, solids: Sequence[Solid]) -> Array:
-    """Return a gap (k,) between solids, m, with zeros where it is within rounding error."""
     size = min(solid.size for solid in solids)
     return np.where(np.abs(gap) <= NEGLIGIBLE_GAP * size, 0.0, gap) if np.isfinite(size) else gap
 
@@ -92,7 +91,6 @@ def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Pan
 def coordinate_panel(
     uv: tuple[Array, Array], alpha: Array, surfaces: tuple[Surface, Surface], inks: tuple[str, str], words: str = ""
 ) -> Panel:
-    """Return a panel of the coordinates (k, 2) of a contact on both surfaces and of the angle between its frames."""
     curves = [
         Curve(f"${letter}_{side}$", values[:, k], ink, dashed=k == 1)
         for side, values, ink in zip((1, 2), uv, inks, strict=True)
@@ -114,7 +112,6 @@ def pile_panels(result: Result) -> tuple[Panel, ...]:
 
 
 def happenings_of(result: Result) -> tuple[EventMark, ...]:
-    """Return the events of a result, without labels."""
     events = result.events
     return tuple(EventMark(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
 
@@ -146,7 +143,6 @@ def _kind_of(model: Model, name: str) -> str:
 
 
 def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:
-    """Return a panel of energies (k,), J, with their sum, and a panel of the residual of the energy account, if known."""
     curves = [Curve(kind, np.asarray(v, dtype=float), c) for c, (kind, v) in zip(ENERGIES * 3, energies.items(), strict=False)]
     panels = []
     if curves:

@@ -22,7 +22,6 @@ from screws.surfaces import Surface
 JOINT = "#5d6675"
 
 LINKS = ("#dfe5ee", "#aab6c8")
-"""Default colours of links, alternating from the base outward."""
 
 
 def link_poses(tree: Tree, q: Array) -> Array:
@@ -127,13 +126,13 @@ class RodLinks:
         return [Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE, source=fixed(self.tree.base))]
 
     def touching(self, k: int, courses: Array, point: Array) -> Solid:
-        """Return a contact point (3,) of a link as a small ball."""
         ball = globe(0.6 * self.radius).moved(along(np.array([0.0, 0.0, 1.0]), point)).painted(self.colour(0))
         return Solid("point", courses[k], ball, self.colour(0), look=Look.OPAQUE)
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is the path of q."""
+    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is the path of q.
+    """
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
@@ -167,13 +166,10 @@ def _link_ends(tree: Tree) -> dict[int, list[Array]]:
 
 
 BODY_AXES = (0.65, 0.55)
-"""Length and thickness of the axes of a body's frame, relative to a Gauss frame."""
 
 GROUND = "#eef0f5"
-"""Colour of the floors and walls of the user's model."""
 
 FLOOR = "#fbfcfd"
-"""Colour of the floor that a picture adds."""
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:

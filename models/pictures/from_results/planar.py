@@ -29,10 +29,8 @@ BODY, TOUCH = "planar body", "planar touch"
 """Kinds of visible objects."""
 
 PLATE_THICKNESS = 0.25
-"""Thickness of plates, relative to the extent of the largest plate."""
 
 POINT_DIAMETER = 0.1
-"""Diameter of the disc that shows a body without size, relative to the extent of the largest plate."""
 
 GROUND_MARGIN = 0.45
 """Extension of a ground beyond the plates on it, relative to the extent of the largest plate."""
@@ -83,7 +81,6 @@ def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, st
 
 
 def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTouch]:
-    """Return the planar contacts whose bodies are known, in the order of the model."""
     bodies = {_signals_of_side(item.signals): item.path for item in visible if item.kind == BODY}
     contacts, placed = {contact.point.path for contact in result.program.contacts}, []
     for item in visible:

@@ -163,7 +163,6 @@ class _SceneBuilder:
             self.gravity = np.asarray(gravity, dtype=float)
 
     def endless_size(self) -> float:
-        """Return the drawn size of unbounded shapes: twice the final extent of bodies with shapes, m."""
         ends = [
             np.abs(self.course(item.signals["pose"])[-1, :3, 3]).max()
             + max(float(shape.half.max()) + shape.radius for shape in item.shape.solids)
@@ -294,7 +293,6 @@ BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
 
 
 def poses_of(result: Result, name: str) -> Array:
-    """Return the poses (k, 4, 4) of a signal or parameter (7,) or (4, 4)."""
     rows = time_series(result, name)
     return poses(rows[:, 4:], rows[:, :4]) if rows.ndim == 2 else np.asarray(rows, dtype=float)
 
@@ -324,7 +322,6 @@ def _loose_frames(result: Result) -> list[Frame]:
 
 
 def _sizes(draft: _SceneBuilder, touches: Sequence[ContactDrawing]) -> tuple[float | None, float]:
-    """Return the unit length of frames, m, and the extent of the scene at the start, m."""
     corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.unbounded]
     corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]
     corners += [coil.starts[:1] for coil in draft.coils] + [coil.ends[:1] for coil in draft.coils]

@@ -65,12 +65,10 @@ class Mesh:
         return farthest(self.points, 300)
 
     def moved(self, H: ArrayLike) -> Mesh:
-        """Return the mesh at a pose (4, 4)."""
         H = np.asarray(H, dtype=float)
         return replace(self, points=self.points @ H[:3, :3].T + H[:3, 3], normals=self.normals @ H[:3, :3].T)
 
     def at(self, *offset: float) -> Mesh:
-        """Return the mesh shifted by x, y, z, m."""
         return replace(self, points=self.points + np.array(offset))
 
     def scaled(self, by: ArrayLike) -> Mesh:
@@ -94,7 +92,6 @@ def directions(count: int) -> Array:
 
 
 def farthest(points: Array, count: int) -> Array:
-    """Return the points (j, 3) that lie farthest out in `count` directions."""
     return points[np.unique(np.argmax(points @ directions(count).T, axis=0))]
 
 
@@ -161,12 +158,10 @@ def cuboid(edges: ArrayLike) -> Mesh:
 
 
 def rod(a: Array, b: Array, radius: float, sides: int = 28) -> Mesh:
-    """Return a round rod from a (3,) to b (3,), m."""
     return cylinder(radius, 0.0, float(np.linalg.norm(b - a)), sides).moved(along(b - a, a))
 
 
 def cone(radius: float, low: float, tip: float, sides: int = 28) -> Mesh:
-    """Return a closed cone along z, with its base at `low`."""
     return lofted(circle(radius, low, sides), circle(1e-4 * radius, tip, sides))
 
 
@@ -175,14 +170,12 @@ TRIAD_HEAD = 0.26, 0.42
 
 
 def triad_mesh(length: float, radius: float) -> Mesh:
-    """Return three arrows x, y, z in their colours; their heads do not grow with the radius of their shafts."""
     head = TRIAD_HEAD[0] * length
     axis = joined(cylinder(radius, 0.0, length - head, 12), cone(TRIAD_HEAD[1] * head, length - head, length, 16))
     return joined(*(axis.moved(along(e, np.zeros(3))).painted(colour) for e, colour in zip(np.eye(3), AXES, strict=True)))
 
 
 def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Mesh:
-    """Return a sphere about (0, 0, z)."""
     a, b = np.meshgrid(np.linspace(np.pi, 0.0, rings + 1), 2.0 * np.pi * np.arange(sides) / sides, indexing="ij")
     normals = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1).reshape(-1, 3)
     low = sides * np.arange(rings)[:, None] + np.arange(sides)
@@ -215,7 +208,6 @@ def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
 
 
 def polyline(points: Array) -> Mesh:
-    """Return a line through points (k, 3), without triangles."""
     index = np.arange(len(points) - 1)
     upward = np.tile([0.0, 0.0, 1.0], (len(points), 1))
     return Mesh(points, upward, np.zeros((0, 3), dtype=np.int64), np.stack([index, index + 1], axis=1))
@@ -232,7 +224,6 @@ def along(axis: Array, origin: Array) -> Array:
 
 
 SIDES = 8
-"""Number of sides of a path's tube."""
 
 
 def path_tube(points: Array, normals: Array, radius: Array) -> tuple[Array, Array, NDArray[np.int64]]:
@@ -282,7 +273,6 @@ def free_normals(points: Array) -> Array:
 
 
 WIRE = 0.13
-"""Radius of the wire, relative to the helix."""
 
 LEAD = 0.1
 """Fraction of the length that is straight at either end."""
@@ -390,7 +380,6 @@ VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 
 
 def shades(values: Array) -> Array:
-    """Return colours (k, 3), 0 to 1, for values (k,) from 0 to 1."""
     marks = np.array([rgb(colour) for colour in VIRIDIS]) / 255.0
     at = np.linspace(0.0, 1.0, len(marks))
     return np.stack([np.interp(values, at, channel) for channel in marks.T], axis=1)

@@ -37,7 +37,6 @@ def solids_mesh(solids: Sequence[Solid], span: float) -> Mesh:
 
 
 def _wall(wall: HalfSpace, walls: Sequence[HalfSpace], span: float) -> Array:
-    """Return the outline (n, 3) of the part of a half-space's plane outside other half-spaces."""
     square = span * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
     outline = square @ wall.pose[:3, :3].T + wall.pose[:3, 3]
     for other in walls:
@@ -92,7 +91,6 @@ def _with_meridians(mesh: Mesh, radius: float) -> Mesh:
 
 
 def _hull(points: Array) -> Mesh:
-    """Return flat triangles, with lines along edges between different faces."""
     from scipy.spatial import ConvexHull
 
     hull = ConvexHull(points)
@@ -124,7 +122,6 @@ JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
     "inplane": lambda: joined(globe(0.22), cylinder(0.5, -0.25, -0.22, 48)),
     "rod": lambda: globe(0.22),
 }
-"""Meshes for a unit length; free and fixed joints have none."""
 
 
 def joint_mesh(kind: str, size: float) -> Mesh:
@@ -193,7 +190,6 @@ def _across(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 MIN_EDGE = 0.03
-"""Smallest edge of a box of given inertia, relative to its longest edge."""
 
 
 def visual_mesh(visual: Visual) -> Mesh:
@@ -214,7 +210,6 @@ def visual_mesh(visual: Visual) -> Mesh:
 
 
 def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
-    """Merge visuals into one mesh; visuals without a colour take `colour`."""
     return joined(*(visual_mesh(visual).painted(visual.colour or colour) for visual in visuals))
 
 

@@ -30,7 +30,8 @@ AT_REST = 0.05
 
 @dataclass(frozen=True)
 class Label:
-    """Name with a subscript at a pixel, placed on the side that `away` points to; it may cover the solids with the indices `on`."""
+    """Name with a subscript at a pixel, placed on the side that `away` points to; it may cover the solids with the indices `on`.
+    """
 
     text: str
     index: str
@@ -52,7 +53,6 @@ def _side(a: Array, b: Array, points: Array) -> Array:
 
 
 def _covers(hull: Array, box: Box) -> bool:
-    """Return True if a box overlaps a convex hull (j, 2): no edge of either separates them."""
     if np.any(hull.max(axis=0) <= box[:2]) or np.any(hull.min(axis=0) >= box[2:]):
         return False
     corners = np.array([(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])])
@@ -64,7 +64,6 @@ def _overlap(a: Box, b: Box) -> float:
 
 
 def _label_box(label: Label, size: tuple[float, float], distance: float, turn: float) -> Box:
-    """Return the box of a label at a distance from its point, rotated (rad) from its preferred side."""
     angle = float(np.arctan2(label.away[1], label.away[0])) + turn
     x = label.at[0] + np.cos(angle) * (distance + 0.5 * size[0])
     y = label.at[1] + np.sin(angle) * (distance + 0.5 * size[1])

@@ -47,7 +47,6 @@ Inset = tuple[float, float, float, float]
 """Margins at the left, top, right and bottom of a picture, pixels at a height of 720."""
 
 MAX_FORCE_BAR = 0.1
-"""Largest length of the force scale bar, relative to the picture's height."""
 
 BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120)
 """Margins for text in a column on the left with a narrow or wide title, or in bands above and below."""
@@ -120,7 +119,6 @@ def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> 
 
 
 def to_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
-    """Convert rendered pixels to a Pillow image, averaged down to a size."""
     from PIL import Image
 
     image = Image.fromarray(pixels)
@@ -128,7 +126,6 @@ def to_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
 
 
 def past_events(scene: Scene, t: float, max_lines: int = 8) -> list[str]:
-    """Return the labels of events up to a time (s), latest first."""
     return [h.label for h in scene.event_marks if h.label and not h.internal and h.t <= t][::-1][:max_lines]
 
 
@@ -165,7 +162,6 @@ def annotate(
 
 
 def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[str, float] | None:
-    """Return the label of the force scale bar and its length in pixels; None without arrows."""
     forces = [force for force in now.all_forces if stage.arrow(force) is not None]
     if not forces:
         return None
@@ -205,14 +201,12 @@ class Layout:
 
 
 WIDER = 1830 / 1560
-"""Width of the first plot, relative to the other plots."""
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
 FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
 """Layouts with and without a close-up of a contact; the layout without a close-up is trimmed to the height of its content."""
 
 FEATHER = 60
-"""Pixels over which a scene fades into the paper at its sides."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +276,6 @@ def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout
 
 
 def _feather(size: tuple[int, int]) -> Any:
-    """Return a mask that fades a picture out at its sides."""
     from PIL import Image
 
     across, down = (np.minimum(1.0, np.minimum(np.arange(n), np.arange(n)[::-1]) / FEATHER) for n in size)
@@ -332,7 +325,6 @@ def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple
 
 
 def _magnify(page: Any, near: Any, small: Ring, ring: Ring) -> None:
-    """Paste a round close-up into a ring, with a circle around its region and two connecting lines."""
     from PIL import Image, ImageDraw
 
     # Draw at twice the size and average, for smooth thin lines.

@@ -24,7 +24,6 @@ _GLASS = """//VTK::Light::Impl
 """
 
 _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
-"""Positions of lights relative to the camera, and their intensities."""
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
@@ -78,7 +77,6 @@ MATERIALS: dict[Look, dict[str, Any]] = {
 
 
 def painted(window: Any, mesh: Mesh, colour: str, look: Look) -> Any:
-    """Add a mesh in its own colours or, if it has none, in the given colour."""
     colours = {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
     return window.add_mesh(surface(mesh), reset_camera=False, **MATERIALS[look], **colours)
 
@@ -121,7 +119,6 @@ class Tube:
         self.bead = window.add_mesh(bead, smooth_shading=True, **look)
 
     def show(self, rings: int, pose: Array, end: Array) -> None:
-        """Show the first `rings` rings at the pose (4, 4) of their body, and the bead at the current end (3,) in body axes."""
         import pyvista as pv
 
         faces = self._triangles[: max(rings - 1, 0) * SIDES * 2]
@@ -200,7 +197,6 @@ def ghost_samples(
 
 
 MAX_RINGS = 4000
-"""Largest number of rings of a tube."""
 
 
 class Stage:
@@ -331,7 +327,6 @@ class Stage:
         return now
 
     def ghost_samples(self, index: int, t: float) -> list[int]:
-        """Return the samples of a solid's ghosts at a time (s), nearest first."""
         solid = self.scene.solids[index]
         if solid.ghosts is None:
             return []
@@ -378,7 +373,6 @@ class Stage:
         view.clipping_range = (0.02 * distance, 6.0 * distance)
 
     def image(self) -> NDArray[np.uint8]:
-        """Render the window, (height, width, 3)."""
         self.plotter.render()
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 

@@ -59,7 +59,6 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
 
 
 def _how_to_repeat(method: str, on_page: str) -> str:
-    """Return advice for a page that took different steps from the run, whose `method` may name two methods, "dop853, rodas5p"."""
     last = method.rpartition(", ")[2]
     if last in METHODS and METHODS[last].needs_series:
         return f'simulate(..., method="{START.name}"): a page has no {last} method'
@@ -82,7 +81,6 @@ def _refuse_parts_without_source(scene: Scene) -> None:
 
 
 def _start(result: Result, compiled: Compiled) -> tuple[dict[str, Any], Any]:
-    """Return the parameters that differ from those of the model, and the start values unless the parameters determine them."""
     plain = compiled.parameters
     parameters = {name: result[name] for name in plain if not np.array_equal(result[name], plain[name].value)}
     x, m = compiled.initial(None, parameters)

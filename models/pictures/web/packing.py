@@ -19,7 +19,6 @@ from screwbond.models.pictures.style import AXES, FORCE, GAUSS, RADIUS, TUBE
 from bondgraph.run.results.result import Result
 
 NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
-"""NumPy types by the name of the type in the script."""
 
 STEPS = 65534
 """Number of steps between a curve's minimum and maximum; one more value marks a gap."""
@@ -34,7 +33,6 @@ class Packed:
         self._meshes: dict[tuple[bytes | None, ...], str] = {}
 
     def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
-        """Pack an array as 32-bit floats, or as another type of `NUMBER_TYPES`."""
         text = base64.b64encode(np.ascontiguousarray(values, dtype=NUMBER_TYPES[kind]).tobytes()).decode()
         self.arrays[name] = text if kind == "Float32" else (kind, text)
         return name
@@ -48,7 +46,6 @@ class Packed:
         return name
 
     def mesh(self, mesh: Mesh) -> str:
-        """Pack a mesh, shared by solids with equal meshes."""
         parts = (mesh.points, mesh.normals, mesh.faces, mesh.lines, mesh.colours)
         same = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
         if same not in self._meshes:
@@ -263,7 +260,6 @@ class Downsampling:
 
     @property
     def _kept_rows(self) -> NDArray[np.bool_]:
-        """Mask (n, 2) of the first and last rows that are kept."""
         return np.column_stack([np.ones(len(self.first), dtype=bool), self.last > self.first])
 
     @property
@@ -298,7 +294,6 @@ class Downsampling:
         return np.asarray(start + part * (end - start))
 
     def _row_of(self, values: Array, targets: Array) -> NDArray[np.intp]:
-        """Return the first row (n,) of each interval that has the target value (n,)."""
         matches = values == np.repeat(targets, self.last - self.first + 1)
         rows = np.where(matches, np.arange(len(values)), len(values))
         return np.asarray(np.minimum.reduceat(rows, self.first))

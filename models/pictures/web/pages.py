@@ -41,7 +41,6 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import RunSettings
 
 MAX_NODES = 400
-"""Largest number of nodes, with nested graphs folded, that is drawn."""
 
 POWER_PERCENTILE = 99.0
 """Percentile over time of each bond's power; the largest sets the scale of widths, so that a short impact does not dominate."""
@@ -54,7 +53,6 @@ PANES = {True: (1010.0, 480.0), False: (900.0, 700.0)}
 """Largest width and height of a drawing that is legible in a window of 1300 x 800, with a scene beside it (True) or without."""
 
 MIN_BONDS = 2
-"""Minimum number of bonds that a drawing with folded parts must show."""
 
 
 def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
@@ -185,7 +183,6 @@ def plottable(result: Result) -> Plottable:
 
 
 def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]:
-    """Return the names plotted initially; raise E581 for unknown names or quantities that are not curves."""
     if plots is None:
         return []
     quantities = plottable(result)
@@ -265,13 +262,10 @@ def open_in_browser(path: Path) -> bool:
 
 
 SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "labels.js", "plots.js", "graph.js", "play.js")
-"""Scripts in the order in which the page runs them."""
 
 MAX_EVENT_MARKS = 80
-"""Largest number of events that plots mark."""
 
 FRAME = "width: 100%; height: 720px; border: 1px solid #d5d9e0; border-radius: 8px"
-"""Style of a page inside a notebook."""
 
 UNPACK = """<!DOCTYPE html>
 <p>This page needs JavaScript, which is switched off here.</p>
@@ -402,7 +396,6 @@ def _scene(shown: Result | Scene) -> Scene:
 
 
 REAL_TIME = 1.0, 60.0
-"""Shortest and longest run that plays in real time, s."""
 PLAYING = 10.0
 """Playing time, s, of runs that are shorter or longer than `REAL_TIME`."""
 
