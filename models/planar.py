@@ -5,13 +5,11 @@
  body 2 --> 0 tangent --> body 1       flow: slip
 ```
 
-A contact applies no force of its own: time stepping (`bondgraph.stepping`) treats it as a rigid contact. Its gap is the integral
-of a flow, so it needs no closest-point search; it suits mechanisms in generalised coordinates as well as bodies with corners and
-faces.
+Time stepping (`bondgraph.stepping`) treats a contact as rigid. Its gap is the integral of a flow, so it needs no closest-point
+search, and suits mechanisms in generalised coordinates as well as bodies with corners and faces.
 
-Pose signals, outlines, contact points and faces describe how planar bodies look in pictures, and do not affect the mechanics.
-`planar_body` and `attach_planar_contact` mark what they build; mark a mechanism in other coordinates with `mark_planar_body` and
-`mark_planar_contact`.
+Pictures show what `planar_body` and `attach_planar_contact` build; mark a mechanism in other coordinates with `mark_planar_body`
+and `mark_planar_contact`, which do not affect the mechanics.
 """
 
 from __future__ import annotations

@@ -150,8 +150,8 @@ class _Search:
     tolerance: float
 
     def residuals(self, q: Array, which: Array) -> tuple[Array, Array]:
-        """Return the errors (k, m), in rad and as distance / size, and their Jacobian (k, m, n) with respect to joints / natural
-        size.
+        """Return the errors (k, m), in rad and as distance / size, and the Jacobian (k, m, n) of the pose with respect to joints
+        / natural size.
         """
         H, J = located_jacobian(self.tree, self.link, q, self.at)
         J *= _sizes(self.tree, self.size)

@@ -2,11 +2,11 @@
 
 Finger i touches the object where the object's outward normal is the finger's radial direction. The forces there balance the
 object: equal along the normals if possible, with the smallest additions otherwise. The pole of a tip and its virtual point lie on
-the line of the contact force, so that each finger is in equilibrium for any joint angles. These follow from the inclination
-`grasp_pitch` of the last link and an inward bend of the middle joint.
+the line of the contact force, so that each finger is in equilibrium for any joint angles. The inclination `grasp_pitch` of the
+last link and an inward bend of the middle joint select these angles.
 
-Wrenches are [moment; force] about the object's centre. A finger exerts, in contact models, "frictionless": a normal force,
-"point": a force, "soft": a force and a moment about the normal. Source: Murray, Li and Sastry 1994, chapter 5.
+Wrenches are [moment; force] about the object's centre. With the contact models "frictionless", "point" and "soft", a finger
+exerts a normal force, any force, or any force and a moment about the normal. Source: Murray, Li and Sastry 1994, chapter 5.
 """
 
 from __future__ import annotations

@@ -8,11 +8,9 @@
 ```
 M q'' + G = H^T lambda + B u with q = (maze, ball to the right, ball up, spin); H is the Jacobian of the constraints.
 
-Source: Bortoff 2020, section 3.
+The state machine has the states falling, ring 1, gate 1 ... centre; with four rings it is that of the source.
 
-The state machine has the states falling, ring 1, gate 1 ... centre, with guards and resets for its events.
-
-Source: Bortoff 2020, section 3, fig. 9; four rings make its nine states.
+Source: Bortoff 2020, section 3, fig. 9.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Diode parameters that are ignored, as they describe noise, or effects that are off when `DIODE_ZEROS` are zero."""
+"""Parameters of a diode that are ignored: TNOM, and those of noise and of effects whose own parameters are refused."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 

@@ -1,9 +1,7 @@
 """Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or a report of all problems together.
 
 `BodySpec`, `ContactSpec` and `GravitySpec` declare the fields of their sections. `COMMENTS` and keys that begin with an
-underscore or with "comment" are ignored everywhere.
-
-The sections "body1" and "body2" become checked records `BodySpec`, from which the bodies of a graph are built.
+underscore or with "comment" are ignored everywhere. The fields of a body depend on its motion:
 
 =============  ==================================================  ==========================================
 motion         required                                            optional (default)

@@ -1,14 +1,14 @@
 """One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as formulas for any scalar type.
 
-The arm's coordinates are theta = (theta1, theta2, theta3): the motor's angle, the angle of the distal link in the plane of the
-arm, and its angle out of that plane. theta1 and theta2 turn about x1 from x2, like hinges along the motor's shaft; x3 points
-down; velocities are v = theta'. They are singular only where cos(theta3) = 0, with the rod along the shaft, where the two rods of
-a real arm lie on one line and do not hold the end effector.
+The coordinates theta = (theta1, theta2, theta3) are the motor's angle, the angle of the distal link in the plane of the arm, and
+its angle out of that plane; velocities are v = theta'. theta1 and theta2 turn about x1 from x2, like hinges along the motor's
+shaft; x3 points down. The coordinates are singular only where cos(theta3) = 0, with the rod along the shaft; there the two rods
+of a real arm lie on one line and do not hold the end effector.
 
 The angles phi of Bortoff 2018 are singular at ordinary poses, where the rod lies along x2. The rod's direction in the arm's axes
 is n = (s3, c3 c2, c3 s2) in theta and n = (sin phi2 sin phi3, cos phi2, sin phi2 cos phi3) in phi, and phi1 = theta1. phi2 is in
-[0, pi], phi3 in (-pi, pi]; where sin phi2 = 0, phi3, phi2' and phi3' are undefined and set to zero. These conversions also take
-arrays of numbers (3, k).
+[0, pi], phi3 in (-pi, pi]; where sin phi2 = 0, phi3, phi2' and phi3' are undefined and set to zero. Conversions between theta and
+phi also take arrays of numbers (3, k).
 
 Every function takes the parameters as a record: a `DeltaParameters`, or `Constants` of any scalar type, which can stay run-time
 parameters of compiled code.

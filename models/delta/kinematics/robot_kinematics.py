@@ -2,9 +2,10 @@
 
 Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), as in Bortoff 2018; computations use the coordinates theta (9,) of `arm`.
 y are the three motor angles, x the six unmeasured angles of q, w is the tool position. Arms 2 and 3 are arm 1 turned by +120 and
--120 degrees about x3, which points down. Forward kinematics is Newton's method on the six equations of closure (Bortoff 2018, eq.
-(27) and (28)), started at the intersection of three spheres about the elbows. Inverse kinematics is the intersection of two
-circles in the plane of each arm.
+-120 degrees about x3, which points down.
+
+Forward kinematics is Newton's method on the six equations of closure (Bortoff 2018, eq. (27) and (28)), started by default at the
+intersection of three spheres about the elbows. Inverse kinematics is the intersection of two circles in the plane of each arm.
 """
 
 from __future__ import annotations
