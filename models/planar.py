@@ -35,7 +35,8 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle"; a missing signal is zero."""
+"""Signal (2,) or (3,) of x, y and the angle, or scalar signals by the keys "x", "y" and "angle", of which a missing one is zero.
+"""
 
 Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""

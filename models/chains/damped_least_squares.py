@@ -273,7 +273,9 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
 
 
 def _spread(tree: Tree, count: int, size: float) -> Array:
-    """Return starts (count, n) spread over the limits, or, without limits, over a turn or +-`size`; the same in every call."""
+    """Return starts (count, n) spread over the limits or, without limits, over a turn or +-`size`; they are the same in every
+    call.
+    """
     reach = np.where(tree.is_angle, np.pi, size)
     lower, upper = tree.limits.T
     lower = np.where(np.isfinite(lower), lower, np.minimum(upper, reach) - 2.0 * reach)

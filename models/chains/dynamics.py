@@ -264,7 +264,9 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 
 @of_rows("q")
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
-    """Return the gravitational potential energy, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
+    """Return the gravitational potential energy, J, in uniform `gravity` (3,) m/s^2 in world axes; it is zero at the world's
+    origin.
+    """
     mass, first = first_moment(tree, q, numbers)
     return -(_in_base(tree, gravity) @ first + mass * (np.asarray(gravity) @ tree.base[:3, 3]))
 

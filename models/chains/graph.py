@@ -51,7 +51,7 @@ TRIAL_OFFSET = 0.7
 
 @dataclass(frozen=True, eq=False)
 class ChainOptions:
-    """Arguments of `chain_graph` other than its tree; vectors as floats."""
+    """Arguments of `chain_graph` other than its tree, with vectors as floats."""
 
     ports: tuple[str, ...]
     joint_ports: tuple[str, ...]
@@ -131,7 +131,7 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
 
 
 def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
-    """Return the coordinates that take part in a motion without kinetic energy; none if M is positive definite."""
+    """Return the coordinates that take part in a motion without kinetic energy, none if M is positive definite."""
     M = np.asarray(mass_matrix(tree, q), dtype=float)
     sizes = np.sqrt(np.abs(np.diagonal(M)))
     if not np.all(sizes > 0.0):
@@ -223,8 +223,7 @@ DYNAMICS = "Featherstone 2008"
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs and of stops.
-    """
+    """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs and of stops."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}

@@ -232,7 +232,9 @@ def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def coordinates_of(link: Link) -> list[str]:
-    """Return the names of a joint's coordinates: the link's name, numbered if there are several; none if it mimics another."""
+    """Return the names of a joint's coordinates: the link's name, numbered if there are several. A joint that mimics another has
+    none.
+    """
     n = 0 if link.mimic is not None else link.joint.freedoms
     return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 
@@ -380,7 +382,7 @@ class Tree:
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """Index of the link that carries each link; -1 for the base."""
+        """Index of the link that carries each link, or -1 for the base."""
         indices = {link.name: k for k, link in enumerate(self.links)}
         return tuple(
             k - 1 if link.parent == BEFORE else -1 if link.parent is None else indices[link.parent]

@@ -57,8 +57,7 @@ def component_pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def has_unpaired_component(chosen: Sequence[str]) -> bool:
-    """Return True if one of omega_x and omega_y, or of v_x and v_y, is constrained without the other: then the polar axes of C2
-    matter."""
+    """Return True if one of omega_x and omega_y, or of v_x and v_y, is constrained alone, so that the polar axes of C2 matter."""
     return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
 
 
@@ -122,8 +121,9 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
-    """Report E439 for a number of places that is not a positive integer, or too large for convex bodies; E429 for `near` with
-    several places."""
+    """Report E439 for a number of places that is not a positive integer or is too large for convex bodies, and E429 for `near`
+    with several places.
+    """
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
         cure = "a positive integer: places=2"
         return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]

@@ -256,7 +256,7 @@ class FrictionLaw:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Component v_z; with friction, also v_x and v_y."""
+        """Component v_z and, with friction, v_x and v_y."""
         return components_with(self.friction)
 
 

@@ -76,7 +76,7 @@ def _transported_rates(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequenc
 
 
 def _ratio(k_x: Any, k_y: Any) -> Any:
-    """Return sqrt(k_y / k_x); 1 if both are equal, even if both are zero."""
+    """Return sqrt(k_y / k_x), or 1 if both are equal, even if both are zero."""
     return where(equal(k_x, k_y), 1.0, sqrt(k_y / k_x))
 
 
@@ -92,7 +92,7 @@ def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, in
 
 
 def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
-    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the turn; for any scalar."""
+    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the turn, for any scalar type."""
     c, s = cos(turn), sin(turn)
     return c * x + s * ratio * y, c * y - s / ratio * x
 

@@ -91,7 +91,9 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
 
 
 def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
-    """Return the intervals (s) in which a contact is active, from its modes before and after every event; none without modes."""
+    """Return the intervals (s) in which a contact is active, from its modes before and after every event; without modes there are
+    none.
+    """
     if not contact.off:
         return ()
     touching = contact.touching

@@ -67,8 +67,9 @@ def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], nee
 def add_rate(
     builder: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
-    """Add `y`, in `unit`, and its rate `dy`: measured, or from the filter dy = filtered' = (y - filtered) / T; if sampled, from a
-    filtered difference quotient."""
+    """Add `y`, in `unit`, and its rate `dy`: a measured signal, or the output of the filter dy = filtered' = (y - filtered) / T.
+    A sampled block takes a filtered difference quotient.
+    """
     builder.inputs["y"] = position
     builder.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):
@@ -121,7 +122,7 @@ def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: s
 
 
 def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
-    """Add a model term under a local name: a function of local arguments, or the path of a signal."""
+    """Add a model term, a function of local arguments or the path of a signal, under a local name."""
     if isinstance(term, str):
         builder.inputs[local] = term
     else:

@@ -98,8 +98,9 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _extent(mapped: Workspace) -> dict[str, Any]:
-    """Return the corners of the reachable part's bounding box, its most dexterous point, m, and the dexterity there; None if no
-    point is reachable."""
+    """Return the corners of the reachable part's bounding box, its most dexterous point, m, and the dexterity there, or None for
+    each if no point is reachable.
+    """
     occupied = np.argwhere(mapped.reachable)
     if not len(occupied):
         return dict.fromkeys(("low", "high", "best", "best_dexterity"))

@@ -75,14 +75,15 @@ def internal_forces(G: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
 
 
 def friction_margins(forces: np.ndarray, normals: np.ndarray, friction: float) -> np.ndarray:
-    """Return mu N - |F_t| (..., n), N, for contact forces and normals (..., n, 3) into the object; negative outside the friction
-    cone."""
+    """Return mu N - |F_t| (..., n), N, for contact forces and normals (..., n, 3) into the object; it is negative outside the
+    friction cone.
+    """
     normal = np.sum(forces * normals, axis=-1)
     return friction * normal - np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
 
 
 def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the smallest friction coefficient (..., n) that carries the forces, |F_t| / N; inf where a force pulls."""
+    """Return the smallest friction coefficient (..., n) that carries the forces, |F_t| / N, or inf where a force pulls."""
     normal = np.sum(forces * normals, axis=-1)
     tangential = np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
     return np.where(normal > 0.0, tangential / np.where(normal > 0.0, normal, 1.0), np.inf)
@@ -177,8 +178,9 @@ def object_manipulability(parameters: HandParameters, joints: np.ndarray, points
 
 
 def finger_extension(parameters: HandParameters, joints: np.ndarray) -> np.ndarray:
-    """Return the extension (..., n) of each finger at the angles (..., n, 4): distance from joint 2 to the tip's centre, relative
-    to the length of the links between them; 1 at full reach."""
+    """Return the extension (..., n) of each finger at the angles (..., n, 4): the distance from joint 2 to the tip's centre,
+    divided by the length of the links between them, so that it is 1 at full reach.
+    """
     s = np.cumsum(np.asarray(joints, dtype=float)[..., 1:], axis=-1)
     lengths = np.array(parameters.link_lengths[1:])
     return np.hypot(np.sin(s) @ lengths, np.cos(s) @ lengths) / lengths.sum()
@@ -207,7 +209,7 @@ BALANCE = 1e-9
 
 @dataclass(frozen=True)
 class Posture:
-    """Initial equilibrium; one row per finger, world coordinates, SI.
+    """Initial equilibrium, with one row per finger, in world coordinates and SI units.
 
     Attributes
     ----------
@@ -344,7 +346,7 @@ def in_last_link(parameters: HandParameters, finger: int, joints: np.ndarray, po
 
 
 def joint_torques(parameters: HandParameters, posture: Posture) -> np.ndarray:
-    """Return the joint torques (fingers, 4), N m, of pole springs and contact forces together: zero in equilibrium."""
+    """Return the joint torques (fingers, 4), N m, of pole springs and contact forces together, which are zero in equilibrium."""
 
     def torques(points: np.ndarray, forces: np.ndarray) -> np.ndarray:
         rows = enumerate(zip(posture.joints, points, forces, strict=True))

@@ -133,7 +133,7 @@ def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
 
 
 def display_end(run: HandRun) -> float:
-    """Return the end of the scene, s: for a lost object, when the object is one and a half diameters away."""
+    """Return the end of the scene, s. A scene of a lost object ends when the object is one and a half diameters away."""
     lost, arrays = run.time_of_loss(), run.trajectory
     if lost is None:
         return float(arrays["t"][-1])
@@ -202,7 +202,7 @@ def _write_panels(run: HandRun, path: str | os.PathLike[str], dpi: int, title: s
 
 
 def _end_time(run: HandRun) -> float:
-    """Return the end of the plots, s: shortly after a loss, because the object then flies away."""
+    """Return the end of the plots, s, which is shortly after a loss, because the object then flies away."""
     lost, end = run.time_of_loss(), float(run.result.t[-1])
     return end if lost is None else min(end, lost + 0.01 * end)
 

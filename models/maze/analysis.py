@@ -167,7 +167,8 @@ def _scaled(factor: float, function: TransferFunction) -> TransferFunction:
 
 
 def margins(loop: TransferFunction) -> Margins | None:
-    """Return the margins of a strictly proper loop L(s) with POSITIVE feedback, 1 - L = 0; None if the closed loop is unstable.
+    """Return the margins of a strictly proper loop L(s) with POSITIVE feedback, 1 - L = 0, or None if the closed loop is
+    unstable.
 
     Where L(jw) is real, 1 / L is a gain margin; where |L(jw)| = 1, the angle of L is a phase margin.
     """

@@ -82,7 +82,7 @@ class MazeParameters:
 
     @property
     def states(self) -> dict[str, int]:
-        """States of the course in order, each with the ring that the ball is on or falls to; for the centre, the last ring."""
+        """States of the course in order, each with the ring that the ball is on or falls to; the centre has the last ring."""
         last = self.rings[-1]
         between = {name: i + of for i in self.rings for name, of in ((ring(i), 0), (gate(i), 1)) if i + of <= last}
         return {FALLING: 1, **between, CENTRE: last}
@@ -123,8 +123,9 @@ def gate(i: int) -> str:
 
 
 def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
-    """Return the parameters in a JSON file. Raises `ModelError` E401 if it cannot be read; else as for
-    `MazeParameters.from_json`."""
+    """Return the parameters in a JSON file. Raises `ModelError` E401 if it cannot be read, and the errors of
+    `MazeParameters.from_json`.
+    """
     return read_file(path, lambda section: section.read(MazeParameters), MazeParameters)
 
 
@@ -264,7 +265,7 @@ def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> G
 
 
 def _coordinates(p: MazeParameters) -> Any:
-    """Return the coordinates q: the integrals of the flows."""
+    """Return the coordinates q, the integrals of the flows."""
     return Block(
         "q",
         [],
@@ -279,7 +280,7 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """Return q0: positions at the last landing, and whole turns between gate and ball; only resets change it."""
+    """Return q0, which only resets change: positions at the last landing, and whole turns between gate and ball."""
     return Block(
         "landing",
         [],

@@ -61,7 +61,8 @@ def draw_maze(
     room: float | None = None,
 ) -> None:
     """Draw a maze turned by an angle (rad), the ball at its position (2,) turned by `spin`, a `path` (k, 2) in world axes, and a
-    `scale` bar; within `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
+    `scale` bar. The drawing extends `room` (m) on all sides of the centre, by default as far as maze and ball reach.
+    """
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -142,8 +143,9 @@ def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: floa
 
 
 def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> None:
-    """Plot root loci on ring i: for the loop that holds the ball, then, with this loop closed, for the loop that turns the
-    maze."""
+    """Plot root loci on ring i: first for the loop that holds the ball and then, with this loop closed, for the loop that turns
+    the maze.
+    """
     result = analyse(maze, i)
     factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 6000)])
     loops = (
@@ -294,8 +296,9 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
 
 
 def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Return a fine grid from half a step below the given gains to half a step above, for a smooth boundary; logarithmic if
-    `even`."""
+    """Return a fine grid, logarithmic if `even`, from half a step below the given gains to half a step above, for a smooth
+    boundary.
+    """
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains

@@ -157,7 +157,7 @@ def piece_starts(breaks: Any) -> Any:
 
 
 def extended_coefficients(motion: Motion) -> Array:
-    """Return coefficients (N + 2, m, ...) that include the uniform motions before the start and after the end; m >= 2."""
+    """Return coefficients (N + 2, m, ...), m >= 2, that include the uniform motions before the start and after the end."""
     table = pad_powers(motion.coefficients, 2)
     first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
@@ -334,7 +334,7 @@ LIMIT_TOLERANCE = 1e-9
 
 
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:
-    """Return limits by order of derivative (1, 2, 3), each with the shape of r; infinite where the argument is None.
+    """Return limits by order of derivative (1, 2, 3), each with the shape of r, infinite where the argument is None.
 
     Raises `ModelError` E470 for limits that are not positive or do not match the axes.
     """
@@ -352,8 +352,8 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
 
 
 def time_factor(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
-    """Return the factor of the times at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives;
-    0 without finite limits.
+    """Return the factor of the times at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives,
+    or 0 without finite limits.
     """
     return max(float(np.max(peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
 

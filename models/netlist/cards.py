@@ -78,7 +78,7 @@ class Scope:
     """Parameters of a netlist or subcircuit, as strings by name, and the enclosing scope."""
 
     texts: Mapping[str, tuple[str, Scope | None]]
-    """String of each parameter, and the scope in which it is evaluated; None for this scope."""
+    """String of each parameter, and the scope in which it is evaluated, or None for this scope."""
     around: Scope | None = None
     values: dict[str, float] = field(default_factory=dict)
 

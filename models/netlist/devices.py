@@ -42,9 +42,9 @@ class Settings:
     voltages: Mapping[str, float]
     ic: Mapping[str, Card]
     uic: bool | None
-    """True if .tran has UIC; None without .tran."""
+    """True if .tran has UIC, and None without .tran."""
     starts: Mapping[str, float] | None = None
-    """Charges and fluxes at the start by name; None to take them from IC= and .ic."""
+    """Charges and fluxes at the start by name, or None to take them from IC= and .ic."""
     modes: Mapping[str, str] = field(default_factory=dict)
     is_held: bool = False
 
@@ -102,7 +102,7 @@ def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
 
 
 def _charge(circuit: Circuit, device: Device, capacitance: float) -> float:
-    """Return the charge of a capacitor at the start: from the operating point, else from IC=, else from .ic."""
+    """Return the charge of a capacitor at the start, from the operating point, else from IC=, else from .ic."""
     ic = device.value(device.card.pairs["ic"]) if "ic" in device.card.pairs else None
     if circuit.settings.starts is not None:
         return circuit.settings.starts.get(f"{device.name}.q", 0.0)
@@ -263,8 +263,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, with each group of coupled inductors as one field; raise E640 for couplings that store negative energy.
-    """
+    """Add all inductors, with each group of coupled inductors as one field; raise E640 for couplings that store negative energy."""
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]
@@ -284,8 +283,7 @@ def place_inductors(circuit: Circuit) -> None:
 
 
 def _field(circuit: Circuit, group: Sequence[str]) -> None:
-    """Add coupled inductors as a field with the energy psi^T L^-1 psi / 2 of their fluxes psi, with the matrix of inductances L.
-    """
+    """Add coupled inductors as a field with the energy psi^T L^-1 psi / 2 of their fluxes psi, with the matrix of inductances L."""
     rows = [circuit.inductors[name] for name in group]
     roots = np.sqrt([max(inductance, 0.0) for _, inductance, _ in rows])
     factors = np.eye(len(group))

@@ -38,7 +38,7 @@ class Reaction:
     products: Mapping[str, int]
     forward: float
     reverse: float | None
-    """Reverse rate; None for a reaction that only runs forward."""
+    """Reverse rate, or None for a reaction that only runs forward."""
     line: int
     begin: int
     """Column where the reaction begins, from 1."""
@@ -96,13 +96,14 @@ class Stoichiometry:
 
     @cached_property
     def cycles(self) -> tuple[dict[int, float], ...]:
-        """Combinations of reactions that change no free species: index of a reaction -> how often it runs."""
+        """Combinations of reactions that change no free species, each as index of a reaction -> how often it runs."""
         return tuple({k: float(n) for k, n in enumerate(vector) if n} for vector in _null_space(self.rows(self.free)))
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity, divided by R T, that the held amounts impose on each cycle; zero in equilibrium, infinite with a one-way
-        reaction ("->")."""
+        """Affinity, divided by R T, that the held amounts impose on each cycle. It is zero in equilibrium, and infinite with a
+        one-way reaction ("->").
+        """
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf

@@ -18,7 +18,7 @@ LONG_WAY = 8.0, 50.0
 """Travel of moving solids, relative to their size, above which a camera may follow them, and above which it does by default."""
 
 OUTLINE_TIMES = (20, 100)
-"""Smallest and largest number of times at which solids are outlined; the more solids, the fewer times."""
+"""Smallest and largest number of times at which solids are outlined; more solids are outlined at fewer times."""
 
 
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:

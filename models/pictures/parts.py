@@ -73,7 +73,7 @@ class Solid:
 
     @cached_property
     def size(self) -> float:
-        """Largest extent, m; infinite if unbounded."""
+        """Largest extent, m, infinite if unbounded."""
         if self.unbounded:
             return math.inf
         shape = self.shape
@@ -171,7 +171,7 @@ class SpringDrawing:
 
     @cached_property
     def length(self) -> float:
-        """Mean length, m; 1 if the mean is zero."""
+        """Mean length, m, or 1 if the mean is zero."""
         return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
 
 

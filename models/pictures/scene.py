@@ -54,8 +54,9 @@ class ForceScale(NamedTuple):
 
 
 def _lasting(t: Array, sizes: Array) -> float:
-    """Return the median over time of the magnitudes (k,) of a force while it acts; the largest for a short force, which acts
-    neither at the end nor for half of the time."""
+    """Return the median over time of the magnitudes (k,) of a force while it acts, or the largest for a short force, which acts
+    neither at the end nor for half of the time.
+    """
     acting = sizes > 1e-3 * sizes.max()
     weights = np.gradient(t) if len(t) > 1 else np.ones(1)
     if not (acting[-1] or weights[acting].sum() > 0.5 * weights.sum()):
@@ -122,7 +123,7 @@ class Scene:
 
     @cached_property
     def reach(self) -> float:
-        """Size (m) of the largest framed solid of finite size; `unit` if there is none."""
+        """Size (m) of the largest framed solid of finite size, or `unit` if there is none."""
         return max((solid.size for solid in self.solids if solid.framed and not solid.unbounded), default=self.unit)
 
     @cached_property
@@ -147,11 +148,13 @@ class Scene:
 
     @property
     def arrow_radius(self) -> float:
-        """Radius of the shafts of force arrows, m: the radius of frame axes, or more if the arrows are much longer."""
+        """Radius of the shafts of force arrows, m, which is that of frame axes, or more if the arrows are much longer."""
         return ARROW * RADIUS * max(self.unit, SLENDER * self.scale.longest)
 
     def _extent(self) -> float:
-        """Return the extent of the positions of everything that moves, plus the largest moving body, m; 0 if nothing moves."""
+        """Return the extent of the positions of everything that moves, plus the size of the largest moving body, m, or 0 if
+        nothing moves.
+        """
         moving = [solid for solid in self.solids if solid.framed and not solid.unbounded and solid.moves()]
         places = [solid.poses[:, :3, 3] for solid in moving]
         return float(np.ptp(np.concatenate(places), axis=0).max()) + max(solid.size for solid in moving) if moving else 0.0
@@ -197,7 +200,7 @@ class Scene:
 
     @property
     def force_words(self) -> str:
-        """Label of the arrows; "" without forces (impacts are impulses)."""
+        """Label of the arrows, or "" without forces (impacts are impulses)."""
         forces = [force for force in self.all_forces if np.any(force.newtons)]
         if not forces:
             return ""
@@ -207,11 +210,11 @@ class Scene:
 
     @property
     def force_legend(self) -> str:
-        """Label and scale of the arrows; "" without forces."""
+        """Label and scale of the arrows, or "" without forces."""
         return f"{self.force_words}: {self.scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
-        """Return the indices of the solids that move with a frame; for a contact frame, both touching solids."""
+        """Return the indices of the solids that move with a frame, which are both touching solids for a contact frame."""
         for touch in self.contacts:
             if any(frame.poses is H for H in touch.frames):
                 return list(touch.solids)
@@ -313,8 +316,9 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 
 
 def representative_time(scene: Scene, ghosts: int = 5) -> float:
-    """Return a representative time (s): forces are strong, ghosts are well apart, and paths do not yet overlap; without contacts,
-    about a third of the run."""
+    """Return a time (s) when forces are strong, ghosts are well apart, and paths do not yet overlap, or about a third of the run
+    without contacts.
+    """
     if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = strongest_contact(scene).solids
@@ -380,7 +384,7 @@ class Camera:
 
     @property
     def axes(self) -> Array:
-        """Rows: right, up, towards the viewer."""
+        """Directions to the right, upward and towards the viewer, as rows."""
         back = self.eye - self.centre
         back = back / np.linalg.norm(back)
         right = np.cross(self.up, back)
@@ -413,8 +417,9 @@ def upward(scene: Scene) -> Array:
 
 
 def direction(scene: Scene, focus: float | None = None) -> Array:
-    """Return the unit vector to the viewer: the scene's, else a direction that shows contacts from the side and the ground
-    slightly from above; the time `focus` (s) has more weight than all other times."""
+    """Return the unit vector to the viewer: that of the scene, else a direction that shows contacts from the side and the ground
+    slightly from above. The time `focus` (s) has more weight than all other times.
+    """
     if scene.view is not None:
         return scene.view / np.linalg.norm(scene.view)
     pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))

@@ -20,7 +20,7 @@ SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2
 PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
 AXES = ("#d1383d", "#17a398", "#3550c8")
-"""Colours of x, y and z; distinguishable with red-green blindness too."""
+"""Colours of x, y and z, which people with red-green blindness can distinguish too."""
 
 ENERGIES = CYCLE
 

@@ -102,7 +102,7 @@ class ElementRule:
     first_counts: bool = False
     """True if repetitions are ignored; otherwise only copies of the first occurrence are ignored."""
     text: AttributeRule | None = None
-    """Rule for the element's text; None if the text is ignored."""
+    """Rule for the element's text, or None if the text is ignored."""
     listed: Mapping[str, str] = field(default_factory=dict)
     """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class Grammar:
     rule: ElementRule
     reasons: Mapping[str, str]
     unknown: str
-    """Reason for ignoring anything else; "" if it is refused."""
+    """Reason for ignoring anything else, or "" if it is refused."""
     anchors: tuple[str, ...] = ("link", "joint")
     """Elements that messages name without the elements around them."""
 

@@ -61,7 +61,7 @@ def solid(kind: str, size: np.ndarray) -> Solid:
 
 
 def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
-    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh; None if it has no volume.
+    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh, or None if it has no volume.
 
     `rule` : "exact" for closed meshes; "legacy", MuJoCo's default, adds the volumes of all tetrahedra as positive, so it exceeds
     the volume of meshes that are not convex.
@@ -151,7 +151,7 @@ class Geoms:
         return self.meshes[name]
 
     def inertia(self, element: Any, attributes: Mapping[str, str]) -> InertiaTerms | None:
-        """Return the inertia of a shape in its body; None without mass. Raises `ModelError` E298 if the inertia is unknown."""
+        """Return the inertia of a shape in its body, or None without mass. Raises `ModelError` E298 if the inertia is unknown."""
         kind = attributes.get("type", "sphere")
         density, mass = float(attributes.get("density", DENSITY)), values(attributes, "mass")
         low, high = self.settings.groups

@@ -76,7 +76,7 @@ class JointEntry:
     origin: np.ndarray = field(default_factory=lambda: np.eye(4))
     """Pose (4, 4) of the child in the frame of its parent, with the joint at zero."""
     screws: Joint | None = None
-    """Joint in the frame of the child; None if there are `problems`."""
+    """Joint in the frame of the child, or None if there are `problems`."""
     limits: tuple[float, float] | None = None
     damping: float = 0.0
     armature: float = 0.0
@@ -127,7 +127,7 @@ class RobotDrive:
 
     @property
     def effort(self) -> float | None:
-        """Largest effort at the joint, N m or N; None if no range limits it."""
+        """Largest effort at the joint, N m or N, or None if no range limits it."""
         if self.force is not None:
             return abs(self.gear) * max(map(abs, self.force))
         if self.kind == "motor" and self.control is not None:

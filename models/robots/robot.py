@@ -48,7 +48,7 @@ class LinkVisual:
 
 
 def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Packages) -> tuple[list[LinkVisual], list[Problem]]:
-    """Read the shapes of the links, "collision" or "visual"; also return E527 for each mesh that cannot be loaded."""
+    """Return the shapes of the links, "collision" or "visual", and E527 for each mesh that cannot be loaded."""
     skins: list[LinkVisual] = []
     problems: list[Problem] = []
     cache: dict[Path, Mesh] = {}
@@ -193,7 +193,7 @@ class Robot:
         return self.tree.name
 
     def position(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Return joint coordinates (n,), rad or m, from values by joint names; zero for other joints.
+        """Return joint coordinates (n,), rad or m, from values by joint names; other joints are at zero.
 
         A joint with several degrees of freedom takes one value for each; a mimic joint takes none. Raises `ModelError` E529 for
         an unknown joint or invalid values.
@@ -225,7 +225,7 @@ class Robot:
 
     @cached_property
     def coordinates(self) -> dict[str, list[int]]:
-        """Joint -> its indices among the coordinates; mimic joints have none."""
+        """Indices of each joint among the coordinates; mimic joints have none."""
         indices: dict[str, list[int]] = {}
         start = 0
         for joint in self.joints:
@@ -237,12 +237,12 @@ class Robot:
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Largest effort (n,) of each coordinate's motor, N m or N; infinite if the file has none."""
+        """Largest effort (n,) of each coordinate's motor, N m or N, infinite if the file has none."""
         return self._limits("effort")
 
     @property
     def speed_limits(self) -> np.ndarray:
-        """Largest speed (n,) of each coordinate, rad/s or m/s; infinite if the file has none."""
+        """Largest speed (n,) of each coordinate, rad/s or m/s, infinite if the file has none."""
         return self._limits("velocity")
 
     def _limits(self, key: str) -> np.ndarray:

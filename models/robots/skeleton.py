@@ -53,7 +53,7 @@ class Skeleton:
         return joints
 
     def subtree(self, link: str) -> list[JointEntry]:
-        """Return all joints below a link, body by body: parents before children, fixed joints before moving joints."""
+        """Return all joints below a link, body by body, with parents before children and fixed joints before moving joints."""
         joints: list[JointEntry] = []
         stack: list[JointEntry] = []
         start = link
@@ -168,7 +168,7 @@ class SelectedTree:
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Link -> the moving link, or base, to which it is fixed; the link itself if its joint moves."""
+        """Moving link, or base, to which each link is fixed; a link whose joint moves has itself."""
         bodies = {self.base: self.base}
         for joint in self.joints:
             bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]
@@ -176,14 +176,14 @@ class SelectedTree:
 
     @cached_property
     def bodies(self) -> dict[str, list[str]]:
-        """Base or moving link -> this link and all links fixed to it; carriers precede the bodies that they carry."""
+        """Base and moving links, each with itself and all links fixed to it; carriers precede the bodies that they carry."""
         members: dict[str, list[str]] = {}
         for link, body in self.body.items():
             members.setdefault(body, []).append(link)
         return members
 
     def carrier(self, body: str) -> str | None:
-        """Return the body that carries the joint of a body; None for the base."""
+        """Return the body that carries the joint of a body, or None for the base."""
         return None if body == self.base else self.body[self.skeleton.parent_joint[body].parent]
 
     @property
@@ -194,8 +194,8 @@ class SelectedTree:
 
 
 def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[SelectedTree | None, list[Problem]]:
-    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all links below the
-    base.
+    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, select all links
+    below the base.
 
     Raises E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
     """

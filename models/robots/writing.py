@@ -86,7 +86,7 @@ def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
 
 
 def _beside_axis(link: Link) -> np.ndarray:
-    """Return the vector (3,) from the origin of a link to the axis about which it turns, in its frame; zero on the axis."""
+    """Return the vector (3,) from the origin of a link to the axis about which it turns, in its frame, or zero on the axis."""
     if _kind(link) not in ("revolute", "continuous"):
         return np.zeros(3)
     omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]

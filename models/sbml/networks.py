@@ -26,7 +26,7 @@ class SBMLNetwork:
     graph: Graph
     has_bonds: bool
     reason: str
-    """Reaction that is not reversible mass action, or the cycle without detailed balance; "" if the network has bonds."""
+    """Reaction that is not reversible mass action, or the cycle without detailed balance, or "" if the network has bonds."""
 
 
 def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:

@@ -149,7 +149,7 @@ def _parts(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
-    """Return the torque 2 as(G R); for an isotropic spring, k sin(angle) along the axis."""
+    """Return the torque 2 as(G R), which is k sin(angle) along the axis for an isotropic spring."""
     if np.ndim(K_r):
         return 2.0 * untilde(co_stiffness(K_r) @ R)
     share = 2.0 * K_r * q[0] / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -157,7 +157,7 @@ def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
 
 
 def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
-    """Return the torque J^-T K theta, with theta' = J^-1 omega; for an isotropic spring, k theta."""
+    """Return the torque J^-T K theta, with theta' = J^-1 omega, which is k theta for an isotropic spring."""
     theta, cosine = turned
     torque = times(K_r, theta)
     if not np.ndim(K_r):
@@ -178,7 +178,7 @@ def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
 
 
 def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
-    """Return the force k (|r| - L) r / |r|, N: gradient of `point_energy`."""
+    """Return the force k (|r| - L) r / |r|, N, the gradient of `point_energy`."""
     return stiffness * (1.0 - rest / length(r)) * r
 
 

@@ -105,7 +105,7 @@ class Declared:
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
     def violation(self, value: Any, before: Mapping[str, Any]) -> str | None:
-        """Return the requirement that a record's value violates; None for a valid value."""
+        """Return the requirement that a record's value violates, or None for a valid value."""
         if value is None and self.may_be_none:
             return None
         listed = not self.many or isinstance(value, tuple | list | np.ndarray)

@@ -37,7 +37,7 @@ class Document:
 
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
-    """Return the object of a JSON text; None, and a problem E402, for anything else."""
+    """Return the object of a JSON text; for anything else, return None and report E402."""
     if nesting_depth(text) > MAX_DEPTH:
         document.report("E402", "", f"brackets are nested more than {MAX_DEPTH} deep")
         return None
@@ -102,7 +102,8 @@ class JsonSection:
         return values
 
     def value(self, key: str, declared: Declared, before: Mapping[str, Any] | None = None) -> Any:
-        """Read the value of a key as declared, required unless it has a default; nan, "" or () if missing or invalid.
+        """Read the value of a key as declared, which is required unless it has a default; return nan, "" or () if it is missing
+        or invalid.
 
         `before` : values of the fields before it.
         """
@@ -173,7 +174,7 @@ class JsonSection:
         return tuple(words)
 
     def label(self, key: str, default: str) -> str:
-        """Read text that the program does not interpret; return the default if missing or not text."""
+        """Return text that the program does not interpret, or the default if it is missing or not text."""
         self.known_keys.append(key)
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default

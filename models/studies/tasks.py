@@ -257,14 +257,14 @@ def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
 
 
 def cost_line(name: str, summary: Mapping[str, Any], digits: int = 0) -> str:
-    """Return the first line of an overview: simulated time, and wall times in ms, with `digits` decimals for the run."""
+    """Return the first line of an overview, with the simulated time, and wall times in ms with `digits` decimals for the run."""
     wall = summary["wall_time"]
     stages = ", ".join(f"{stage} {1e3 * wall[stage]:.0f} ms" for stage in wall if stage != "run")
     return f"{name}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.{digits}f} ms ({stages})"
 
 
 def peak_memory() -> int | None:
-    """Return the peak resident memory of this process, bytes; None if unknown."""
+    """Return the peak resident memory of this process, bytes, or None if unknown."""
     try:
         import resource
     except ImportError:
@@ -310,7 +310,7 @@ def parser_of(commands: Iterable[Command], version: str = "") -> argparse.Argume
 def study_command(
     name: str, tasks: Mapping[str, Task] | Task, *, help: str = "", arguments: Callable[[Any], None] = lambda parser: None
 ) -> Command:
-    """Return a command for one task, or for several by name; the first is the default.
+    """Return a command for one task, or for several by name, of which the first is the default.
 
     `help` is a line, by default from the first task; `arguments` adds arguments shared by all tasks.
     """

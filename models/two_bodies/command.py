@@ -128,7 +128,7 @@ class ContactRun:
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
 
     def peak_force(self) -> tuple[float, float]:
-        """Return the time (s) and magnitude (N) of the largest normal force; zeros without contact.
+        """Return the time (s) and magnitude (N) of the largest normal force, or zeros without contact.
 
         It comes from dense samples in contact, refined as in `Result.peak`.
         """

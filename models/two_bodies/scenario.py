@@ -61,7 +61,7 @@ TYPE = Declared("type of surface", options=tuple(SURFACES))
 
 
 def read_surface(section: JsonSection | None) -> tuple[Surface | None, str]:
-    """Read a surface of `screws` and its type; (None, type) for an invalid section or geometry."""
+    """Return a surface of `screws` and its type. An invalid section or geometry gives None, with "" for an unknown type."""
     if section is None:
         return None, ""
     before = len(section.document.problems)

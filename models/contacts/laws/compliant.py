@@ -92,8 +92,9 @@ class Compliant:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Component v_z; v_x and v_y with friction or a tangential parameter; omega_z with torsional friction or a rotational
-        parameter."""
+        """Component v_z, with v_x and v_y if there is friction or a tangential parameter, and with omega_z if there is torsional
+        friction or a rotational parameter.
+        """
         slips = self.friction is not None or _any_nonzero(self.tangential_stiffness, self.tangential_damping)
         turns = self.torsional_friction is not None or _any_nonzero(self.rotational_stiffness, self.rotational_damping)
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")
@@ -194,8 +195,7 @@ def _connect(
 
 
 def _parallel_damping(normal: int | None) -> Any:
-    """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together never pull.
-    """
+    """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together never pull."""
 
     def law(rate: Any, damping: Any, spring: Any) -> Any:
         if np.ndim(rate) == 0:

@@ -195,7 +195,7 @@ def theta_of(phi: Any) -> np.ndarray:
 
 
 def theta_rate(phi: Any, rate: Any) -> np.ndarray:
-    """Return theta' (3,) in rad/s at phi (3,) and phi' = rate (3,); infinite, or nan, where cos(theta3) = 0."""
+    """Return theta' (3,) in rad/s at phi (3,) and phi' = rate (3,). It is infinite, or nan, where cos(theta3) = 0."""
     s2, c2, s3, c3 = sin(phi[1]), cos(phi[1]), sin(phi[2]), cos(phi[2])
     n3 = s2 * c3
     square = c2 * c2 + n3 * n3

@@ -149,7 +149,9 @@ class Configuration:
 
     @property
     def dq_dy(self) -> np.ndarray:
-        """Derivative (9, 3) of q with respect to the motor angles; zero for phi2 and phi3 of a rod along x2 (see `arm`)."""
+        """Derivative (9, 3) of q with respect to the motor angles; rows of phi2 and phi3 are zero for a rod along x2 (see
+        `arm`).
+        """
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property

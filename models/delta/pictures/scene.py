@@ -56,8 +56,9 @@ def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
 
 
 def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], height: tuple[float, float]) -> Mesh:
-    """Return a bar from a to b with rounded edges; at either end, `width` is along `across` and `height` perpendicular to it,
-    m."""
+    """Return a bar from a to b with rounded edges; its `width`, m, at either end is along `across`, its `height` perpendicular to
+    it.
+    """
     third = np.cross((b - a) / np.linalg.norm(b - a), across)
     angle = np.linspace(0.0, 2.0 * np.pi, 33)[:-1]
     # A superellipse: nearly a rectangle.
@@ -299,7 +300,7 @@ def film(
     progress: bool = True,
     **options: Any,
 ) -> Path:
-    """Write a movie of a controlled motion, with the tool's error; by default in real time.
+    """Write a movie of a controlled motion, by default in real time, with the tool's error.
 
     Parameters
     ----------

@@ -148,8 +148,9 @@ class DeltaRun:
 
     @cached_property
     def singular_postures(self) -> tuple[SingularPosture, ...]:
-        """Singular configurations of the kinematics between rows of the result, in order; two of the same kind between two rows
-        are missed."""
+        """Singular configurations of the kinematics between rows of the result, in order. Two of the same kind between two rows
+        are missed.
+        """
         if len(self.t) < 2:
             return ()
         from scipy.interpolate import CubicHermiteSpline
@@ -189,7 +190,7 @@ SINGULARITY_KINDS = (
 
 
 def _singularity_measures(kinematics: DeltaKinematics, theta: np.ndarray) -> np.ndarray:
-    """Return measures (k, 7) at coordinates (k, 9), in the order of SINGULARITY_KINDS; zero where singular."""
+    """Return measures (k, 7) at coordinates (k, 9), which are zero where singular, in the order of SINGULARITY_KINDS."""
     posture: dict[str, Any] = kinematics.postures_at(theta)
     return np.column_stack([posture["side"], posture["stretch"], np.cos(theta[:, 2::3])])
 

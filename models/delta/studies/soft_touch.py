@@ -329,7 +329,7 @@ class SoftTouchRun:
 
     @property
     def peak(self) -> float:
-        """Largest contact force at contact events and in rows of the result, N; 0 without contact."""
+        """Largest contact force at contact events and in rows of the result, N, or 0 without contact."""
         return max(*self.impacts, float(np.max(self["contact.multiplier"])), 0.0) if self.impacts else 0.0
 
     @property

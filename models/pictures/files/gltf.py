@@ -118,7 +118,7 @@ class GltfDraft:
         return self._add("materials", entry)
 
     def mesh(self, name: str, mesh: Mesh, material: int, line_material: int | None = None) -> int | None:
-        """Return the index of a mesh with materials for its triangles and lines; None if it has neither."""
+        """Return the index of a mesh with materials for its triangles and lines, or None if it has neither."""
         points = self.accessor(single_precision(mesh.points, name), VERTICES, bounds=True) if len(mesh.points) else 0
         # The largest index of 16 bits would mark the end of a strip (glTF 3.7.2.1).
         index = np.uint16 if len(mesh.points) < 0xFFFF else np.uint32
@@ -138,7 +138,9 @@ class GltfDraft:
         return self._add("meshes", {"name": name, "primitives": primitives}, json.dumps(primitives))
 
     def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
-        """Return the index of a perspective camera: vertical field of view (rad), aspect ratio, near and far planes, m."""
+        """Return the index of a perspective camera with a vertical field of view (rad), an aspect ratio, and near and far planes,
+        m.
+        """
         view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 

@@ -134,7 +134,6 @@ def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
 
 
 def _kind_of(model: Model, name: str) -> str:
-    """Return the kind of energy that an element stores: its domain's name for the energy of a C or an I."""
     law = model.elements[name].law
     if isinstance(law, InertialField):
         return MECHANISMS

@@ -82,7 +82,9 @@ class RodLinks:
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 
     def mesh(self, k: int) -> Mesh | None:
-        """Return the mesh of link k in its own frame: its joint, rods to its child joints and to its ends; None without parts."""
+        """Return the mesh of link k in its own frame, with its joint and rods to its child joints and its ends, or None without
+        parts.
+        """
         home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
         ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
         parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
@@ -118,7 +120,7 @@ class RodLinks:
         return [*links, *self.stand(courses.shape[1], name)]
 
     def stand(self, count: int, name: str = "") -> list[Solid]:
-        """Return the stand of the base at `count` samples; empty for a free base or a robot without extent."""
+        """Return the stand of the base at `count` samples; a free base or a robot without extent has none."""
         if self.tree.links[0].joint.freedoms == 6 or not self.radius:
             return []
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
@@ -131,8 +133,7 @@ class RodLinks:
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is the path of q.
-    """
+    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is the path of q."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []

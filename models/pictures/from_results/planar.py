@@ -56,7 +56,7 @@ def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
 
 
 def planar_size(result: Result, visible: Sequence[Visible]) -> float:
-    """Return the extent of the largest body in the plane, m; if none has a size, the extent of all positions at the start."""
+    """Return the extent of the largest body in the plane, m, or that of all positions at the start if no body has a size."""
     bodies = [item for item in visible if item.kind == BODY]
     largest = max((float(np.ptp(corners, axis=0).max()) for item in bodies if len(corners := _outline(item.shape))), default=0.0)
     if largest > 0.0:
@@ -152,7 +152,9 @@ def planar_touches(
 
 
 def _outline(looks: PlanarAppearance) -> Array:
-    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty for a body without size."""
+    """Return the corners (n, 2) of a body, m, from its outline, its disc, or a uniform square of its inertia; a body without size
+    has none.
+    """
     if isinstance(looks.outline, float):
         return circle(looks.outline, sides=48)[:, :2]
     if looks.outline is not None:

@@ -122,7 +122,7 @@ def scene_of(
 
 
 def as_scene(shown: Result | Scene) -> Scene:
-    """Convert a result to a scene; return a scene unchanged; raise E579 for anything else."""
+    """Convert a result to a scene, and return a scene unchanged; raise E579 for anything else."""
     return shown if isinstance(shown, Scene) else scene_of(shown)
 
 
@@ -141,7 +141,7 @@ class _SceneBuilder:
 
     @property
     def visible(self) -> tuple[Visible, ...]:
-        """Visible objects of the model; a result from another process has no model and shows none."""
+        """Visible objects of the model, or none for a result from another process, which has no model."""
         return _visible(self.result)
 
     def bodies(self) -> dict[str, Visible]:
@@ -302,7 +302,9 @@ def _visible(result: Result) -> tuple[Visible, ...]:
 
 
 def _loose_frames(result: Result) -> list[Frame]:
-    """Return signals that are poses at all times and belong to no drawn object: references, targets, and the user's cameras."""
+    """Return signals that are poses at all times and belong to no drawn object, such as references, targets, and the user's
+    cameras.
+    """
     owned = tuple(f"{path}." for path in {item.path for item in _visible(result)} if path)
     owned += tuple(f"{contact.point.path}." for contact in result.program.contacts)
     root_chains = [item for item in _visible(result) if item.kind == "chain" and not item.path]
@@ -339,7 +341,7 @@ def _corners(solid: Solid, k: int) -> Array:
 
 
 def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
-    """Return a pale floor with a grid below everything at all times; None if the scene already has a floor."""
+    """Return a pale floor with a grid below everything at all times, or None if the scene has a floor already."""
     if any(solid.unbounded or solid.look is Look.WALL for solid in solids):
         return None
     samples = np.unique(np.linspace(0, len(solids[0].poses) - 1, min(len(solids[0].poses), 60)).astype(int))

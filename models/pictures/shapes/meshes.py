@@ -166,7 +166,7 @@ def cone(radius: float, low: float, tip: float, sides: int = 28) -> Mesh:
 
 
 TRIAD_HEAD = 0.26, 0.42
-"""Length of an axis head, relative to the axis; radius of the head, relative to its length."""
+"""Length of an axis head relative to the axis, and radius of the head relative to its length."""
 
 
 def triad_mesh(length: float, radius: float) -> Mesh:
@@ -327,8 +327,9 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
 
 
 def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Mesh:
-    """Return a surface's mesh with coordinate lines; arguments as for `body_points`, with n_u, n_v multiples of `LINE_COUNTS`,
-    plus 1."""
+    """Return a surface's mesh with coordinate lines. Arguments are as for `body_points`; n_u and n_v are multiples of
+    `LINE_COUNTS`, plus 1.
+    """
     grid = body_points(surface, contacts, reach, n_u, n_v)
     outward = is_outward(grid, surface)
     faces = grid_faces(n_u, n_v)
@@ -337,7 +338,7 @@ def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v
 
 
 def grid_normals(grid: Array, outward: bool) -> Array:
-    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward`: True if c_u x c_v points outward."""
+    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward` is True if c_u x c_v points outward."""
     closed = np.allclose(grid[:, 0], grid[:, -1], atol=1e-9 * float(np.abs(grid).max()))
     wide = np.concatenate([grid[:, -2:-1], grid, grid[:, 1:2]], axis=1) if closed else grid
     along_v = np.gradient(wide, axis=1)

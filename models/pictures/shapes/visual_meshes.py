@@ -125,14 +125,15 @@ JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
 
 
 def joint_mesh(kind: str, size: float) -> Mesh:
-    """Return the mesh of a joint of this kind and size (m), with z along its axis; empty for a free or fixed joint."""
+    """Return the mesh of a joint of this kind and size (m), with z along its axis; free and fixed joints have an empty mesh."""
     make = JOINT_MESHES.get(kind)
     return NOTHING if make is None else make().scaled(size)
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Read triangles from stl, obj, ply or dae; return None and a reason if there are none. Raises `ExtraError` (E416) without
-    trimesh."""
+    """Return triangles from stl, obj, ply or dae, or None and a reason if there are none. Raises `ExtraError` (E416) without
+    trimesh.
+    """
     require_package("meshes from files", "trimesh")
     import trimesh
 

@@ -104,7 +104,7 @@ MIN_EXTENT = 0.03
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """Depth buffer of a rendered window (rows, columns), m, which decides visibility; NaN for the background."""
+    """Depth buffer of a rendered window (rows, columns), m, which decides what is visible; the background is NaN."""
 
     stage: Stage
     camera: Camera
@@ -144,7 +144,7 @@ class Sight:
 def frame_labels(
     stage: Stage, now: Scene, camera: Camera, size: tuple[int, int], sight: Sight | None = None
 ) -> tuple[list[Label], Array]:
-    """Return labels beside the z axes of frames or at their origins; and pixels (j, 2) of axes and arrows, which they avoid.
+    """Return labels beside the z axes of frames or at their origins, and pixels (j, 2) of axes and arrows, which they avoid.
 
     With `sight`, hidden frames have no label, and a frame with a hidden origin has its label at the tip of an axis.
     """
@@ -182,7 +182,9 @@ def frame_labels(
 
 
 def bodies_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[tuple[Array, float]]:
-    """Return the convex hull (j, 2) of each solid, pixels, and the cost of a label on it: 0 for floors and surroundings."""
+    """Return the convex hull (j, 2) of each solid, pixels, and the cost of a label on it, which is 0 for floors and
+    surroundings.
+    """
     bodies = [(np.zeros((0, 2)), 0.0)] * len(now.solids)
     for i in stage.in_view:
         H = now.solids[i].poses[0]

@@ -96,7 +96,8 @@ SMALL = 20
 
 def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> ContactDrawing | None:
     """Return the strongest contact of a scene of one sample if it is closed and its axes are too small to see or hidden by
-    bodies; else None."""
+    bodies, else None.
+    """
     if not now.contacts:
         return None
     touch, length = strongest_contact(now), GAUSS * now.unit
@@ -231,8 +232,9 @@ def _corner(size: tuple[int, int]) -> Ring:
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG: 3600 by 2400 pixels, or 2400
-    wide without contacts."""
+    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG of 3600 by 2400 pixels, or
+    2400 wide without contacts.
+    """
     from PIL import Image
 
     scene = as_scene(shown)

@@ -134,7 +134,7 @@ class Tube:
 
 
 class Arrow:
-    """Force arrow: a shaft that grows with the force and a head of constant size."""
+    """Force arrow with a shaft that grows with the force and a head of constant size."""
 
     def __init__(self, window: Any, radius: float):
         import pyvista as pv
@@ -147,8 +147,9 @@ class Arrow:
         self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
-        """Draw the arrow from one point (3,) to another, with two heads if it is cut; hide it if it is hardly longer than its
-        head."""
+        """Draw the arrow from one point (3,) to another, with two heads if it is cut, and hide it if it is hardly longer than its
+        head.
+        """
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):
@@ -285,7 +286,7 @@ class Stage:
         self.plotter.close()
 
     def arrow(self, force: Force) -> tuple[Array, Array] | None:
-        """Return start and tip (3,) of the arrow of a force with one sample; None if it is too small to draw."""
+        """Return start and tip (3,) of the arrow of a force with one sample, or None if it is too small to draw."""
         start, tip = (ends[0] for ends in self.scene.arrow(force))
         return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * self.shaft else (start, tip)
 
@@ -395,8 +396,9 @@ class Stage:
 
 
 def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[int]:
-    """Return the solids of a scene of one sample from back to front: by the tangent plane for two in contact, else by the
-    distance of their origins."""
+    """Return the solids of a scene of one sample from back to front. Two in contact are ordered by their tangent plane, all
+    others by the distance of their origins.
+    """
     away = {i: float(np.linalg.norm(now.solids[i].poses[0, :3, 3] - camera.eye)) for i in indices}
     behind = set()
     for touch in now.contacts:

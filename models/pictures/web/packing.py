@@ -79,7 +79,7 @@ OUTLINE = 64
 """Number of directions in which the scene is bounded for the camera of a page."""
 
 SAMPLES = (300, 2000)
-"""Smallest and largest number of samples of a scene in a page; fewer when more objects move, to keep about 2 MB."""
+"""Smallest and largest number of samples of a scene in a page; scenes with more moving objects have fewer, to keep about 2 MB."""
 
 
 def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
@@ -123,7 +123,9 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsampled(scene: Scene) -> Scene:
-    """Return the scene with at most as many samples as fit into a page: half evenly spaced, half where playback is slow."""
+    """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half where playback is
+    slow.
+    """
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))
@@ -232,7 +234,7 @@ class EventRows:
 
 @dataclass(frozen=True, eq=False)
 class Downsampling:
-    """Selection of at most a given number of rows: two per interval, or one if the interval has a single row.
+    """Selection of at most a given number of rows, with two per interval, or one if the interval has a single row.
 
     Where a curve is nearly straight in an interval, the ends of the interval are kept; elsewhere the minimum and maximum, in time
     order, so that no short peak is lost.
@@ -249,7 +251,7 @@ class Downsampling:
 
     @classmethod
     def of(cls, t: Array, count: int) -> Downsampling:
-        """Divide rows at t (k,) into intervals; half of them are spread over time, half over the rows."""
+        """Divide rows at t (k,) into intervals, of which half are spread over time and half over the rows."""
         rows = np.arange(len(t))
         if len(t) <= count:
             return cls(t, rows, rows)

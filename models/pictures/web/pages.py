@@ -43,7 +43,9 @@ from bondgraph.run_arguments import RunSettings
 MAX_NODES = 400
 
 POWER_PERCENTILE = 99.0
-"""Percentile over time of each bond's power; the largest sets the scale of widths, so that a short impact does not dominate."""
+"""Percentile over time of each bond's power. The largest of these sets the scale of widths, so that a short impact does not
+dominate.
+"""
 
 
 MAX_NODES_UNFOLDED = 15
@@ -84,7 +86,8 @@ def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
 
 def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str, ...], int]]:
     """Yield growing sets of outermost nested graphs to fold, the largest first and graphs of equal size together, each with the
-    number of nodes that remain; nothing for small graphs."""
+    number of nodes that remain. Small graphs yield nothing.
+    """
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
     remaining = len(shown)
@@ -155,7 +158,7 @@ NEGLIGIBLE_SHARE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Plottable:
-    """Quantities to plot, without duplicates: names by the slot of their values, the displayed name first."""
+    """Quantities to plot without duplicates, as names by the slot of their values, the displayed name first."""
 
     names: Mapping[tuple[str, int, int], tuple[str, ...]]
     slots: Mapping[tuple[str, int, int], Slot]
@@ -194,8 +197,9 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; quantities that are only
-    rounding noise beside other quantities of the same unit come last."""
+    """Return a few characteristic quantities, the flows of inertias and the efforts of compliances. Those that are only rounding
+    noise beside other quantities of the same unit come last.
+    """
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -212,8 +216,9 @@ def characteristic_quantities(result: Result) -> list[str]:
 
 
 def first_plots(scene: Scene) -> list[str]:
-    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities; without either,
-    states."""
+    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or states if there are
+    neither.
+    """
     if scene.result is None:
         return []
     names = plottable(scene.result)
@@ -415,7 +420,7 @@ def _times(scene: Scene, seconds: float, show: float | None) -> None:
 
 
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the data of the page's script: small values by name, arrays and curves packed."""
+    """Return the data of the page's script, with small values by name and arrays and curves packed."""
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
