@@ -293,7 +293,7 @@ def study_poses(
 
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper joint limits (n,), with a full turn or a metre in place of infinite limits."""
+    """Return the lower and upper joint limits (n,), with a full turn or a metre instead of infinite limits."""
     reach = np.array([np.pi if turns else 0.5 for turns in chain.is_angle])
     lower, upper = chain.limits.T
     return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)

@@ -268,7 +268,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
 
 def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
-    """Remove empty rows of a scene beyond its margins; what is drawn extends from row `first` to row `last`."""
+    """Remove empty rows of a scene beyond its margins; its content extends from row `first` to row `last`."""
     top = max(0, round(first) - layout.room[1])
     height = min(layout.scene[1], round(last) + layout.room[3]) - top
     saved = layout.scene[1] - height
