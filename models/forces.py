@@ -45,8 +45,6 @@ class AppliedForce(Graph):
 
 
 def _place(axes: str) -> Op:
-    """Return the Op (pose of the body, point of the body) -> pose H_0_c (4, 4) of the point, with the axes of the force."""
-
     def frame(body: Any, at: Any) -> Any:
         H = pose_from_state(body)
         return pose(H[:3, :3] if axes == "body" else np.eye(3), H[:3, 3] + H[:3, :3] @ at)

@@ -97,13 +97,11 @@ def _points(section: JsonSection) -> Any:
 
 
 def _accept_all_keys(section: JsonSection) -> Mapping[str, Any]:
-    """Return a section that accepts every key as a name in the model."""
     section.known_keys.extend(section.values)
     return section.values
 
 
 def _values(vary: JsonSection, name: str) -> Any:
-    """Read the values of a name: a number, a string, a list of these, equally spaced values, or a distribution."""
     entry = vary.values[name]
     if not isinstance(entry, Mapping):
         return entry

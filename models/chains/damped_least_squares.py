@@ -168,7 +168,6 @@ class _Search:
         return np.all(np.linalg.norm(parts, axis=2) <= self.tolerance, axis=1)
 
     def descend(self, start: Array, which: Array) -> tuple[Array, Array]:
-        """Return the coordinates (k, n) that minimise the errors from each start, and these errors (k, m)."""
         sizes, (lower, upper) = _sizes(self.tree, self.size), self.tree.limits.T
         q = np.array(start)
         error, J = self.residuals(q, which)

@@ -368,7 +368,6 @@ class _Hinged:
     U: Screw
     D: Any
     u: Any
-    """Net effort, effort - s . bias."""
     has_rotor: bool
 
     @classmethod

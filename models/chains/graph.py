@@ -108,7 +108,6 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
 
 
 def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
-    """Return E450 if there are no freedoms, E538 and E526 of `mass_problems`, E454 if M is singular for another reason."""
     about = f'{type(tree).__name__.lower()} "{name}"'
     if not tree.freedoms:
         title, cure = about + ": nothing can move", "a tree with joints; for a URDF: read_urdf(..., floating=True)"

@@ -415,7 +415,6 @@ class Tree:
         return np.concatenate(values)
 
     def _on_coordinates(self, power: int, values: np.ndarray) -> np.ndarray:
-        """Sum, for each coordinate (n,), the values of the freedoms that it drives, each times factor^power."""
         out = np.zeros(self.freedoms)
         for value, drive in zip(values, self.sections.drives, strict=True):
             out[drive.coordinate] += drive.factor**power * value

@@ -120,7 +120,6 @@ def find_contact(result: Result, path: str) -> RunContact:
 
 
 def _wrench(result: Result, contact: RunContact) -> np.ndarray:
-    """Return the wrench (k, 6) on body 1 in C2: from the law, or composed of the forces of time stepping."""
     wrench = np.array(result[f"{contact.point.path}.wrench"])
     if contact.forces:
         normal, friction = (result[force].reshape(len(result.t), -1) for force in contact.forces)
@@ -149,7 +148,6 @@ def _polar(surface: Surface, q: np.ndarray, chart: np.ndarray) -> tuple[np.ndarr
 
 
 def _rotated(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return components (k, 6) of angular and linear vectors in axes turned by `turn` (k,) about z."""
     out = np.array(vectors, dtype=float)
     for x in (0, 3):
         out[:, x], out[:, x + 1] = rotate_pair(vectors[:, x], vectors[:, x + 1], turn)

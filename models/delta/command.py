@@ -60,7 +60,6 @@ def read_robot(options: Namespace) -> DeltaRobot:
 
 
 def robot_files(compiled: Compiled) -> dict[str, Any]:
-    """Return graph.svg, equations.tex, and arm.svg, the graph with arm 1 alone unfolded."""
     return {**graph_files(compiled, "all"), "arm.svg": lambda: diagram(compiled, folded=["arm 2", "arm 3"])}
 
 
@@ -98,9 +97,6 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _extent(mapped: Workspace) -> dict[str, Any]:
-    """Return the corners of the reachable part's bounding box, its most dexterous point, m, and the dexterity there, or None for
-    each if no point is reachable.
-    """
     occupied = np.argwhere(mapped.reachable)
     if not len(occupied):
         return dict.fromkeys(("low", "high", "best", "best_dexterity"))

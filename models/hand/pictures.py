@@ -202,7 +202,6 @@ def _write_panels(run: HandRun, path: str | os.PathLike[str], dpi: int, title: s
 
 
 def _end_time(run: HandRun) -> float:
-    """Return the end of the plots, s, which is shortly after a loss, because the object then flies away."""
     lost, end = run.time_of_loss(), float(run.result.t[-1])
     return end if lost is None else min(end, lost + 0.01 * end)
 

@@ -46,7 +46,6 @@ def _ellipsoid_moments(a: float, b: float, c: float) -> np.ndarray:
 
 
 def _centred_egg(f: float, S: float) -> Surface:
-    """Return the egg with its origin at the centre of mass of the solid."""
     return egg(f, S, -_egg_integrals(f, S)[1])
 
 

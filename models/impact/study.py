@@ -194,7 +194,6 @@ GRAPH_BUILDERS: dict[str, Callable[[StrikingPoint, np.ndarray, np.ndarray, np.nd
 def _wall_graph(
     arm: ChainGraph | Body, striker: LinkBody | Body, directions: np.ndarray, restitution: float, frame: Callable[[Any], Any]
 ) -> Graph:
-    """Return the striker, the twist components that the wall reverses, and the wall, which acts once at the start of the run."""
     count = len(directions)
     domain = SCREW if count == 6 else TRANSLATION
 
@@ -293,7 +292,6 @@ def study_poses(
 
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper joint limits (n,), with a full turn or a metre instead of infinite limits."""
     reach = np.array([np.pi if turns else 0.5 for turns in chain.is_angle])
     lower, upper = chain.limits.T
     return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)

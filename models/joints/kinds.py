@@ -171,7 +171,6 @@ def _no_tilt(R: np.ndarray, *_: float) -> float:
 
 
 def _coaxial(H: np.ndarray) -> list[Row]:
-    """Return four closure conditions: z of B along z of A, through the same point."""
     return [*parallel(H), shift(H, 0), shift(H, 1)]
 
 
@@ -188,11 +187,6 @@ def _tied(H: np.ndarray, length: Scalar) -> Row:
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for the angles of a rod about x and y of A, and of B relative to the rod.
-
-    `rows` : function of H that returns x and y of B's origin, and the angles of B.
-    """
-
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
         x, y, *turns = rows(H)
         swings = [-y / length, x / length]

@@ -134,7 +134,6 @@ def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> 
 
 
 def _branches(poles: np.ndarray) -> np.ndarray:
-    """Sort poles (k, n) so that each column continues with the nearest pole from row to row."""
     from scipy.optimize import linear_sum_assignment
 
     branches = poles.copy()

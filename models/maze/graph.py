@@ -265,7 +265,6 @@ def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> G
 
 
 def _coordinates(p: MazeParameters) -> Any:
-    """Return the coordinates q, the integrals of the flows."""
     return Block(
         "q",
         [],

@@ -296,9 +296,6 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
 
 
 def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Return a fine grid, logarithmic if `even`, from half a step below the given gains to half a step above, for a smooth
-    boundary.
-    """
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains

@@ -278,7 +278,6 @@ def _spline_coefficients(points: Array, times: Array, ends: Array, fractions: Ar
 
 
 def _minimise_duration(points: Array, segment_times: Array, fractions: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
-    """Return the segment times and knot fractions of the fastest spline that is at rest at both ends, found by a local search."""
     from scipy.optimize import minimize
 
     zero_velocities = np.zeros((2, *points.shape[1:]))
@@ -317,7 +316,6 @@ def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
 
 
 def _shortest_duration(points: Array, segment_times: Array, ends: Array, limits: dict[int, Array], fractions: Array) -> Motion:
-    """Find the shortest motion within the limits for given end velocities, which do not scale with time."""
     from scipy.optimize import brentq
 
     def beyond(factor: float) -> float:

@@ -133,7 +133,6 @@ def _sum(*vectors: Any) -> Any:
 
 
 def _compose_rotations(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
-    """Return the quaternion of successive rotations, with angular velocity and acceleration in world coordinates."""
     q: Any = IDENTITY_QUATERNION
     omega: Any = (0.0, 0.0, 0.0)
     alpha: Any = (0.0, 0.0, 0.0)

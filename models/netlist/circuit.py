@@ -102,7 +102,6 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
 
 
 def _close_nodes(circuit: Circuit) -> None:
-    """Add a source of zero current to open nodes, which connect to a single device."""
     count = Counter(end.owner.name for link in circuit.graph.links for end in (link.tail, link.head))
     for node in circuit.nodes.values():
         if count[node.name] == 1:
@@ -110,7 +109,6 @@ def _close_nodes(circuit: Circuit) -> None:
 
 
 def _hold_nodes(circuit: Circuit) -> None:
-    """Hold the nodes of .ic at their voltages while the operating point is sought; raise E641 for an unknown node."""
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
             card = circuit.settings.ic[name]

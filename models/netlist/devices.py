@@ -102,7 +102,6 @@ def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
 
 
 def _charge(circuit: Circuit, device: Device, capacitance: float) -> float:
-    """Return the charge of a capacitor at the start, from the operating point, else from IC=, else from .ic."""
     ic = device.value(device.card.pairs["ic"]) if "ic" in device.card.pairs else None
     if circuit.settings.starts is not None:
         return circuit.settings.starts.get(f"{device.name}.q", 0.0)

@@ -206,7 +206,6 @@ def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Se
 
 
 def _bonds(part: Graph, field: MassAction, K: Mapping[str, float], RT: float, potentials: Mapping[str, float]) -> Graph:
-    """Return a network as a storage of its free energy, a dissipator for its reactions, and nodes for its held species."""
     net, reactions = field.net, J1("reactions", domain="chemical")
 
     def energy(q: Value) -> Value:

@@ -55,7 +55,6 @@ LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \
 
 
 def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]], parameters: dict[str, Value]) -> Graph:
-    """Return a gear; `efficiencies`(*parameters) returns its efficiencies while the first shaft drives and while it is driven."""
     part, shaft, core = Graph(name), J1("shaft", domain="rotation"), gear("core", n)
 
     def lost(*values: Value) -> Value:

@@ -152,9 +152,6 @@ class Scene:
         return ARROW * RADIUS * max(self.unit, SLENDER * self.scale.longest)
 
     def _extent(self) -> float:
-        """Return the extent of the positions of everything that moves, plus the size of the largest moving body, m, or 0 if
-        nothing moves.
-        """
         moving = [solid for solid in self.solids if solid.framed and not solid.unbounded and solid.moves()]
         places = [solid.poses[:, :3, 3] for solid in moving]
         return float(np.ptp(np.concatenate(places), axis=0).max()) + max(solid.size for solid in moving) if moving else 0.0

@@ -213,8 +213,6 @@ FILE = "screwbond-file"
 
 
 class _Checker:
-    """State of one pass over a tree: problems and ignored elements so far."""
-
     def __init__(self, file: Path, grammar: Grammar, drawn: str, omit: Collection[str]):
         self.file = file
         self.grammar = grammar
@@ -308,7 +306,6 @@ class _Checker:
         self._problem(element, f"{before}{shown}{after} is not {rule.description}", cure)
 
     def _leave_out(self, element: Any, name: str, value: str, rule: ElementRule, what: str, label: str) -> None:
-        """List an element or attribute that is not read, or refuse it if ignoring it would change the robot."""
         refusal = rule.refused.get(name)
         if refusal is None and (name in rule.listed or name in self.grammar.reasons or self.grammar.unknown):
             self._ignore(what, element, rule.listed.get(name, ""))

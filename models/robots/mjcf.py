@@ -132,8 +132,6 @@ class _Model:
         self.taken = {plain_name(each.get("name")) for each in root.iter("body") if each.get("name")} | {WORLD}
 
     def add_contents(self, body: Any, link: str, frame: np.ndarray, childclass: str) -> None:
-        """Add a link with the contents of its element, whose pose in the link is `frame` (4, 4), and the links that it
-        carries."""
         shapes: dict[str, list[ShapeEntry]] = {"visual": [], "collision": []}
         parts: list[InertiaTerms] = []
         carried: list[tuple[Any, np.ndarray, str]] = []

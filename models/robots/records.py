@@ -91,9 +91,7 @@ class JointEntry:
     offset: float = 0.0
     problems: tuple[Problem, ...] = ()
     limit_problems: tuple[Problem, ...] = ()
-    """Reasons why the joint cannot have its position limits."""
     limit_notes: tuple[Ignored, ...] = ()
-    """Position limits that are not read."""
     notes: tuple[Ignored, ...] = ()
 
     @property

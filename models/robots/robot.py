@@ -126,7 +126,6 @@ def shape_mesh(file: Path, shape: ShapeEntry, packages: Packages, cache: dict[Pa
 
 
 def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]:
-    """Find the file of a URI or path: beside the robot's file, in a package of `packages`, or in a parent folder."""
     parts = urlsplit(name)
     if parts.scheme in ("http", "https", "ftp"):
         return None, f"{name} is on a network, and only local files are read"

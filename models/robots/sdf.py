@@ -237,8 +237,6 @@ def read_sdf(
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Frame of a model: its pose H (4, 4) in the frame named `relative_to`."""
-
     H: np.ndarray
     relative_to: str
     place: Place
@@ -371,7 +369,6 @@ class _Model:
         return [JointEntry(name, kind, problems=(Problem("E525", title, (), (place,), (f"one of: {kinds}",)),), **ends)]
 
     def _axis(self, joint: Any, tag: str, name: str, kind: str, in_child: np.ndarray, ends: Mapping[str, Any]) -> JointEntry:
-        """Return the joint about or along one axis; `in_child` is the pose (4, 4) of the joint in its child."""
         place, axis = ends["place"], joint.find(tag)
         direction = in_child[:3, :3] @ self._direction(joint, axis, place)
         problems: tuple[Problem, ...] = ()

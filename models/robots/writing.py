@@ -138,5 +138,4 @@ def _link(robot: ElementTree.Element, link: Link) -> None:
 
 
 def _numbers(values: object) -> str:
-    """Return a string of numbers that is read back as the same floats."""
     return " ".join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))

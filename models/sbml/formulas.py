@@ -17,7 +17,6 @@ Tree = tuple[Any, ...]
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return a power, as a product if the exponent is a whole number."""
     return base ** (int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent)
 
 
@@ -57,7 +56,6 @@ class Law:
     names: tuple[str, ...]
 
     def __call__(self, *values: Any) -> Any:
-        """Return the value of the formula."""
         return evaluated(self.tree, dict(zip(self.names, values, strict=True)))
 
 

@@ -69,7 +69,6 @@ def _with_bonds(name: str, species: Mapping[str, Species], reactions: Mapping[st
 
 
 def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> tuple[Reaction, ...] | str:
-    """Return the reactions with their two constants in amounts, or the reason why one of them is not reversible mass action."""
     import sympy
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in species}

@@ -146,7 +146,6 @@ class _Reader:
         return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), held)
 
     def _assign(self, item: Any, species: dict[str, Species]) -> None:
-        """Apply an initial assignment: a number for a species, parameter or compartment."""
         line, symbol = item.getLine(), item.getSymbol()
         values = dict(self.values)
         for name, each in species.items():

@@ -215,7 +215,6 @@ def _load_names(source: str) -> dict[str, Any]:
 
 
 def _call(source: str, function: Callable[[], Any]) -> Any:
-    """Call the user's code; raise E588 with the line of any error that is not a `ScrewbondError`."""
     try:
         return function()
     except ScrewbondError:

@@ -104,7 +104,6 @@ def rigid_delta_graph(
 
 
 def _link_frame(distance: float) -> np.ndarray:
-    """Return a joint frame at a distance along y from a link's origin; the link lies along y."""
     return np.asarray(pose(EYE, (0.0, distance, 0.0)), dtype=float)
 
 

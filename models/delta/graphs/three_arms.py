@@ -42,8 +42,6 @@ def constants(**values: Any) -> Constants:
 
 
 def _with_parameters(formula: Any) -> Any:
-    """Return a formula of theta, v ... and a record as a formula of theta, v ... and numbers in the order of `INERTIAL`."""
-
     def flat(*arguments: Any) -> Any:
         states = arguments[: len(arguments) - len(INERTIAL)]
         return formula(*states, constants(**dict(zip(INERTIAL, arguments[len(states) :], strict=True))))

@@ -258,7 +258,6 @@ def degrees(response: np.ndarray) -> np.ndarray:
 
 
 def _crossings(omega: np.ndarray, turns: np.ndarray) -> list[float]:
-    """Return the frequencies at which a curve passes through whole numbers, interpolated linearly in log omega."""
     frequencies = []
     for k in np.flatnonzero(np.floor(turns[1:]) != np.floor(turns[:-1])):
         target = np.floor(max(turns[k], turns[k + 1]))

@@ -235,7 +235,6 @@ def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
 
 
 def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> Mesh:
-    """Return the reachable part of the plane x1 = 0 above the table, coloured by 1/condition, with its outline."""
     span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2) * 0.8
     depth = np.linspace(0.0, floor - finger - 1e-3, points)
     condition = workspace(p, 0.0, span, depth).condition[0]

@@ -135,9 +135,6 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Out
 
 
 def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (n, m) with nan replaced by the nearest value: up to two points away, and everywhere, since drawings must
-    extend beyond the boundary that clips them.
-    """
     from scipy.ndimage import distance_transform_edt
 
     missing = ~np.isfinite(values)

@@ -142,7 +142,6 @@ def _spring(draft: GltfDraft, world: int, spring: SpringDrawing, coil: Mesh) -> 
 
 
 def _force(draft: GltfDraft, world: int, force: Force, scene: Scene) -> None:
-    """Add a force as an arrow, whose head has constant size; the arrow is hidden where the force is small."""
     radius = scene.arrow_radius
     head = HEAD[0] * radius
     starts, tips = scene.arrow(force)

@@ -77,7 +77,6 @@ class RodLinks:
         return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
 
     def _ends(self, k: int) -> list[Array]:
-        """Return the end points (3,) of a link beyond the joints that it carries, in the home pose and in base axes."""
         home = np.asarray(self.tree.links[k].home)
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 

@@ -152,9 +152,6 @@ def planar_touches(
 
 
 def _outline(looks: PlanarAppearance) -> Array:
-    """Return the corners (n, 2) of a body, m, from its outline, its disc, or a uniform square of its inertia; a body without size
-    has none.
-    """
     if isinstance(looks.outline, float):
         return circle(looks.outline, sides=48)[:, :2]
     if looks.outline is not None:
@@ -197,7 +194,6 @@ def _rotated(H: Array, vector: Array) -> Array:
 
 
 def _gauss(origins: Array, normals: Array) -> Array:
-    """Return frames (k, 4, 4) at origins (k, 3), z along normals (k, 3), y out of the plane."""
     H, out = unrotated_poses(origins), np.tile([0.0, 0.0, 1.0], (len(origins), 1))
     H[:, :3, 0], H[:, :3, 1], H[:, :3, 2] = np.cross(out, normals), out, normals
     return H

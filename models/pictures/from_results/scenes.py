@@ -158,7 +158,6 @@ class _SceneBuilder:
         return poses_of(self.result, signal)
 
     def note_gravity(self, gravity: Array | None) -> None:
-        """Store gravity unless a nonzero gravity is stored already."""
         if gravity is not None and not np.any(self.gravity):
             self.gravity = np.asarray(gravity, dtype=float)
 
@@ -302,9 +301,6 @@ def _visible(result: Result) -> tuple[Visible, ...]:
 
 
 def _loose_frames(result: Result) -> list[Frame]:
-    """Return signals that are poses at all times and belong to no drawn object, such as references, targets, and the user's
-    cameras.
-    """
     owned = tuple(f"{path}." for path in {item.path for item in _visible(result)} if path)
     owned += tuple(f"{contact.point.path}." for contact in result.program.contacts)
     root_chains = [item for item in _visible(result) if item.kind == "chain" and not item.path]
@@ -341,7 +337,6 @@ def _corners(solid: Solid, k: int) -> Array:
 
 
 def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
-    """Return a pale floor with a grid below everything at all times, or None if the scene has a floor already."""
     if any(solid.unbounded or solid.look is Look.WALL for solid in solids):
         return None
     samples = np.unique(np.linspace(0, len(solids[0].poses) - 1, min(len(solids[0].poses), 60)).astype(int))

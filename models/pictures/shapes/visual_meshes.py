@@ -82,7 +82,6 @@ def _with_edges(mesh: Mesh, points: Array, edges: Indices) -> Mesh:
 
 
 def _with_meridians(mesh: Mesh, radius: float) -> Mesh:
-    """Return the mesh of a ball with three great circles added, which make its rotation visible."""
     ring = circle(1.001 * radius, sides=48)
     points = np.concatenate([ring, ring[:, [1, 2, 0]], ring[:, [2, 0, 1]]])
     index = np.arange(48)

@@ -45,7 +45,6 @@ def is_word(text: str) -> bool:
 
 
 def _side(a: Array, b: Array, points: Array) -> Array:
-    """Return numbers that are positive for points (..., 2) on the left of the line from a to b, if y points up."""
     return np.asarray(
         (b[..., 0] - a[..., 0]) * (points[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (points[..., 0] - a[..., 0])
     )

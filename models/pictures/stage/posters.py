@@ -82,8 +82,6 @@ def still(
 
 
 def _roomy_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0) -> Camera:
-    """Return the camera of a still that shows the solids as large as possible, with text beside them or above and below them;
-    `right` is a margin on the right, pixels at a height of 720."""
     narrow = font(23, "bold").getlength(stage.scene.title) < BESIDE[0] - 40
     insets = ((a, b, max(c, right), d) for a, b, c, d in (BESIDE if narrow else BELOW, BETWEEN))
     cameras = [camera_of(stage, [t], size, inset) for inset in insets]
@@ -95,9 +93,6 @@ SMALL = 20
 
 
 def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> ContactDrawing | None:
-    """Return the strongest contact of a scene of one sample if it is closed and its axes are too small to see or hidden by
-    bodies, else None.
-    """
     if not now.contacts:
         return None
     touch, length = strongest_contact(now), GAUSS * now.unit
@@ -268,7 +263,6 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
 
 def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
-    """Remove empty rows of a scene beyond its margins; its content extends from row `first` to row `last`."""
     top = max(0, round(first) - layout.room[1])
     height = min(layout.scene[1], round(last) + layout.room[3]) - top
     saved = layout.scene[1] - height
@@ -294,9 +288,6 @@ def _add_lens(
     size: tuple[int, int] | None = None,
     top: int = 0,
 ) -> None:
-    """Add a round close-up of a contact at a time (s) to the picture of its scene, which fills the page, or has a `size` and
-    begins at the row `top`.
-    """
     near, reach = _close_up(scene, t, touch, round(2 * ring.radius))
     middle, window = 0.5 * sum(H[0, :3, 3] for H in touch.frames), size or page.size
     x, y = camera.pixels(middle, window)[0]
@@ -304,7 +295,6 @@ def _add_lens(
 
 
 def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple[Any, float]:
-    """Render a close-up of a contact, with all axes of both Gauss frames labelled; return the image and its half width (m)."""
     size, scale = (side, side), 1.25 * SCALE * (0.5 * side / CLOSE_UP.radius) ** 0.75
     # Draw bodies as glass, so that they do not hide the axes.
     clear = [replace(solid, look=Look.GLASS) if solid.look is Look.OPAQUE else solid for solid in scene.solids]

@@ -104,8 +104,6 @@ class _Columns:
 
 
 class _Rules:
-    """Rules of the script in an order in which each follows the rules whose poses it needs."""
-
     def __init__(self, columns: _Columns):
         self.columns, self.rules, self._numbers = columns, list[list[Any]](), dict[int, int]()
 
@@ -133,7 +131,6 @@ class _Rules:
 
 
 def _places(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: _Columns) -> dict[str, Any]:
-    """Return where the script finds poses, curves and modes among the columns of the run."""
     rules, program = _Rules(columns), compiled.program
     contacts = {contact.point.path: contact for contact in program.contacts}
     touches = [touch.source for touch in scene.contacts if touch.source is not None]

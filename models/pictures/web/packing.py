@@ -287,8 +287,6 @@ class Downsampling:
         return np.asarray(pair[self._kept_rows])
 
     def _chord(self, values: Array) -> Array:
-        """Return the linear interpolation (k,) between the first and last row of every interval, without jumps between
-        simultaneous rows."""
         sizes = self.last - self.first + 1
         start, end = (np.repeat(values[rows], sizes) for rows in (self.first, self.last))
         since, until = (np.repeat(self.t[rows], sizes) for rows in (self.first, self.last))

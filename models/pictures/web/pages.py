@@ -85,9 +85,6 @@ def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
 
 
 def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield growing sets of outermost nested graphs to fold, the largest first and graphs of equal size together, each with the
-    number of nodes that remain. Small graphs yield nothing.
-    """
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
     remaining = len(shown)
