@@ -28,7 +28,7 @@ class Touchable(Protocol):
 
     @property
     def surface(self) -> Surface | None:
-        """Surface in object coordinates; None: no contact."""
+        """Surface in object coordinates, or None for a body without contacts."""
 
     @property
     def place(self) -> Place | None:

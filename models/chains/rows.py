@@ -120,7 +120,6 @@ def _is_state(tree: Tree, values: Any) -> bool:
 
 
 def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
-    """Return rows of a state (..., n) as floats; raise E338 for another length or a value that is not finite."""
     try:
         rows = np.asarray(values, dtype=float)
     except (TypeError, ValueError):

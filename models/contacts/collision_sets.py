@@ -18,7 +18,6 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import real, shown
 
 MAX_CANDIDATES = 64
-"""Default limit on the number of contact candidates."""
 
 
 @in_units(friction="1", restitution="1", rolling_friction="m", spinning_friction="m")

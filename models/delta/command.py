@@ -139,7 +139,7 @@ TOUCH_COLUMNS = {
     "displacement.y": ("displacement",),
     "touch.mode": ("mode",),
 }
-"""Columns of touch.csv: s, m, N m, m, N, 1/s^2, m, and the contact's state (0 free, 1 contact, 2 ballistic)."""
+"""Columns of touch.csv, in s, m, N m, m, N, 1/s^2 and m; the last is the contact's state (0 free, 1 contact, 2 ballistic)."""
 
 FLAGS = {"--place": "place", "--gap": "gap", "--speed": "speed", "--hold-force": "hold", "--peak-force": "peak", "--kp": "kp"}
 
@@ -291,7 +291,7 @@ LINEARISE = Task(
 _ANGLES = [f"phi{k}_arm{i}" for i in (1, 2, 3) for k in (1, 2, 3)]
 _THREE = [f"{name}{k}" for name in ("y", "w", "v", "u") for k in ("123" if name in "yu" else "xyz")]
 COLUMNS = ["t", *_THREE, *_ANGLES, *(f"{angle}'" for angle in _ANGLES), "energy", "drift"]
-"""Columns of trajectory.csv: s, rad, m, m/s, N m, rad, rad/s, J, m."""
+"""Columns of trajectory.csv, in s, rad, m, m/s, N m, rad, rad/s, J and m."""
 
 
 def _run_arguments(group: Any) -> None:

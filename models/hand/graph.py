@@ -139,7 +139,7 @@ TIP = "tip"
 CONTACT_NUMBERS = tuple(name for name in COMPLIANCE_UNITS if name != "torsional_friction")
 
 GRASP = "grasp"
-"""Automaton with the states "held", while any tip touches the object, and "lost"."""
+"""Name of the automaton with the states "held", while any tip touches the object, and "lost"."""
 
 
 def finger_name(i: int) -> str:

@@ -42,8 +42,9 @@ class Kind:
     closures: Callable[..., list[Row]]
     """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""
     free: Formula
-    """F (n, 6), or (6,) for one freedom: the rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b,
-    in A. Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
+    """Matrix F (n, 6), or (6,) for one freedom, with F @ T_A_A_B the rates of the joint's motions in the order of its screws:
+    angular velocities about the axes and velocities along them. F.T @ torque is the wrench of a motor on b, in A.
+    """
     coordinates: Formula
     """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
     angles: int

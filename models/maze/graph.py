@@ -159,7 +159,6 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
 COURSE = "course"
 
 LANDS, FALLS = "lands on ring {}", "falls through gate {}"
-"""Kinds of events in the course."""
 
 ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 

@@ -98,7 +98,6 @@ def _scale(axes: Any, room: float) -> None:
 Path = str | os.PathLike[str]
 
 RING_STATE, FALL_STATE = (blend(colour, PAPER, 0.75) for colour in (BLUE[0], AMBER[0]))
-"""Colours behind the names of states."""
 
 FINE = 121
 

@@ -329,7 +329,6 @@ def hold(position: float | Array | list[float] | tuple[float, ...], duration: fl
 
 
 LIMIT_TOLERANCE = 1e-9
-"""Relative amount by which a value may exceed its limit."""
 
 
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:

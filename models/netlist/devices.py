@@ -59,7 +59,6 @@ class Circuit:
     sources: set[str] = field(default_factory=set)
     """Voltage sources, whose currents other devices read."""
     inductors: dict[str, tuple[Device, float, float]] = field(default_factory=dict)
-    """Device, inductance and start current by name."""
     couplings: dict[frozenset[str], tuple[Device, float]] = field(default_factory=dict)
     is_driven: bool = False
     """True if a source is not zero at t = 0."""

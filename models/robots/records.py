@@ -147,4 +147,3 @@ class RobotFile:
     problems: tuple[Problem, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     slips: tuple[Ignored, ...] = ()
-    """Harmless errors in the document around the robot."""

@@ -188,7 +188,6 @@ class SelectedTree:
 
     @property
     def serial(self) -> bool:
-        """True if no body carries two other bodies."""
         carriers = [self.carrier(body) for body in self.bodies]
         return len(set(carriers)) == len(carriers)
 

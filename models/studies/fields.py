@@ -160,7 +160,6 @@ def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
 
 
 def declarations(record: Any) -> dict[str, Declared]:
-    """Return the declared fields of a record, or of its type, by name and in order."""
     return {field.name: field.metadata[_DECLARED] for field in dataclasses.fields(record) if _DECLARED in field.metadata}
 
 

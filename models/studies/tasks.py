@@ -60,7 +60,6 @@ class Picture:
 
 
 def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
-    """Return a picture that needs only Matplotlib."""
     return Picture(draw, lambda: missing_package("matplotlib"), work)
 
 
@@ -216,7 +215,6 @@ class Task:
 
 
 MAX_SAMPLES = 1e7
-"""Largest number of samples of a result that fits into memory."""
 
 
 def complex_pairs(values: np.ndarray) -> list[list[float]]:

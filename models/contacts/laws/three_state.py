@@ -52,7 +52,6 @@ from screws.scalars import minimum
 
 GAP = Op("gap", lambda d: d, "#1")
 NORMAL, HELD = "normal", "held"
-"""Names of the constraints."""
 
 FORCE = f"{NORMAL}.multiplier"
 

@@ -30,7 +30,9 @@ SINGULARITY_TOLERANCE = 1e-7
 
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
-    """Raise E463 if the tips cannot meet at motor angles y (3,) (`reach` < 0), E464 if the elbows lie on one line (nan)."""
+    """Raise E463 if the tips cannot meet at motor angles y (3,), so that `reach` is negative, and E464 if the elbows lie on one
+    line, so that it is nan.
+    """
     if np.isnan(reach):
         title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")

@@ -38,7 +38,6 @@ from screwbond.models.pictures.style import AXES, PATHS
 from bondgraph.output.plot_style import INK
 
 BASE, LINK, ROD, TOOL, MOTOR, JOINT = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
-"""Colours of base, proximal links, rods, end effector, motors and ball joints."""
 
 SPREAD = 0.028
 """Half the distance between the two rods of an arm, relative to L1 + L2 (pictures only: the model has one rod)."""

@@ -26,7 +26,6 @@ from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
 
 BODY, TOUCH = "planar body", "planar touch"
-"""Kinds of visible objects."""
 
 PLATE_THICKNESS = 0.25
 

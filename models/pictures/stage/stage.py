@@ -335,7 +335,6 @@ class Stage:
         return ghost_samples(solid.poses, self.scene.t, t, count, spacing, self.around, solid.ghosts)
 
     def ghost_poses(self, index: int, t: float) -> Array:
-        """Return the poses (j, 4, 4) of a solid's ghosts at a time (s), nearest first."""
         return self.scene.solids[index].poses[self.ghost_samples(index, t)]
 
     def _show_strings(self, now: Scene) -> None:
