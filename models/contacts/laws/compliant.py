@@ -195,7 +195,9 @@ def _connect(
 
 
 def _parallel_damping(normal: int | None) -> Any:
-    """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together never pull."""
+    """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together
+    never pull.
+    """
 
     def law(rate: Any, damping: Any, spring: Any) -> Any:
         if np.ndim(rate) == 0:

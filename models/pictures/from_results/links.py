@@ -132,7 +132,9 @@ class RodLinks:
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is the path of q."""
+    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is
+    the path of q.
+    """
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []

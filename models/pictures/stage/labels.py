@@ -30,7 +30,9 @@ AT_REST = 0.05
 
 @dataclass(frozen=True)
 class Label:
-    """Name with a subscript at a pixel, placed on the side that `away` points to; it may cover the solids with the indices `on`."""
+    """Name with a subscript at a pixel, placed on the side that `away` points to; it may cover the solids with the
+    indices `on`.
+    """
 
     text: str
     index: str
