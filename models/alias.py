@@ -28,17 +28,15 @@ class _AliasFinder:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own spec, which the import has replaced with the alias's."""
+        """Restore the module's own spec, which the import replaced with that of the alias."""
         module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
 
     def get_code(self, fullname: str) -> CodeType | None:
-        """Return the code of a module, for `python -m models.NAME`."""
         spec = find_spec(f"screwbond.{fullname}")
         return spec.loader.get_code(spec.name)  # type: ignore
 
 
 def make_alias() -> None:
-    """Make `models` another name for `screwbond.models`, and do the same for each module in it."""
     sys.modules["models"] = import_module("screwbond.models")
     if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AliasFinder())  # type: ignore[arg-type]

@@ -38,21 +38,20 @@ from screws.vectors import cross
 IDENTITY_QUATERNION = (1.0, 0.0, 0.0, 0.0)
 
 TWIST = SCREW.flow_unit
-"""Unit of a twist."""
 
 UNIT_TOLERANCE = 1e-3
 """Largest deviation of a quaternion's norm from 1 that normalisation corrects; larger deviations are refused."""
 
 
 class Body(Graph):
-    """Graph of one body; `surface` is its surface in object coordinates (None: no contact), E427 if invalid; `shape` is one
-    collision solid or several (None: no collisions), E545 if invalid; `visual` is one `Visual` or several that pictures show
-    instead of both, E576 if invalid."""
+    """Graph of one body. `surface` is its surface in object coordinates (None: no contact), `shape` one collision solid or
+    several (None: no collisions), `visual` one `Visual` or several that pictures show instead of both.
+
+    Raises `ModelError` E427, E545 or E576 if `surface`, `shape` or `visual` is invalid.
+    """
 
     momentum: str | None = None
-    """Name of the momentum state (6,) inside a free body."""
     fixed = False
-    """True for a body that never moves."""
 
     def __init__(
         self,
@@ -81,12 +80,11 @@ class Body(Graph):
 
     @property
     def frame_path(self) -> str:
-        """Path of the pose in the cheapest form, here `pose_path`."""
+        """Path of the pose in the form that is cheapest to compute, for this body the pose (7,)."""
         return self.pose_path
 
 
 def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
-    """Return the collision solids of a body; raise E545 for an invalid shape."""
     solids = () if shape is None else (shape,) if isinstance(shape, Solid) else shape
     if not isinstance(solids, (tuple, list)) or not all(isinstance(solid, Solid) for solid in solids):
         title, cure = f'the shape of "{name}" is {shape!r}', "one of screws.shapes, or a list of them: shape=Ball(0.1)"
@@ -114,7 +112,6 @@ _FORMS = {
     4: "[cos(a / 2), *(sin(a / 2) * axis)] for an angle a in rad",
     6: "(wx, wy, wz, vx, vy, vz), or a function of time that returns them",
 }
-"""Number of components -> form of a vector, in messages."""
 
 
 def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
@@ -126,7 +123,6 @@ def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
 
 
 def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
-    """Return the diagonal (n,) of a diagonal matrix, otherwise the matrix (n, n)."""
     diagonal = np.diagonal(matrix)
     return matrix if np.count_nonzero(matrix - np.diag(diagonal)) else diagonal.copy()
 
@@ -151,13 +147,13 @@ def gyroscopic(momentum: Any, twist: Any, inertia: Any) -> Any:
 
 
 def _gravity_wrench(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any:
-    """-W_b: minus the weight's wrench in body coordinates, the effort of the potential V = -m g . p."""
+    """Return minus the wrench of the weight in body coordinates, the effort of the potential V = -m g . p."""
     force = rotation_of(pose_from_state(pose)).T @ (mass * acceleration)
     return -array([*cross(centre, force), *force])
 
 
 def _gravity_energy(pose: Any, mass: Any, centre: Any, acceleration: Any) -> Any:
-    """V = -m g . p of the centre of mass, J; zero at the world's origin."""
+    """Return the potential V = -m g . p of the centre of mass, J; it is zero at the world's origin."""
     H = pose_from_state(pose)
     return -mass * (acceleration @ (H[:3, 3] + H[:3, :3] @ centre))
 
@@ -252,19 +248,17 @@ def rigid_body(
 
 
 def _pose_storage(pose: np.ndarray, mass: float, centre: np.ndarray, gravity: np.ndarray, symbol: str) -> Element:
-    """Return the C whose state is the pose: it integrates the body twist on SE(3) and stores the potential energy."""
     law = Storage("effort", "H", StateSpec(pose, 1.0, "1, m", symbol), GRAVITY, POTENTIAL, POSE_RATE)
     parameters = {"mass": Parameter(mass, "kg"), "centre of mass": Parameter(centre, "m"), "gravity": Parameter(gravity, "m/s^2")}
     return Element("C", "pose", law, (Port("1", 6, SCREW),), parameters, (), {"mass": "m", "centre of mass": "c", "gravity": "g"})
 
 
 def world_junction(name: str) -> Element:
-    """Return the 1-junction of a body's world twist."""
     return J1("world twist", domain=SCREW, frame="0", symbols={"flow": rf"T_{{{latex_name(name)}}}^{{0,0}}"})
 
 
 def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **appearance_fields: Any) -> Body:
-    """Add the port and the signals of a body, from its junction and the paths of its pose and body twist.
+    """Add the port and the signals of a body, from its junction and the paths of its pose and body twist, and return the body.
 
     `frame` : path of its pose (4, 4), if any; `appearance_fields` : further fields of its `Appearance`.
     """
@@ -277,7 +271,6 @@ def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str 
 
 
 def latex_name(name: str) -> str:
-    """Return a name as a LaTeX subscript."""
     plain = re.sub(r"([_&%$#{}])", r"\\\1", name).replace(" ", r"\ ")
     return rf"\mathrm{{{plain}}}"
 
@@ -313,7 +306,6 @@ def ground(
 
 
 def _need_time_alone(name: str, twist: Callable[[Any], Any]) -> None:
-    """Raise `ModelError` E424 for a twist that cannot be called with the time."""
     try:
         signature = inspect.signature(twist)
         signature.bind(0.0)

@@ -58,7 +58,6 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
 
 
 def info() -> str:
-    """Return the versions of the packages, and whether rendering works."""
     import platform
 
     from screwbond.models.pictures.probe import rendering
@@ -99,7 +98,6 @@ INFO = Command("info", "versions, and whether pictures can be rendered", lambda 
 WARM = Command("warm", "compile the solvers now, so that the first run need not", lambda parser: None, _warm)
 COMMANDS: tuple[Command, ...] = (CONTACT_COMMAND, DELTA, HAND, IMPACT, MAZE_COMMAND, RUN_FILE, SHOW_FILE, EXPORT_FILE)
 COMMANDS += (SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
-"""Every command."""
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Touchable(Protocol):
 
     @property
     def surface(self) -> Surface | None:
-        """Surface in object coordinates; None: no contact."""
+        """Surface in object coordinates, or None for a body without contacts."""
 
     @property
     def place(self) -> Place | None:
@@ -73,8 +73,9 @@ def refuse_attached(graph: Graph, part: Graph) -> None:
 
 
 def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
-    """Build an empty part with ports `a`, `b` for world twists, at the 0-junction of T_0_a_b, and inputs `pose a`, `pose b` that
-    the call `fed_by` feeds."""
+    """Return an empty part with ports `a`, `b` for world twists, its 0-junction of T_0_a_b, and inputs `pose a`, `pose b`, which
+    the function named `fed_by` feeds.
+    """
     graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     graph.expose("a", relative)
@@ -93,12 +94,13 @@ def velocity_at(point: Any) -> np.ndarray:
 
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
-    """Return the MTF "Ad" that transforms a twist to another frame: `matrix` (6, 6) of a signal, and its products `action`."""
+    """Return the MTF "Ad" that transforms a twist between two frames with the matrix (6, 6) of a signal, or its products
+    `action`.
+    """
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 
 AD_SOURCE = "VI02 (4), corrected"
-"""Source of the transformations of twists and wrenches."""
 
 AD = Op("Ad", lambda pose: Ad(pose_from_state(pose)), r"\mathrm{Ad}_{#1}", AD_SOURCE)
 AD_ACTION = Action(

@@ -25,13 +25,10 @@ from screws.numeric_arguments import floats
 from screws.poses import Ad_of_inverse, pose, pose_from_state
 
 AXES = ("world", "body")
-"""Axes in which the components of a force may be given."""
 
 Applied = Vector3 | Callable[..., Any]
-"""Components of a force, or a function of signals that returns them."""
 
 _ROWS = {ROTATION: slice(0, 3), TRANSLATION: slice(3, 6), SCREW: slice(0, 6)}
-"""Components of the point's twist, by the domain of the source."""
 
 
 class AppliedForce(Graph):
@@ -48,8 +45,6 @@ class AppliedForce(Graph):
 
 
 def _place(axes: str) -> Op:
-    """Return the Op (pose of the body, point of the body) -> pose H_0_c (4, 4) of the point, with the axes of the force."""
-
     def frame(body: Any, at: Any) -> Any:
         H = pose_from_state(body)
         return pose(H[:3, :3] if axes == "body" else np.eye(3), H[:3, 3] + H[:3, :3] @ at)
@@ -159,6 +154,5 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
 
 
 def _holder(graph: Graph, part: Graph | Element) -> Graph | None:
-    """Return the graph inside `graph` that contains a part; None if the part is in `graph` itself, or nowhere."""
     inside = [inner for inner in graph.parts.values() if isinstance(inner, Graph)]
     return next((inner for inner in inside if any(each is part for each in inner.parts.values()) or _holder(inner, part)), None)

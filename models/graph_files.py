@@ -31,7 +31,6 @@ def _short(path: Path) -> Graph:
 
 
 def _json(path: Path) -> Graph | Model:
-    """Read a file written by `save_model`, which names its format, or a handwritten file."""
     try:
         is_short = json_document(*text_of(path)).content.get("format") != FORMAT
     except ScrewbondError:  # for example a saved model of more than a megabyte
@@ -47,12 +46,9 @@ READERS: Mapping[str, Callable[[Path], Graph | Model]] = MappingProxyType(
     {".json": _json, ".yaml": _short, ".yml": _short, ".xml": _network, ".sbml": _network}
     | dict.fromkeys((".cir", ".net", ".sp", ".spice"), read_netlist)
 )
-"""Readers of models by the extensions of their files."""
 
 
 def load_any(path: Path) -> Graph | Model:
-    """Return the model in a file, read according to its extension. Raises E357 for an unknown extension, and the errors of the
-    readers."""
     read = READERS.get(path.suffix.lower())
     if read is None:
         title = f"cannot read a model from {printable_path(path)}: its extension is unknown"
@@ -61,7 +57,6 @@ def load_any(path: Path) -> Graph | Model:
 
 
 def read_request(options: Namespace) -> RunRequest:
-    """Load and compile the model of a file, as `read_saved` does."""
     return read_saved(options, load_any)
 
 
@@ -70,10 +65,8 @@ def _model(parser: Any) -> None:
 
 
 def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
-    """Call `redraw` immediately, and whenever the content of a file has changed, while `go_on()` is true; return the number of
-    calls.
-
-    Print an error of this project, and wait for the next change of the file.
+    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on()` is true; return the number of calls.
+    An error of this project is printed and does not end it.
     """
     content, count = None, 0
     while count == 0 or go_on():
@@ -91,7 +84,6 @@ def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) 
 
 
 def _wait() -> bool:
-    """Wait a fifth of a second; return False once the user interrupts."""
     try:
         time.sleep(0.2)
     except KeyboardInterrupt:
@@ -103,7 +95,6 @@ _SHOW = replace(SHOW, read=read_request)
 
 
 def _show(options: Namespace) -> int:
-    """Write the report and the graph once or, with --watch, after each change of the file."""
     if not options.watch:
         return _SHOW(options)
     follow(Path(options.model), lambda: _SHOW(options), _wait)
@@ -125,7 +116,6 @@ class Export:
 
 
 def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
-    """Write a functional mock-up unit. Raises `ModelError` E613 if `t_end` is missing, and the errors of `fmu`."""
     if options.t_end is None:
         title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())
@@ -151,7 +141,6 @@ EXPORTS: Mapping[str, Export] = MappingProxyType(
         "casadi": Export("the rates as a function for casadi.Function.load", _casadi),
     }
 )
-"""Forms that `screwbond export` can write, by name."""
 
 
 def _export_arguments(parser: ArgumentParser) -> None:

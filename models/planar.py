@@ -5,13 +5,11 @@
  body 2 --> 0 tangent --> body 1       flow: slip
 ```
 
-A contact applies no force of its own: time stepping (`bondgraph.stepping`) treats it as a rigid contact. Its gap is the integral
-of a flow, so it needs no closest-point search; it suits mechanisms in generalised coordinates as well as bodies with corners and
-faces.
+Time stepping (`bondgraph.stepping`) treats a contact as rigid. Its gap is the integral of a flow, so it needs no closest-point
+search, and suits mechanisms in generalised coordinates as well as bodies with corners and faces.
 
-Pose signals, outlines, contact points and faces describe how planar bodies look in pictures, and do not affect the mechanics.
-`planar_body` and `attach_planar_contact` mark what they build; mark a mechanism in other coordinates with `mark_planar_body` and
-`mark_planar_contact`.
+Pictures show what `planar_body` and `attach_planar_contact` build; mark a mechanism in other coordinates with `mark_planar_body`
+and `mark_planar_contact`, which do not affect the mechanics.
 """
 
 from __future__ import annotations
@@ -37,7 +35,8 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle"; a missing signal is zero."""
+"""Signal (2,) or (3,) of x, y and the angle, or scalar signals by the keys "x", "y" and "angle", of which a missing one is zero.
+"""
 
 Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -135,7 +134,6 @@ def mark_planar_contact(
 
 
 def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
-    """Return a radius, or corners (n, 2) anticlockwise; raise E575 for an invalid outline."""
     if outline is None:
         return None
     radius = floats(outline, ())
@@ -158,7 +156,6 @@ def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
 
 
 def _signals(name: str, place: Any) -> dict[str, str]:
-    """Return the signals of a planar pose by coordinate."""
     if isinstance(place, str):
         return {"place": place}
     if (
@@ -320,7 +317,6 @@ def attach_planar_contact(
 
 
 def _rotated(place: Any, vector: Any) -> Any:
-    """Return a vector of a body in world axes."""
     if len(place) < 3:
         return array([vector[0], vector[1]])
     c, s = cos(place[2]), sin(place[2])
@@ -328,8 +324,6 @@ def _rotated(place: Any, vector: Any) -> Any:
 
 
 def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
-    """Return the Op of the row (size,) that maps the motion of body `number` to the contact point velocity in a direction."""
-
     def row(place: Any, face_place: Any = (0.0, 0.0)) -> Any:
         arm, n = _rotated(place, c), _rotated(face_place, direction)
         if number:
@@ -340,7 +334,6 @@ def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
 
 
 def _check_numbers(name: str, **values: float | None) -> None:
-    """Raise E503 for values that are not finite numbers, and for a negative friction coefficient, mass or inertia."""
     for what, value in values.items():
         number = None if value is None else real(value)
         positive = what in ("friction", "mass", "inertia")

@@ -1,6 +1,6 @@
 """Command `screwbond sweep`: run a model file at the points of a plan file, store the runs, write a table, and resume a store.
 
-Plans of sweeps: read varied parameters, run length, measures and settings from a JSON file.
+A plan is a JSON file of varied parameters, run length, measures and settings:
 
 ```
 {
@@ -53,7 +53,6 @@ from screws.names.renamed import SETTINGS as OLD_SETTINGS
 from screws.names.renamed import current_settings
 
 DISTRIBUTIONS = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
-"""Distributions with two parameters, by their names in files."""
 
 
 @dataclass(frozen=True)
@@ -98,13 +97,11 @@ def _points(section: JsonSection) -> Any:
 
 
 def _accept_all_keys(section: JsonSection) -> Mapping[str, Any]:
-    """Return a section that accepts every key as a name in the model."""
     section.known_keys.extend(section.values)
     return section.values
 
 
 def _values(vary: JsonSection, name: str) -> Any:
-    """Read the values of a name: a number, a string, a list of these, equally spaced values, or a distribution."""
     entry = vary.values[name]
     if not isinstance(entry, Mapping):
         return entry
@@ -134,7 +131,6 @@ def _keep(section: JsonSection) -> dict[str, Keepable]:
 
 
 def _measure(keep: JsonSection, name: str) -> Keepable:
-    """Read a quantity, or a measure of a quantity."""
     entry = keep.values[name]
     if isinstance(entry, str):
         return entry
@@ -177,7 +173,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _process_count(text: str) -> int:
-    """Parse the number of processes."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a positive integer")
     return int(text)
@@ -223,7 +218,6 @@ def write_runs(runs: Runs, path: Path) -> None:
 
 
 def write_plot(runs: Runs, path: Path) -> None:
-    """Write the plot of `Runs.plot` to a file, atomically."""
     import matplotlib.pyplot as plt
 
     figure = runs.plot()[0].figure
@@ -233,7 +227,6 @@ def write_plot(runs: Runs, path: Path) -> None:
 
 
 def _overview(runs: Runs, store: Path) -> Iterator[str]:
-    """Yield lines with the main figures."""
     failures = runs.failures
     yield f"{runs.name}: {plural(len(runs), 'run')} in {printable_path(store)}, {len(failures)} failed"
     for (kind, reason), count in Counter((fault.kind, fault.reason) for fault in failures).most_common(5):

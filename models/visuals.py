@@ -18,10 +18,9 @@ from screws.shapes import Solid
 from screws.surfaces import Surface
 
 SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
-"""Primitive shape -> number of its sizes; 0: a scalar."""
+"""Number of sizes of each primitive shape, with 0 for a scalar."""
 
 MESH_SUFFIXES = ".stl, .obj, .ply"
-"""Suffixes of mesh files."""
 
 
 @in_units(box="m", cylinder="m", capsule="m", sphere="m", position="m")

@@ -81,12 +81,10 @@ def support_margin(points: Any, centre: Any, up: Sequence[float] | np.ndarray = 
 
 
 def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Return twice the area of the triangle a, b, c (2,); positive if it is counter-clockwise."""
     return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
 
 
 def _projected(points: Any, up: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return points (m, 3) as floats, and their coordinates (m, 2) in the plane perpendicular to `up`."""
     values, direction = as_floats(points), as_floats(up)
     if values.ndim != 2 or values.shape[1] != 3 or not len(values) or not np.all(np.isfinite(values)):
         raise refusal("E342", f"no polygon follows from the points {shown(points)}", "finite points (m, 3), m", about="support")

@@ -27,10 +27,9 @@ from screws.poses import is_pose, pose_from_state
 Array = np.ndarray
 
 MOST_STEPS = 200
-"""Maximum number of steps from each start."""
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
-"""Number of additional starts in the first batch, tried before all other starts."""
+"""Number of further starts that are tried together before all others."""
 SMALLEST_GAIN = 1e-13
 """The search from a start ends when a step reduces the squared error by less than this fraction."""
 AT_LIMIT = 1e-9
@@ -143,8 +142,6 @@ def inverse_kinematics(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Goals (k, 4, 4) or (k, 3) for a point on a link."""
-
     tree: Tree
     link: int
     goals: Array
@@ -153,7 +150,9 @@ class _Search:
     tolerance: float
 
     def residuals(self, q: Array, which: Array) -> tuple[Array, Array]:
-        """Return the errors (k, m), in rad and as distance / size, and the Jacobian (k, m, n) with respect to scaled joints."""
+        """Return the errors (k, m), in rad and as distance / size, and the Jacobian (k, m, n) of the pose with respect to joints
+        / natural size.
+        """
         H, J = located_jacobian(self.tree, self.link, q, self.at)
         J *= _sizes(self.tree, self.size)
         J[:, 3:] /= self.size
@@ -165,12 +164,10 @@ class _Search:
         return np.concatenate([turn, away / self.size], axis=1), J
 
     def reached(self, error: Array) -> Array:
-        """Return which errors (k, m) are within the tolerance, in angle and in distance."""
         parts = error.reshape(len(error), -1, 3)
         return np.all(np.linalg.norm(parts, axis=2) <= self.tolerance, axis=1)
 
     def descend(self, start: Array, which: Array) -> tuple[Array, Array]:
-        """Return the coordinates (k, n) that minimise the error of each row from its start, and the errors (k, m)."""
         sizes, (lower, upper) = _sizes(self.tree, self.size), self.tree.limits.T
         q = np.array(start)
         error, J = self.residuals(q, which)
@@ -200,7 +197,6 @@ class _Search:
         return q, error
 
     def solution(self, q: Array, error: Array, which: Array, leading: tuple[int, ...]) -> InverseKinematics:
-        """Return the record of coordinates (k, n) and errors (k, m) for some of the goals."""
         _, J = self.residuals(q, which)
         gradient = np.einsum("kmn,km->kn", J, error) / _sizes(self.tree, self.size)
         angle = np.linalg.norm(error[:, :3], axis=1) if error.shape[1] == 6 else np.zeros(len(q))
@@ -211,8 +207,6 @@ class _Search:
         return InverseKinematics(q, reached, distance, angle, gradient, self.tree, self.size)
 
     def out_of_reach(self, q: Array, error: Array, starts: int) -> ModelError:
-        """Return E340 with the nearest pose to the first goal that was missed, and the joints whose limits prevent a closer
-        pose."""
         missed = np.flatnonzero(~self.reached(error))
         k = missed[:1]
         nearest = self.solution(q[k], error[k], k, ())
@@ -243,17 +237,14 @@ def rotation_vectors(R: Array) -> Array:
 
 
 def _size(tree: Tree) -> float:
-    """Return the largest distance of a link from the base in the home configuration, m; 1 if all are at the base."""
     return max(float(np.linalg.norm(link.home[:3, 3])) for link in tree.links) or 1.0
 
 
 def _sizes(tree: Tree, size: float) -> Array:
-    """Return the natural sizes (n,) of the coordinates: 1 rad, or the size of the tree in m."""
     return np.where(tree.is_angle, 1.0, size)
 
 
 def _goals(tree: Tree, goal: Any) -> Array:
-    """Return goals as poses (..., 4, 4) or points (..., 3); raise E338 for anything else."""
     values = as_floats(goal)
     if np.all(np.isfinite(values)) and values.size and values.ndim:
         if values.shape[-2:] == (4, 4) and all(is_pose(H) for H in values.reshape(-1, 4, 4)):
@@ -269,7 +260,6 @@ def _goals(tree: Tree, goal: Any) -> Array:
 
 
 def _start(tree: Tree, start: Any, count: int) -> Array:
-    """Return start coordinates (count, n); raise E338 or E339 if they are invalid."""
     lower, upper = tree.limits.T
     q = np.clip(0.0, lower, upper) if start is None else state_rows(tree, "the start", start)
     if q.ndim > 1 and q.size != count * tree.freedoms:
@@ -282,7 +272,9 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
 
 
 def _spread(tree: Tree, count: int, size: float) -> Array:
-    """Return starts (count, n) spread over the limits, or, without limits, over a turn or +-`size`; the same in every call."""
+    """Return starts (count, n) spread over the limits or, without limits, over a turn or +-`size`; they are the same in every
+    call.
+    """
     reach = np.where(tree.is_angle, np.pi, size)
     lower, upper = tree.limits.T
     lower = np.where(np.isfinite(lower), lower, np.minimum(upper, reach) - 2.0 * reach)
@@ -291,7 +283,6 @@ def _spread(tree: Tree, count: int, size: float) -> Array:
 
 
 def _near(tree: Tree, q: Array, start: Array) -> Array:
-    """Return coordinates (..., n) in which angles without limits differ from `start` by at most half a turn."""
     turns = np.array(tree.is_angle) & ~np.isfinite(tree.limits).any(axis=1)
     for section, drive in zip(tree.sections.freedoms, tree.sections.drives, strict=True):
         if section.pitch or not section.turns or drive.factor % 1.0:  # a full turn of the coordinate changes the pose

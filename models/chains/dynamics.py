@@ -1,16 +1,10 @@
-"""Dynamics of a tree: mass matrix, forces and weight, and forward dynamics by articulated bodies, as formulas over any scalar.
+"""Dynamics of a tree, as formulas over any scalar: mass matrix, forces, weight, and forward dynamics by articulated bodies.
 
 After q (and v), every formula takes the parameters of `inertia_numbers` in their order, by default the tree's own. Parameters
-that are zero in the tree are constants of the equations (and cost nothing); all other parameters may be parameters of a graph.
+that are zero in the tree are constants of the equations and cost nothing.
 
-Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler) and 6.2 (composite bodies); Walker and Orin 1982.
-
-Forward dynamics of a tree by articulated bodies: one pass outward, one inward, one outward; n steps each.
-
-The mass matrix is never formed: the number of operations grows with the number of joints, not with its cube. An articulated body
-maps the acceleration of a section to the wrench on the section and all that it carries, with the joints beyond it free.
-
-Source: Featherstone 2008, table 7.1.
+Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler), 6.2 (composite bodies) and 7.1 (articulated bodies); Walker
+and Orin 1982.
 """
 
 from __future__ import annotations
@@ -48,11 +42,9 @@ class Moments:
         return Moments(self.mass + other.mass, self.first + other.first, self.second + other.second)
 
     def momentum(self, omega: Any, v: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the angular and linear momentum of the twist (omega, v)."""
         return self.second @ omega + cross(self.first, v), self.mass * v + cross(omega, self.first)
 
     def seen_from(self, R: np.ndarray, p: np.ndarray) -> Moments:
-        """Return the moments in a frame in which their present frame has the rotation R and the origin p."""
         first = R @ self.first
         half = R @ self.second
         ahead = self.mass * p + first
@@ -97,19 +89,17 @@ def _armature_names(link: Link) -> list[str]:
 
 
 def _named(tree: Tree, numbers: Sequence[Any]) -> dict[str, Any]:
-    """Return name -> value of the inertia parameters, by default the tree's own."""
     entries = inertia_numbers(tree)
     return dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
 
 
 def armatures(tree: Tree, numbers: Sequence[Any]) -> list[Any]:
-    """Return the armature of every section, kg m^2 or kg."""
     values = _named(tree, numbers)
     return [values.get(name, 0.0) for link in tree.links for name in _armature_names(link)]
 
 
 def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
-    """Return the moments that every section carries, in its frame (without links on the base)."""
+    """Return the moments of the links that each section carries, in the section's frame; links on the base are left out."""
     values = _named(tree, numbers)
     sections = tree.sections
     out = [Moments(0.0, np.zeros(3), np.zeros((3, 3))) for _ in sections.freedoms]
@@ -127,7 +117,6 @@ def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
 
 
 def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) -> list[Moments]:
-    """Return the moments of everything that moves with a section, in its frame."""
     composites = list(carried)
     for k in range(len(moves) - 1, -1, -1):
         before = tree.sections.freedoms[k].before
@@ -167,9 +156,9 @@ def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
 
 
 def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = None) -> list[Problem]:
-    """Return E538 for coordinates that move no mass, E526 for links whose kinetic energy could be negative.
+    """Return E538 for coordinates that move no mass and E526 for links whose kinetic energy could be negative.
 
-    `carried` : moments of the sections, if they are known.
+    `carried` : moments of the sections, if they are known already.
     """
     about, place = f'{type(tree).__name__.lower()} "{name}"', tree.place or caller_place()
     problems: list[Problem] = []
@@ -190,7 +179,6 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
 
 
 def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
-    """Return the names of coordinates that move no mass in any position; `carried` are the moments of the sections."""
     freedoms = tree.sections.freedoms
     loaded = [bool(body.mass) or bool(np.any(body.second)) for body in carried]
     for k in range(len(freedoms) - 1, -1, -1):
@@ -202,7 +190,6 @@ def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
 
 
 def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any:
-    """Return the power of a wrench on a unit screw, without the terms that are zero."""
     terms = [a * b for a, b in zip([*screw[0], *screw[1]], [*moment, *force], strict=True) if a]
     return sum(terms[1:], terms[0])
 
@@ -264,7 +251,7 @@ def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarra
 
 @of_rows("q", "v")
 def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
-    """Return the kinetic energy, J: the sum over the bodies, from their own twists."""
+    """Return the kinetic energy, J."""
     carried = section_moments(tree, numbers)
     total: Any = 0.0
     for body, (omega, linear) in zip(carried, section_twists(tree, steps(tree, q), v)[1:], strict=True):
@@ -277,13 +264,14 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 
 @of_rows("q")
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
-    """Return the gravitational potential energy, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
+    """Return the gravitational potential energy, J, in uniform `gravity` (3,) m/s^2 in world axes; it is zero at the world's
+    origin.
+    """
     mass, first = first_moment(tree, q, numbers)
     return -(_in_base(tree, gravity) @ first + mass * (np.asarray(gravity) @ tree.base[:3, 3]))
 
 
 def _in_base(tree: Tree, gravity: Any) -> np.ndarray:
-    """Return gravity (3,) in the axes of the base; raise E338 for another shape."""
     if np.shape(gravity) != (3,):
         cure = "three numbers in world axes, m/s^2: (0, 0, -9.81)"
         raise refusal("E338", f'gravity of "{tree.name}" is {gravity!r}', cure, about=tree.name)
@@ -339,12 +327,10 @@ class Articulated:
         return Articulated(self.A + other.A, self.B + other.B, self.C + other.C, bias)
 
     def __matmul__(self, acceleration: Screw) -> Screw:
-        """Return the wrench for an acceleration, without the bias."""
         spin, rate = acceleration
         return self.A @ spin + self.B @ rate, self.B.T @ spin + self.C @ rate
 
     def seen_from(self, R: np.ndarray, p: np.ndarray) -> Articulated:
-        """Return the body in a frame in which its present frame has the rotation R and the origin p."""
         A, C, B = _congruent(R, self.A), _congruent(R, self.C), R @ self.B @ R.T
         arm = tilde(p)
         B_there = B + arm @ C
@@ -363,13 +349,11 @@ def _symmetric(entry: Callable[[int, int], Any]) -> np.ndarray:
 
 
 def _congruent(R: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return R M R^T for a symmetric M."""
     half = R @ M
     return _symmetric(lambda i, j: half[i] @ R[j])
 
 
 def _rigid(body: Moments, twist: Screw) -> Articulated:
-    """Return a rigid body that moves with a twist, as an articulated body in its own frame."""
     omega, v = twist
     angular, momentum = body.momentum(omega, v)
     bias = cross(omega, angular) + cross(v, momentum), cross(omega, momentum)
@@ -384,12 +368,10 @@ class _Hinged:
     U: Screw
     D: Any
     u: Any
-    """Net effort, effort - s . bias."""
     has_rotor: bool
 
     @classmethod
     def of(cls, section: Section, body: Articulated, effort: Any, rotor: Any) -> _Hinged:
-        """Project a body onto its joint; `effort` is about or along the positive axis."""
         a, h, has_rotor = section.axis, section.pitch, not (isinstance(rotor, float) and rotor == 0.0)
         if not section.turns:
             return cls((body.B[:, a], body.C[:, a]), body.C[a, a] + rotor, effort - body.bias[1][a], has_rotor)
@@ -401,7 +383,9 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration due to velocities."""
+        """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration that velocities
+        cause.
+        """
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D
@@ -464,7 +448,7 @@ def forward_dynamics(
 
 
 def _velocity_term(section: Section, twist: Screw, rate: Any) -> Screw:
-    """Return the acceleration (angular, linear) of a section due to its velocity and its joint's rate."""
+    """Return the acceleration (angular, linear) of a section that its velocity and its joint's rate cause."""
     along, shift = section.screw
     turning, sliding = along * rate, shift * rate
     return cross(twist[0], turning), cross(twist[0], sliding) + cross(twist[1], turning)

@@ -47,13 +47,12 @@ SINGULAR = 1e-13
 """Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
 
 TRIAL_OFFSET = 0.7
-"""Offset, rad, from the start to a second posture: if the mass matrix is singular there too, the mechanism is singular, not only
-the first posture."""
+"""Offset, rad, from the start to a second posture: if the mass matrix is singular there too, it counts as singular everywhere."""
 
 
 @dataclass(frozen=True, eq=False)
 class ChainOptions:
-    """Arguments of `chain_graph` other than its tree; vectors as floats."""
+    """Arguments of `chain_graph` other than its tree, with vectors as floats."""
 
     ports: tuple[str, ...]
     joint_ports: tuple[str, ...]
@@ -67,11 +66,9 @@ class ChainOptions:
     nominal: Any
 
     def limited(self, tree: Tree) -> bool:
-        """Return True if some joint has limits that are not ignored."""
         return self.limits != "ignore" and bool(np.isfinite(tree.limits).any())
 
     def stiffness(self, tree: Tree) -> np.ndarray | None:
-        """Return the stiffness of the stops (n,); None without stops."""
         if not self.limited(tree) or self.limits != "stop":
             return None
         return np.broadcast_to(np.asarray(self.stop_stiffness, dtype=float), tree.freedoms)
@@ -112,7 +109,6 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
 
 
 def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
-    """Return E450 if there are no freedoms, E538 and E526 of `mass_problems`, E454 if M is singular for another reason."""
     about = f'{type(tree).__name__.lower()} "{name}"'
     if not tree.freedoms:
         title, cure = about + ": nothing can move", "a tree with joints; for a URDF: read_urdf(..., floating=True)"
@@ -135,7 +131,7 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
 
 
 def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
-    """Return the coordinates that take part in a motion without kinetic energy; none if M is positive definite."""
+    """Return the coordinates that take part in a motion without kinetic energy, none if M is positive definite."""
     M = np.asarray(mass_matrix(tree, q), dtype=float)
     sizes = np.sqrt(np.abs(np.diagonal(M)))
     if not np.all(sizes > 0.0):
@@ -148,19 +144,17 @@ def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
 
 
 MATRIX_PREFERENCE = 1.25
-"""The mass matrix is preferred up to this multiple of the cost of the recursion, because it gives explicit equations."""
+"""Ratio of the costs of mass matrix and recursion up to which the mass matrix is preferred, as its equations are explicit."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Number of operations for each further section."""
+    """Number of operations that each further section of a tree costs."""
 
     fixed: float
-    """Operations for mass matrix, velocity forces and weight."""
     carried: float
     """Operations to transform the momentum of the section, and of each section that it carries, to the preceding frame."""
     articulated: float
-    """Operations for the articulated body and the acceleration of the section."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
@@ -195,7 +189,6 @@ def articulated_is_shorter(tree: Tree) -> bool:
 
 
 def operations(tree: Tree) -> tuple[float, float]:
-    """Return upper bounds on the number of operations for v' with the mass matrix and with articulated bodies."""
     freedoms = tree.sections.freedoms
     carried, costs = [1] * len(freedoms), _costs(tree)
     for k in range(len(freedoms) - 1, -1, -1):
@@ -225,15 +218,14 @@ def _is_oblique(section: Section) -> bool:
 
 
 SPRINGS = {"joint stiffness": "K", "stop stiffness": r"K_{\mathrm{stop}}"}
-"""Symbols of the springs."""
 
 DYNAMICS = "Featherstone 2008"
-"""Source of the formulas of `dynamics`."""
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the inertia parameters, then gravity, and the stiffnesses of joint springs and of stops,
-    if any."""
+    """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs
+    and of stops.
+    """
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -280,12 +272,10 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
 
 
 def joint_domain(tree: Tree) -> Domain:
-    """Return the domain of the joints' bond."""
     return motions(list(tree.is_angle))
 
 
 def _letters(tree: Tree) -> dict[str, str]:
-    """Return the symbols of each link's inertias: mass m, centre of mass c, moments of inertia I, and armature a."""
     kinds, letters = {"mass": "m", "centre": "c", "inertia": "I", "armature": "a"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):
@@ -296,20 +286,17 @@ def _letters(tree: Tree) -> dict[str, str]:
 
 
 KINEMATICS = "Brockett 1984; Murray, Li and Sastry 1994"
-"""Source of the formulas of `kinematics`."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinkBody:
-    """A link of a chain graph as a body for contacts: surface, port and path of its pose."""
+    """Link of a chain graph as a body for contacts."""
 
     name: str
     surface: Surface | None
     place: Place | None
     world: PortRef
-    """Port that carries the link's twist T_0_0_k."""
     pose_path: str
-    """Path of the link's pose signal (7,) in the graph around the chain."""
     frame_path: str
     """Path of the link's pose (4, 4), which is cheaper to compute than the pose (7,), as it needs no half angles."""
 
@@ -432,7 +419,6 @@ def chain_graph(
 
 
 def _link_graph(tree: Tree, link: int) -> Body:
-    """Return the graph of a link: MTF J_k(q) to its world twist, and its pose and twist as signals."""
     name = tree.links[link].name
     body = Body(name, tree.links[link].surface).declare_input("q")
     assert isinstance(body, Body)
@@ -464,5 +450,4 @@ def _link_graph(tree: Tree, link: int) -> Body:
 
 
 def vector(q: Any) -> Any:
-    """Return joint coordinates as (n,), even for a bond of dimension 1."""
     return q if np.ndim(q) else array([q])

@@ -25,11 +25,9 @@ from screws.scalars import array, cos, sin
 from screws.vectors import cross
 
 Frame = tuple[np.ndarray, np.ndarray]
-"""Rotation (3, 3) and origin (3,)."""
 
 
 def step(section: Section, x: Any) -> Frame:
-    """Return the frame of a section in the preceding frame, at the coordinate x (rad or m)."""
     unit = np.eye(3)[section.axis]
     if not section.turns:
         return section.R, section.p + section.R @ (unit * (section.sign * x))
@@ -44,25 +42,22 @@ def step(section: Section, x: Any) -> Frame:
 
 
 def steps(tree: Tree, q: Any) -> list[Frame]:
-    """Return the frame of every section in the preceding frame."""
     sections = tree.sections
     return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 
 
 def after(first: Frame, second: Frame) -> Frame:
-    """Compose two frames: return `second`, which is given in `first`, relative to the frame in which `first` is given."""
+    """Return the frame `second`, which is given in `first`, relative to the frame in which `first` is given."""
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 
 def _frames(tree: Tree, q: Any, path: Sequence[int]) -> list[Frame]:
-    """Return the frames, in the world, of the base and of the sections along a path (indices), each of which carries the next."""
     positions = tree.sections.positions(q)
     moves = (step(tree.sections.freedoms[k], positions[k]) for k in path)
     return list(accumulate(moves, after, initial=(tree.base[:3, :3], tree.base[:3, 3])))
 
 
 def _column(section: Section, frame: Frame) -> list[Any]:
-    """Return a section's screw (6,) seen from a frame in which it has the pose `frame`."""
     along = section.sign * frame[0][:, section.axis]
     if not section.turns:
         return [0.0, 0.0, 0.0, *along]
@@ -98,7 +93,9 @@ def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
 
 @of_rows("q")
 def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """Return J (6, n) with T_0_0_k = J q', a link's twist in world coordinates; zero columns for joints that do not carry it."""
+    """Return J (6, n) with T_0_0_k = J q', a link's twist in world coordinates. Joints that do not carry the link have zero
+    columns.
+    """
     path = tree.sections.path(tree.sections.carrier[link])
     frames = _frames(tree, q, path)[1:]
     return _jacobian(tree, {k: _column(tree.sections.freedoms[k], frame) for k, frame in zip(path, frames, strict=True)})
@@ -148,7 +145,6 @@ def located_jacobian(tree: Tree, link: int, q: Any, at: Any) -> tuple[np.ndarray
 
 
 def _jacobian(tree: Tree, columns: dict[int, list[Any]]) -> np.ndarray:
-    """Assemble a Jacobian (6, n) from the screws of the sections that move a link, by index."""
     every = [np.array(columns.get(k, [0.0] * 6), dtype=object) for k in range(len(tree.sections.freedoms))]
     return array([list(column) for column in tree.sections.gathered(every)]).T
 

@@ -12,7 +12,6 @@ from bondgraph.errors import refusal
 from screws.scalars import array, maximum
 
 LIMIT_ACTIONS = ("report", "end", "stop", "ignore")
-"""Actions at a joint limit."""
 
 STATES = ("inside", "below", "above")
 
@@ -26,7 +25,6 @@ def beyond_limits(tree: Tree, q: Any) -> list[str]:
 
 
 def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
-    """Return (coordinate, distance beyond the limit, sign of the outward direction) for every finite limit."""
     excesses = []
     for k, (lower, upper) in enumerate(tree.limits):
         x = q[k] if np.ndim(q) else q
@@ -38,7 +36,7 @@ def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
 
 
 def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
-    """Return the energy of the stops, J: a spring for each limit that is exceeded."""
+    """Return the energy of the stops, J: that of a spring for each limit that is exceeded."""
     springs = [_entry(stiffness, k) * (x * x) * 0.5 for k, x, _ in _excess(tree, q)]
     return sum(springs[1:], springs[0])
 
@@ -58,7 +56,6 @@ def spring_energy(q: Any, stiffness: Any, rest: np.ndarray) -> Any:
 
 
 def spring_force(q: Any, stiffness: Any, rest: np.ndarray) -> np.ndarray:
-    """Return the gradient (n,) of the energy of joint springs, N m or N."""
     return array([_entry(stiffness, k) * (_entry(q, k) - x) for k, x in enumerate(rest)])
 
 
@@ -88,8 +85,9 @@ def dissipation(tree: Tree, factor: float, unit: str) -> Element:
 
 
 def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
-    """Add an automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above". With `ends`, a run that
-    starts beyond a limit is refused (E339)."""
+    """Add an automaton `limits of <coordinate>` with the states "inside", "below" and "above" for every limited coordinate. With
+    `ends`, a run that starts beyond a limit is refused (E339).
+    """
     watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
     names = [f"limits of {tree.coordinates[k]}" for k in watched]
     for name, k in zip(names, watched, strict=True):
@@ -122,7 +120,6 @@ def _automaton(tree: Tree, name: str, k: int, ends: bool) -> Automaton:
 
 
 def _distance(k: int, limit: float, sign: float) -> Op:
-    """Return the guard that is positive beyond the limit (sign 1: above an upper limit; -1: below a lower limit)."""
     joint, bound = f"#1_{{{k + 1}}}", f"{abs(limit):g}"
     beyond = f"{joint} {'-' if limit > 0 else '+'} {bound}" if sign > 0 else f"{'' if limit > 0 else '-'}{bound} - {joint}"
     return Op("limit", lambda q: sign * (_entry(q, k) - limit), beyond)

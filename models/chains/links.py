@@ -90,7 +90,6 @@ def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -
 
 
 def _point(argument: str, value: Vector) -> np.ndarray:
-    """Return a point (3,); raise E150 for anything else."""
     point = floats(value, (3,))
     if point is None:
         raise refused(argument, value, "a point of three finite numbers, m", f"{argument}=(0.0, 0.0, 1.0)")
@@ -124,7 +123,6 @@ FREEDOM_UNITS = {
     "stiffness": {"rad": "N m/rad", "m": "N/m"},
     "rest": {"rad": "rad", "m": "m"},
 }
-"""Units of the values of a freedom, by the unit of its coordinate."""
 BEFORE = ""
 """Value of `parent` that stands for the preceding link of the list."""
 

@@ -58,8 +58,6 @@ def _quotient(a: Any, b: Any) -> Any:
 
 
 def _overload(name: str, rule: Callable[[Any, Any], Any]) -> None:
-    """Give columns an operator and its reflected form; arrays of scalars apply it to each entry."""
-
     def forward(self: Column, other: Any) -> Any:
         return NotImplemented if isinstance(other, np.ndarray) else rule(self, other)
 
@@ -110,13 +108,11 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
 
 
 def need_tree(tree: Any, function: str) -> None:
-    """Raise `ModelError` E338 for anything but a tree."""
     if not isinstance(tree, Tree):
         raise refusal("E338", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about=function)
 
 
 def _is_state(tree: Tree, values: Any) -> bool:
-    """Return True for one state (n,) of finite numbers, or of scalars that record formulas."""
     entries = np.asarray(values)
     if entries.shape != (tree.freedoms,) or entries.dtype.kind not in "iufO":
         return False
@@ -124,7 +120,6 @@ def _is_state(tree: Tree, values: Any) -> bool:
 
 
 def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
-    """Return rows of a state (..., n) as floats; raise E338 for another length or a value that is not finite."""
     try:
         rows = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -138,7 +133,6 @@ def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
 
 
 def _stacked(result: Any, leading: tuple[int, ...]) -> np.ndarray:
-    """Stack a result whose entries are columns and scalars; return an array (..., *shape of the result)."""
     entries = np.asarray(result, dtype=object)
     out = np.empty((*entries.shape, int(np.prod(leading))))
     for index, entry in np.ndenumerate(entries):

@@ -1,9 +1,7 @@
-"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` is a tree without branches.
+"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, and a `Chain` is a tree without branches.
 
-Each section of a tree has one freedom, along a coordinate axis of a frame on the joint's own axis.
-
-The frames make most constants of the tree 0 or 1, which cost nothing once a trace folds them: the origin lies on the joint's
-axis, and the axes keep their direction from section to section as long as the joint allows it.
+Each freedom is a section of the tree, along a coordinate axis of a frame on the joint's own axis. Such frames make most constants
+of the tree 0 or 1, which cost nothing once they are traced.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ SNAP = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One freedom: its frame turns about, or slides along, axis number `axis`, relative to the preceding frame."""
+    """Freedom of a tree: its frame turns about, or slides along, axis number `axis`, relative to the preceding frame."""
 
     before: int
     """Index of the section that carries this section, from 1; 0 is the base."""
@@ -48,7 +46,7 @@ class Section:
 
     @property
     def screw(self) -> tuple[np.ndarray, np.ndarray]:
-        """Angular and linear part of the section's unit screw, in the section's frame."""
+        """Angular and linear part of the unit screw in the section's own frame."""
         unit = self.sign * np.eye(3)[self.axis]
         return (unit, self.pitch * unit) if self.turns else (np.zeros(3), unit)
 
@@ -66,11 +64,10 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """Freedoms of a tree, each after the freedom that carries it, and frames of the links."""
+    """Freedoms of a tree, each after the freedom that carries it, and the frames of the links."""
 
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
-    """Drive of each freedom."""
     carrier: tuple[int, ...]
     """Index of the section that carries each link, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
@@ -78,7 +75,6 @@ class Sections:
     """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
 
     def path(self, number: int) -> list[int]:
-        """Return the indices of the sections from the base to the section with this number."""
         indices: list[int] = []
         while number:
             indices.append(number - 1)
@@ -86,11 +82,9 @@ class Sections:
         return indices[::-1]
 
     def positions(self, q: Any) -> list[Any]:
-        """Return the positions of all sections, from the coordinates (n,)."""
         return [q[d.coordinate] if d.direct else d.factor * q[d.coordinate] + d.offset for d in self.drives]
 
     def rates(self, v: Any) -> list[Any]:
-        """Return the rates of all sections, from the rates of the coordinates (n,)."""
         return [v[d.coordinate] if d.direct else d.factor * v[d.coordinate] for d in self.drives]
 
     def gathered(self, values: Sequence[Any]) -> list[Any]:
@@ -106,7 +100,8 @@ def sections_of(
     screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
 ) -> Sections:
     """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, both in base
-    axes, the indices of the parents (-1: the base), and the drive of each freedom."""
+    axes. `parents` are indices of links (-1: the base), and `drives` has an entry for each freedom.
+    """
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
     base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []
@@ -126,8 +121,9 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """Return the section of a screw and the rotation and origin of its frame; R and p describe the preceding frame. All
-    are in base axes."""
+    """Return the section of a screw, and rotation and origin of its frame; R and p are those of the preceding frame, all in base
+    axes.
+    """
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
@@ -161,7 +157,7 @@ def _snapped(values: np.ndarray, size: float) -> np.ndarray:
 
 
 class Finding(NamedTuple):
-    """Problem of a tree, without its source line."""
+    """Problem of a tree, to which the line in the source is added later."""
 
     code: str
     title: str
@@ -200,7 +196,7 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """Return a value as floats; if that fails, return nan, which the checks refuse."""
+    """Return a value as floats; return nan, which the checks refuse, for anything that is not a number."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -231,7 +227,6 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
 
 
 def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that no two coordinates have the same name: joints of several freedoms add numbers to the link's name."""
     names = [name for link in links for name in coordinates_of(link)]
     for name in sorted({name for name in names if names.count(name) > 1}):
         detail = "a joint of several freedoms has coordinates with the link's name and a number"
@@ -239,7 +234,9 @@ def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def coordinates_of(link: Link) -> list[str]:
-    """Return the names of a joint's coordinates: the link's name, numbered if there are several; none if it mimics another."""
+    """Return the names of a joint's coordinates: the link's name, numbered if there are several. A joint that mimics another has
+    none.
+    """
     n = 0 if link.mimic is not None else link.joint.freedoms
     return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 
@@ -264,7 +261,6 @@ def _parents(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that mimic joints and the joints that they follow have one freedom each and form no cycle."""
     named = {link.name: link for link in links}
     driven: dict[str, str] = {}
     for link in links:
@@ -292,7 +288,6 @@ def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def cycles(successors: Mapping[str, str | None]) -> list[list[str]]:
-    """Return the cycles among nodes with one successor each."""
     loops, seen = [], set()
     for start in successors:
         path: list[str] = []
@@ -389,7 +384,7 @@ class Tree:
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """Index of the link that carries each link; -1 for the base."""
+        """Index of the link that carries each link, or -1 for the base."""
         indices = {link.name: k for k, link in enumerate(self.links)}
         return tuple(
             k - 1 if link.parent == BEFORE else -1 if link.parent is None else indices[link.parent]
@@ -417,12 +412,11 @@ class Tree:
         return total, fixed_floats(moments / np.where(total > 0.0, total, 1.0))
 
     def freedom_values(self, name: str) -> np.ndarray:
-        """Return the values of the links' field `name`, such as "damping", for every freedom, in the order of the links."""
+        """Return the values of the links' field `name`, such as "damping", for every freedom in the order of the links."""
         values = [np.broadcast_to(np.asarray(getattr(x, name), float), x.joint.freedoms) for x in self.links]
         return np.concatenate(values)
 
     def _on_coordinates(self, power: int, values: np.ndarray) -> np.ndarray:
-        """Sum, for each coordinate (n,), the values of the freedoms that it drives, each times factor^power."""
         out = np.zeros(self.freedoms)
         for value, drive in zip(values, self.sections.drives, strict=True):
             out[drive.coordinate] += drive.factor**power * value
@@ -490,7 +484,7 @@ class Chain(Tree):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class FixedTree(Tree):
-    """Tree used only for the poses of its links, which may all be fixed to the base."""
+    """Tree whose links may all be fixed to the base, used only for their poses."""
 
     moves: ClassVar[bool] = False
 

@@ -18,7 +18,6 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import real, shown
 
 MAX_CANDIDATES = 64
-"""Default limit on the number of contact candidates."""
 
 
 @in_units(friction="1", restitution="1", rolling_friction="m", spinning_friction="m")
@@ -111,12 +110,10 @@ def _pair(graph: Graph, pair: Any, index: dict[str, int]) -> tuple[int, int]:
 
 
 def _describe(value: Any) -> str:
-    """Return the name of a body, or the repr of anything else."""
     return f'"{value.name}"' if isinstance(value, Body) else shown(value)
 
 
 def _connected(graph: Graph, index: dict[str, int]) -> list[tuple[int, int]]:
-    """Return the pairs of bodies that a part with a constraint connects."""
     connected = []
     for name, part in graph.parts.items():
         if name in index or not isinstance(part, Graph):
@@ -132,5 +129,4 @@ def _connected(graph: Graph, index: dict[str, int]) -> list[tuple[int, int]]:
 
 
 def _owner(graph: Graph, port: Any) -> str:
-    """Return the name of the part that contains a port of a graph."""
     return next((name for name, part in graph.parts.items() if part is port.owner), "")

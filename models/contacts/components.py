@@ -15,7 +15,7 @@ from screws.numeric_arguments import real, reals
 from screws.surfaces import Surface
 
 COMPONENTS = ("omega_x", "omega_y", "omega_z", "v_x", "v_y", "v_z")
-"""Components of T_{O2}^{C2,O1} in order."""
+"""Components of the relative twist T_{O2}^{C2,O1}, in its order."""
 
 PAPER_NAMES = {
     "rolling": ("omega_z", "v_x", "v_y", "v_z"),
@@ -29,24 +29,21 @@ COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
 
 
 def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the known constrained components in the order of `COMPONENTS`."""
     requested = PAPER_NAMES.get(constrained, (constrained,)) if isinstance(constrained, str) else _as_tuple(constrained)
     return tuple(component for component in COMPONENTS if component in requested)
 
 
 def _as_tuple(constrained: Any) -> tuple[Any, ...]:
-    """Return, as a tuple, the constrained components that a caller gave, whatever their type."""
     return tuple(constrained) if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str) else (constrained,)
 
 
 def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Map each component to the normal, tangential or rotational value."""
+    """Return the normal, tangential or rotational value of each component, by its name."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
     return {component: by_kind[COMPONENT_KINDS.get(component, "rotational")] for component in COMPONENTS}
 
 
 def domain_of(components: Sequence[str]) -> Domain:
-    """Return the domain of a bond of these components."""
     return motions([component.startswith("omega") for component in components])
 
 
@@ -60,19 +57,17 @@ def component_pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def has_unpaired_component(chosen: Sequence[str]) -> bool:
-    """Return True if one of omega_x and omega_y, or of v_x and v_y, is constrained without the other: then the polar axes of C2
-    matter."""
+    """Return True if one of omega_x and omega_y, or of v_x and v_y, is constrained alone, so that the polar axes of C2 matter."""
     return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
 
 
 def selection(components: Sequence[str]) -> np.ndarray:
-    """Return the rows of the identity that select components of a twist; for one component a row (6,)."""
+    """Return the rows of the identity (n, 6) that select components of a twist; for one component a row (6,)."""
     rows = np.eye(6)[[COMPONENTS.index(component) for component in components]]
     return rows[0] if len(rows) == 1 else rows
 
 
 def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
-    """Report E420 for each body of a contact that has no surface."""
     source = caller_place()
     return [
         Problem(
@@ -88,7 +83,6 @@ def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
 
 
 def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> list[Problem]:
-    """Report E421 for unknown components, or none."""
     unknown = [c for c in _as_tuple(constrained) if c not in COMPONENTS and c not in PAPER_NAMES]
     if chosen and not unknown:
         return []
@@ -120,7 +114,6 @@ def stiffness_problems(
 
 
 def near_problems(name: str, near: Any) -> list[Problem]:
-    """Report E429 for a `near` that is not a point."""
     if near is None or reals(near, 3) is not None:
         return []
     cure = "near=(x, y, z), a point of body 1 close to the place of contact, m"
@@ -128,8 +121,9 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
-    """Report E439 for a number of places that is not a positive integer, or too large for convex bodies; E429 for `near` with
-    several places."""
+    """Report E439 for a number of places that is not a positive integer or is too large for convex bodies, and E429 for `near`
+    with several places.
+    """
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
         cure = "a positive integer: places=2"
         return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]

@@ -1,4 +1,6 @@
-"""Dry friction of a compliant contact: sliders in series with the springs and dampers of a friction cone, each with an automaton.
+"""Dry friction of a contact, |f| <= mu N, with exact sticking.
+
+In a compliant contact, sliders are in series with the springs and dampers of a friction cone, each with an automaton:
 
 ```
    1  T_O2^{C2,O1}
@@ -12,28 +14,17 @@
  C   R
 ```
 
-With w = k q + c v, the trial force without slip, and N the normal force, the law is |f| <= mu N:
+With w = k q + c v, the trial force without slip, and N the normal force, the law is continuous, so that it does not chatter:
 
 ```
 stick  |w| <= mu N:  u = 0,                          f = w
 slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N w / |w|
 ```
 
-The law is continuous, so that it does not chatter, and below the limit there is no creep. If c is the same for v_x and v_y, the
-force is opposite to the slip. The slider dissipates the power f . u.
+If c is the same for v_x and v_y, the force is opposite to the slip. The slider dissipates the power f . u.
 
-Dry friction in the tangent plane of a contact, with exact sticking.
-
-```
-   1  T_O2^{C2,O1}
-   |
-  TF tangent plane
-   |  (v_x, v_y)
- Friction             |f| <= mu N, opposed to the slip
-```
-
-Friction follows the switch of its contact: while the contact gives no force, friction is off; at contact it starts in slip,
-with the velocity of the bodies.
+In a contact without springs, an element `Friction` takes the velocity (v_x, v_y) of the tangent plane. It is off while the
+contact gives no force; at contact it starts in slip, with the velocity of the bodies.
 """
 
 from __future__ import annotations
@@ -81,17 +72,14 @@ class Cone:
 
     @property
     def unit(self) -> str:
-        """Unit of the coefficient."""
         return "m" if self.components == ("omega_z",) else "1"
 
     @property
     def domain(self) -> Domain:
-        """Domain of the slider's bond."""
         return domain_of(self.components)
 
 
 def friction_cones(chosen: Sequence[str], friction: float | None, torsional: float | None) -> tuple[Cone, ...]:
-    """Return the friction cones for the arguments of a contact; `friction_problems` checks them."""
     tangential = tuple(component for component in ("v_x", "v_y") if component in chosen)
     cones = []
     if friction is not None:
@@ -199,7 +187,6 @@ def _length(w: Any) -> Any:
 
 
 def _slip(effort: Any, trial: Any, limit: Any, damping: Any, mode: Any) -> Any:
-    """Return the velocity of the slider; the force follows from it."""
     ratio = where(equal(mode, _SLIP), 1.0 - limit / _length(trial), 0.0)
     return ratio * trial / damping
 
@@ -256,7 +243,6 @@ class SwitchStates:
 
 
 def components_with(friction: Any) -> tuple[str, ...]:
-    """Return the constrained components of a law along the normal: v_z and, with friction, v_x and v_y."""
     return ("v_z",) if friction is None else (*IN_PLANE, "v_z")
 
 
@@ -270,7 +256,7 @@ class FrictionLaw:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Component v_z; with friction, also v_x and v_y."""
+        """Component v_z and, with friction, v_x and v_y."""
         return components_with(self.friction)
 
 
@@ -308,12 +294,10 @@ def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str
 
 
 EXCESS = Op("excess", lambda effort, mu, normal: length(effort) - mu * normal, r"|#1| - #2\,#3")
-"""Excess of the force over its limit; negative while the contact sticks."""
 
 
 def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Automaton:
-    """Return the automaton of friction with a further state in which the contact gives no force. The contact's switch prevents a
-    normal force that pulls."""
+    """Return the automaton of friction with a further state "off", in which the contact gives no force."""
     kinds = {f"{FRICTION} slips": "slip", f"{FRICTION} sticks": "stick"}
     edges = [replace(edge, kind=kinds.get(edge.kind, edge.kind)) for edge in machine.transitions if edge.error is None]
     flow = f"{FRICTION}.flow"

@@ -69,19 +69,18 @@ from screws.twists import transform_twist_back, transform_wrench
 
 
 def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
-    """Return the paths of the surfaces' parameters, in the order in which `start_values` takes them."""
     return [f"kinematics.surface {i} {key}" for i, s in ((1, surface1), (2, surface2)) for key in s.parameters]
 
 
 def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -> list[str]:
-    """Return the states and automata that `start_values` sets, in the order of its results."""
     charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
     return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", *of_law, *charts]
 
 
 StartPlace = Callable[[str, tuple[Surface, Surface], np.ndarray, np.ndarray], ContactCoordinates]
-"""Function of a contact's name (for errors), surfaces, pose (4, 4) of body 1 in the world and pose of body 2 in body 1, which
-returns the contact coordinates of the contact's start place."""
+"""Function of a contact's name (for errors), its surfaces, and the poses (4, 4) of body 1 in the world and of body 2 in body 1,
+that returns the contact coordinates at which the contact starts.
+"""
 
 
 def only_place(near: np.ndarray | None = None) -> StartPlace:
@@ -98,7 +97,7 @@ def only_place(near: np.ndarray | None = None) -> StartPlace:
 
 
 def numbered_place(number: int, count: int) -> StartPlace:
-    """Return the place with this number, from 1, among the `count` places of a contact."""
+    """Return the place with this number, counted from 1, among the `count` places of a contact."""
     return lambda name, surfaces, H1, H_1_2: _numbered_places(name, surfaces, tuple(H1.ravel()), tuple(H_1_2.ravel()), count)[
         number - 1
     ]
@@ -113,7 +112,10 @@ def start_values(
     place: StartPlace,
 ) -> Any:
     """Return a function of the start poses that returns the contact coordinates of the closest points, the law's start values for
-    the gap (`begin`: d, states and modes), and the charts."""
+    the gap, and the charts.
+
+    `begin` : function of the gap d that returns the law's start values: states and modes.
+    """
 
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
@@ -148,7 +150,6 @@ def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2
 
 
 def _described(surface1: Surface, minima: Sequence[ContactCoordinates]) -> tuple[str, ...]:
-    """Describe the point of each place and its depth or gap."""
     least = 1e-9 * surface1.size
     points = ([x if abs(x) > least else 0.0 for x in surface1.point(contact.q1, contact.chart1)] for contact in minima)
     gaps = (f"{-contact.d:.3g} m deep" if contact.d < 0.0 else f"{contact.d:.3g} m apart" for contact in minima)
@@ -208,8 +209,7 @@ def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:
 
 
 class ContactGraph(Graph):
-    """Graph of a contact; `bodies` are its two bodies, to which `attach_contact` connects it; `places` are the names of the
-    contacts inside it if it has several places."""
+    """Graph of a contact of two `bodies`; `places` are the names of the contacts inside it if it has several places."""
 
     def __init__(self, name: str, bodies: tuple[Touchable, Touchable], places: tuple[str, ...] = ()):
         super().__init__(name)
@@ -283,8 +283,6 @@ def contact(
 
 @dataclass(frozen=True)
 class _ContactParts:
-    """Arguments that all places of a contact share: name, bodies, law, constrained components and transport."""
-
     name: str
     bodies: tuple[Touchable, Touchable]
     law: ContactLaw
@@ -293,7 +291,6 @@ class _ContactParts:
 
 
 def _several_places(parts: _ContactParts, places: Sequence[ContactGraph]) -> ContactGraph:
-    """Return the graph of a contact with several places."""
     graph = ContactGraph(parts.name, parts.bodies, tuple(place.name for place in places))
     ends = [J1(f"twist of body {i}", domain=SCREW, frame="0", symbols={"flow": f"T_{{O_{i}}}^{{0,0}}"}) for i in (1, 2)]
     for place in places:
@@ -307,7 +304,6 @@ def _several_places(parts: _ContactParts, places: Sequence[ContactGraph]) -> Con
 
 
 def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactGraph:
-    """Return the graph `name` of the contact at one place."""
     contact_law, chosen, transport = parts.law, parts.chosen, parts.transport
     surface1, surface2 = (body.surface for body in parts.bodies)
     assert surface1 is not None and surface2 is not None
@@ -384,7 +380,6 @@ TO_CONTACT = Action(
 
 
 def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Problem]:
-    """Report E438 for an invalid law, or for parameters of `Compliant` in addition to a law."""
     source = caller_place()
     if law is None:
         return []
@@ -400,7 +395,6 @@ def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Proble
 
 
 def _contact_point(tail: ContactForces, chosen: Sequence[str]) -> ContactPoint:
-    """Return the record of the contact for the model, whatever its law."""
     return ContactPoint(
         "",
         "kinematics.d",

@@ -70,11 +70,9 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
 
 
 _COORDINATES = {Plane: "m", Cylinder: "rad, m", Torus: "rad", Sphere: "rad", Ellipsoid: "rad", Egg: "rad"}
-"""Units of the coordinates of surfaces whose parameters are lengths; the units of a user's formulas are unknown."""
 
 
 def coordinates_unit(surface: Surface) -> str:
-    """Return the unit of u and v; closed surfaces have two angles."""
     return "rad" if surface.charts > 1 else _COORDINATES.get(type(surface.shape), "")
 
 
@@ -83,13 +81,11 @@ def _length(surface: Surface) -> str:
 
 
 def _letter(parameter: str, surface: int) -> str:
-    """Return the symbol of a surface's length, with the number of the body as a subscript."""
     letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else latex_name(parameter),))
     return f"{letter}_{{{','.join((*below, f'O_{surface}'))}}}"
 
 
 LETTERS = {"radius": ("r",), "zB": ("z", "B")}
-"""Symbols of lengths, and their subscripts."""
 
 
 def geometry_op(surface: Surface, index: int) -> Op:
@@ -110,7 +106,6 @@ def geometry_op(surface: Surface, index: int) -> Op:
 
 
 def _point(surface: Surface) -> str:
-    """Describe the point c(u, v) of a surface in text and formulas."""
     if not surface.latex:
         return r"$(u, v) = q$, and $c(u, v)$, the last column of $H$, is a point of the surface in the frame $O$ of its body. "
     (_, point), *further = (equation.split(" = ", 1) for equation in surface.latex[0])
@@ -134,13 +129,11 @@ GAUSS_FRAME_NOTE = (
     r" = K M \dot q$, $(\omega_z)_C^{C,O} = T M \dot q$, VI02 (10), $(v_x, v_y)_C^{C,O} = M \dot q$, $(v_z)_C^{C,O} = 0$,"
     r" VI02 (11)."
 )
-"""Definition of the Gauss frame at a point c(u, v), with the equation numbers of Visser 2002."""
 
 _EMPTY = np.zeros(0)
 
 
 def _geometry(M: Any = _EMPTY, K: Any = _EMPTY, T: Any = _EMPTY) -> Geometry:
-    """Return the geometry that the contact kinematics need, without the frame."""
     return Geometry(_EMPTY, M, K, T)
 
 
@@ -204,11 +197,11 @@ AMBIGUOUS = 1e-8
 
 
 def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
-    """Return the smaller of det S and tr S |tr S|, with the relative curvature S = K2 B + A, minus `AMBIGUOUS` times the squares
-    of both curvatures, 1/m^2: positive as long as the closest points are unique.
+    """Return a measure, 1/m^2, that is positive as long as the closest points are unique.
 
-    The determinant alone is not enough: for two spheres, whose curvatures vanish together, it touches zero and rises again. If a
-    motion is so near the limit that rounding error determines the side, its continuation is undefined.
+    With the relative curvature S = K2 B + A it is the smaller of det S and tr S |tr S|, minus `AMBIGUOUS` times the squares of
+    both curvatures. The determinant alone is not enough: for two spheres, whose curvatures vanish together, it touches zero and
+    rises again.
     """
     s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
     trace = s11 + s22
@@ -225,4 +218,3 @@ UNIQUENESS = Op(
     + "\n"
     + r"R = \begin{bmatrix} \cos #3 & -\sin #3 \\ -\sin #3 & -\cos #3 \end{bmatrix}",
 )
-"""Measure of how far the closest points are from being ambiguous (see `_uniqueness`)."""

@@ -1,18 +1,16 @@
 """Automata that switch a contact on and off with its gap, and from chart to chart; transport of its springs' vectors.
 
-Transport of a contact's springs: motion of their tangential vectors while the axes of C2 turn.
-
 A spring of a pair (v_x, v_y or omega_x, omega_y) stores a vector s of the tangent plane as components in the Gauss frame C2,
 whose axes follow the polar angle of body 2, so that they turn about the normal even if no body does. With the rate `turning` of
 C2 about z2, relative to the transported vector,
 
     s' = T_constrained + turning J s,    J = [[0, 1], [-1, 0]]
 
-=========  =============================================================================================================
-parallel   carried along the contact without turning about the normal in space: turning = omega_2 . z2 + T2 M2 q2'
-bodies     turned about the normal with the mean rotation of both bodies: turning = omega_z / 2 + T2 M2 q2'
-gauss      carried by the Gauss frame itself, turning = 0: the paper's literal law
-=========  =============================================================================================================
+```
+parallel   the vector does not turn about the normal in space: turning = omega_2 . z2 + T2 M2 q2'
+bodies     it turns with the mean rotation of both bodies about the normal: turning = omega_z / 2 + T2 M2 q2'
+gauss      it turns with the Gauss frame, turning = 0, which is the paper's literal law
+```
 
 `T2 M2 q2'` is the rate at which C2 turns in body 2 (its torsion form). The first two laws are geometric: they depend neither on
 the axes of the bodies nor on which body is body 2.
@@ -37,7 +35,6 @@ from screws.scalars import array, cos, equal, sin, sqrt, where
 from screws.surfaces import Surface
 
 TRANSPORTS = ("parallel", "bodies", "gauss")
-"""Names of the transport laws; the first is the default."""
 
 TWIST_2 = "twist of body 2"
 """Name of the 1-junction of the world twist of body 2, in a contact with parallel transport."""
@@ -79,7 +76,7 @@ def _transported_rates(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequenc
 
 
 def _ratio(k_x: Any, k_y: Any) -> Any:
-    """Return sqrt(k_y / k_x); 1 if both are equal, even if both are zero."""
+    """Return sqrt(k_y / k_x), or 1 if both are equal, even if both are zero."""
     return where(equal(k_x, k_y), 1.0, sqrt(k_y / k_x))
 
 
@@ -95,13 +92,13 @@ def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, in
 
 
 def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
-    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the turn; for any scalar."""
+    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the turn, for any scalar type."""
     c, s = cos(turn), sin(turn)
     return c * x + s * ratio * y, c * y - s / ratio * x
 
 
 def _turn_in_body(M2: Any, T2: Any, rate: Any) -> Any:
-    """Return T2 M2 q2'."""
+    """Return the rate T2 M2 q2' at which C2 turns in body 2."""
     return T2[0] * (M2[0, 0] * rate[0] + M2[0, 1] * rate[1]) + T2[1] * (M2[1, 1] * rate[1])
 
 
@@ -117,14 +114,12 @@ _BETWEEN_BODIES = Op(
 
 
 def turning_equation(transport: str) -> tuple[str, Op, list[str]]:
-    """Return the equation of the kinematics block for the rate `turning` of C2 about z2, rad/s."""
     if transport == "parallel":
         return "turning", _IN_SPACE, ["M2", "T2", "q2'", "H_0_C2", TWIST_2]
     return "turning", _BETWEEN_BODIES, ["M2", "T2", "q2'", "T"]
 
 
 def transport_problems(name: str, transport: object) -> list[Problem]:
-    """Report E426 for an unknown transport."""
     if isinstance(transport, str) and transport in TRANSPORTS:
         return []
     names = ", ".join(f'"{law}"' for law in TRANSPORTS)
@@ -154,7 +149,6 @@ def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
 
 
 SPRING_RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)),)
-"""Reset of the spring's deformation to zero at the end of contact."""
 
 
 def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
@@ -190,7 +184,6 @@ def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton
 
 
 def _closeness(merged: float) -> Op:
-    """Return the guard of two Gauss frames (4, 4) in the world, positive if their origins are closer than `merged`, m."""
     square = merged * merged
     return Op("closeness", lambda H1, H2: square - sum((H1[i, 3] - H2[i, 3]) ** 2 for i in range(3)))
 

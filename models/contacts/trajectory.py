@@ -91,7 +91,9 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
 
 
 def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
-    """Return the intervals (s) in which a contact is active, from its modes before and after every event; none without modes."""
+    """Return the intervals (s) in which a contact is active, from its modes before and after every event; without modes there are
+    none.
+    """
     if not contact.off:
         return ()
     touching = contact.touching
@@ -109,7 +111,6 @@ def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, flo
 
 
 def find_contact(result: Result, path: str) -> RunContact:
-    """Return the contact at a path in the graph of a result; raise E498 if there is no contact with frames."""
     contacts = {contact.point.path: contact for contact in result.program.contacts if contact.point.frames}
     if path not in contacts:
         names = ", ".join(f'"{name}"' for name in contacts)
@@ -119,7 +120,6 @@ def find_contact(result: Result, path: str) -> RunContact:
 
 
 def _wrench(result: Result, contact: RunContact) -> np.ndarray:
-    """Return the wrench (k, 6) on body 1 in C2: from the law, or composed of the forces of time stepping."""
     wrench = np.array(result[f"{contact.point.path}.wrench"])
     if contact.forces:
         normal, friction = (result[force].reshape(len(result.t), -1) for force in contact.forces)
@@ -148,7 +148,6 @@ def _polar(surface: Surface, q: np.ndarray, chart: np.ndarray) -> tuple[np.ndarr
 
 
 def _rotated(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return components (k, 6) of angular and linear vectors in axes turned by `turn` (k,) about z."""
     out = np.array(vectors, dtype=float)
     for x in (0, 3):
         out[:, x], out[:, x + 1] = rotate_pair(vectors[:, x], vectors[:, x + 1], turn)
@@ -162,15 +161,15 @@ def _rotated_frames(H: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 
 def _tangential(spring: np.ndarray, components: list[int]) -> np.ndarray:
-    """Return (s_x, s_y, s_turn): the first two for v_x and v_y if these are constrained, else for omega_x and omega_y; the last
-    for omega_z."""
+    """Return (s_x, s_y, s_turn): s_x and s_y are those of v_x and v_y if these are constrained, else of omega_x and omega_y;
+    s_turn is that of omega_z.
+    """
     names = [COMPONENTS[i] for i in components]
     first = 3 if {"v_x", "v_y"} & set(names) else 0
     return np.stack([spring[:, first], spring[:, first + 1], spring[:, 2]], axis=1)
 
 
 MAX_SAMPLES = 50
-"""Largest number of samples of a run that are examined."""
 
 
 class ContactWarning(UserWarning):

@@ -21,7 +21,6 @@ from screws.linear import solve_spd
 from screws.scalars import array, maximum, minimum
 
 ModelTerm = Callable[..., Any] | Op | str
-"""Function of signals, or path of another block's signal."""
 
 DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
 SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
@@ -29,7 +28,6 @@ ZERO_LIKE = Op("zero", lambda value: 0.0 * value, "0")
 
 
 def new_builder(name: str, period: float | None) -> BlockBuilder:
-    """Return an empty block builder; raise E478 for a period that is not positive."""
     if period is not None and not (np.isfinite(period) and period > 0.0):
         refuse("E478", f'the period of "{name}" is {period!r} s', "", "more than 0 s, or None for continuous control", name)
     return BlockBuilder(name, period=period)
@@ -69,8 +67,9 @@ def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], nee
 def add_rate(
     builder: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
-    """Add `y`, in `unit`, and its rate `dy`: measured, or from the filter dy = filtered' = (y - filtered) / T; if sampled, from a
-    filtered difference quotient."""
+    """Add `y`, in `unit`, and its rate `dy`: a measured signal, or the output of the filter dy = filtered' = (y - filtered) / T.
+    A sampled block takes a filtered difference quotient.
+    """
     builder.inputs["y"] = position
     builder.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):
@@ -98,7 +97,6 @@ def add_rate(
 
 
 def add_gain(builder: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: str = "") -> None:
-    """Add a gain under a local name: a run-time parameter, or a function of time."""
     letter = f"K_{{{local[1:]}}}"
     builder.symbols[local] = letter
     if not isinstance(gain, Motion):
@@ -124,7 +122,7 @@ def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: s
 
 
 def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
-    """Add a model term under a local name: a function of local arguments, or the path of a signal."""
+    """Add a model term, a function of local arguments or the path of a signal, under a local name."""
     if isinstance(term, str):
         builder.inputs[local] = term
     else:
@@ -132,7 +130,7 @@ def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequ
 
 
 def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> list[str]:
-    """Add numbered inputs for signals; return their local names."""
+    """Add numbered inputs for signals, and return their local names."""
     if isinstance(paths, str):
         paths = [paths]
     local = [f"{prefix}{k}" for k in range(1, len(paths) + 1)]
@@ -223,7 +221,6 @@ def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
 
 
 def _as_vector_task(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
-    """Return the Jacobian (m, n) and acceleration (m,) of a task, which may be scalar."""
     u = array([acceleration]) if np.ndim(acceleration) == 0 else acceleration
     return (jacobian if np.ndim(jacobian) == 2 else array(jacobian).reshape(len(u), -1)), u
 

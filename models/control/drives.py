@@ -13,11 +13,10 @@ from screws.numeric_arguments import floats
 from screws.scalars import maximum, minimum
 
 NO_LIMIT = 1e300
-"""Number that stands for an infinite limit."""
 
 
 def _limited(effort: Any, speed: Any, fade: Any, command: Any, velocity: Any) -> Any:
-    """Return the command within limits: a driving effort fades to zero at the largest speed, a braking effort does not."""
+    """Return the command within limits: a driving effort fades to zero at the largest speed, and a braking effort does not."""
     ahead = effort * maximum(minimum((1.0 - velocity / speed) / fade, 1.0), 0.0)
     back = effort * maximum(minimum((1.0 + velocity / speed) / fade, 1.0), 0.0)
     return maximum(minimum(command, ahead), -back)

@@ -43,14 +43,11 @@ from bondgraph.render.diagram import diagram
 from screws.errors import plural
 
 PARAMETER_SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
-"""Named parameter sets."""
 
 ROBOT_FIELDS = {"FILE.json": DeltaParameters}
-"""Record of a parameter file."""
 
 
 def robot_arguments(parser: Any) -> None:
-    """Add the arguments --params and --form."""
     parser.add_argument(
         "--params", required=True, metavar="|".join(["FILE.json", *PARAMETER_SETS]), help="the robot's parameters"
     )
@@ -58,13 +55,11 @@ def robot_arguments(parser: Any) -> None:
 
 
 def read_robot(options: Namespace) -> DeltaRobot:
-    """Return the robot that the arguments describe; errors as for `read_parameters`."""
     parameters = PARAMETER_SETS[options.params]() if options.params in PARAMETER_SETS else read_parameters(options.params)
     return DeltaRobot(parameters, form=options.form)
 
 
 def robot_files(compiled: Compiled) -> dict[str, Any]:
-    """Return graph.svg, equations.tex, and arm.svg, the graph with arm 1 alone unfolded."""
     return {**graph_files(compiled, "all"), "arm.svg": lambda: diagram(compiled, folded=["arm 2", "arm 3"])}
 
 
@@ -80,7 +75,6 @@ class Grid:
 
 
 MAP_FLAGS = {"--points": "points", "--branch": "branch"}
-"""Command-line arguments that set fields of the grid."""
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
@@ -103,8 +97,6 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _extent(mapped: Workspace) -> dict[str, Any]:
-    """Return the corners of the reachable part's bounding box, its most dexterous point, m, and the dexterity there; None if no
-    point is reachable."""
     occupied = np.argwhere(mapped.reachable)
     if not len(occupied):
         return dict.fromkeys(("low", "high", "best", "best_dexterity"))
@@ -149,10 +141,9 @@ TOUCH_COLUMNS = {
     "displacement.y": ("displacement",),
     "touch.mode": ("mode",),
 }
-"""Columns of touch.csv: s, m, N m, m, N, 1/s^2, m, and the contact's state (0 free, 1 contact, 2 ballistic)."""
+"""Columns of touch.csv, in s, m, N m, m, N, 1/s^2 and m; the last is the contact's state (0 free, 1 contact, 2 ballistic)."""
 
 FLAGS = {"--place": "place", "--gap": "gap", "--speed": "speed", "--hold-force": "hold", "--peak-force": "peak", "--kp": "kp"}
-"""Command-line arguments that set fields of the plan."""
 
 
 def _touch_arguments(group: Any) -> None:
@@ -163,7 +154,7 @@ def _touch_arguments(group: Any) -> None:
 
 
 def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the touch, and write touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
+    """Run the soft touch, and write touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
     constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
     plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
     result = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
@@ -179,7 +170,6 @@ def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _column(touch: SoftTouchRun, name: str, width: int) -> np.ndarray:
-    """Return the first `width` entries of a quantity over time (k, width)."""
     values = touch.run.t if name == "t" else np.asarray(touch[name])
     return values.reshape(len(touch.run.t), -1)[:, :width]
 
@@ -303,7 +293,7 @@ LINEARISE = Task(
 _ANGLES = [f"phi{k}_arm{i}" for i in (1, 2, 3) for k in (1, 2, 3)]
 _THREE = [f"{name}{k}" for name in ("y", "w", "v", "u") for k in ("123" if name in "yu" else "xyz")]
 COLUMNS = ["t", *_THREE, *_ANGLES, *(f"{angle}'" for angle in _ANGLES), "energy", "drift"]
-"""Columns of trajectory.csv: s, rad, m, m/s, N m, rad, rad/s, J, m."""
+"""Columns of trajectory.csv, in s, rad, m, m/s, N m, rad, rad/s, J and m."""
 
 
 def _run_arguments(group: Any) -> None:
@@ -358,7 +348,6 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _trajectory(run: DeltaRun) -> dict[str, np.ndarray]:
-    """Return arrays over time by name, in the order of `COLUMNS`."""
     return {
         "t": run.t,
         "y": run.y,
@@ -404,6 +393,5 @@ SIMULATE = Task(
 
 
 TASKS = {"simulate": SIMULATE, "linearise": LINEARISE, "soft-touch": SOFT_TOUCH, "workspace": WORKSPACE}
-"""Tasks by name; the first is the default."""
 
 DELTA = study_command("delta", TASKS, help="simulate or analyse a delta robot", arguments=robot_arguments)

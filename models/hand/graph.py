@@ -3,20 +3,13 @@
 ```
  finger i (chain) --- tip --- contact i --- object
                        |
-                   controller: grip spring i --- virtual object --- reference spring --- reference
+                   controller: grip spring i --- virtual object --- reference spring --- reference (Sf)
+                                                       |
+                                                   damping (R)
 ```
 
-The intrinsically passive controller is a virtual object on springs:
-
-```
- tip 0 --- grip spring 0 ---+
- tip 1 --- grip spring 1 ---+--- virtual object --- reference spring --- reference (Sf)
- tip 2 --- grip spring 2 ---+          |
-                                    damping (R)
-```
-
-It measures only the poses of the tips. Whatever the controller is connected to, only the reference can supply energy.
-Source: Stramigioli 2001 (intrinsically passive control); Visser 2002, section 5.
+The intrinsically passive controller is a virtual object on springs. It measures only the poses of the tips, and only its
+reference can supply energy. Source: Stramigioli 2001 (intrinsically passive control); Visser 2002, section 5.
 """
 
 from __future__ import annotations
@@ -108,8 +101,9 @@ def passive_controller(
 
 
 def attach_tip(graph: Graph, controller: Graph, index: int, finger: ChainGraph, tip: str) -> None:
-    """Connect a finger's tip link to its spring: with a bond from the controller to the tip, and the tip's pose (4, 4) as a
-    signal."""
+    """Connect a finger's tip link to its spring, with a bond from the controller to the tip, and the tip's pose (4, 4) as a
+    signal.
+    """
     graph.connect(controller.port(f"tip {index}"), finger.port(tip))
     graph.wire(f"{finger.name}.{tip}.H", controller, f"pose {index}")
 
@@ -139,30 +133,24 @@ OBJECT = "object"
 CONTROLLER = "controller"
 VIRTUAL = f"{CONTROLLER}.virtual object"
 REFERENCE = f"{CONTROLLER}.reference"
-"""Paths of parts in the graph, in addition to `finger_name(i)`, `contact_name(i)` and `grip_name(i)`."""
 
 TIP = "tip"
-"""Name of the last link of a finger."""
 
 CONTACT_NUMBERS = tuple(name for name in COMPLIANCE_UNITS if name != "torsional_friction")
-"""Parameters with the same names in the hand and its contacts."""
 
 GRASP = "grasp"
-"""Automaton with the states "held", while any tip touches the object, and "lost"."""
+"""Name of the automaton with the states "held", while any tip touches the object, and "lost"."""
 
 
 def finger_name(i: int) -> str:
-    """Return the name of the chain of finger i."""
     return f"finger {i}"
 
 
 def contact_name(i: int) -> str:
-    """Return the name of the contact of finger i with the object."""
     return f"contact {i}"
 
 
 def grip_name(i: int) -> str:
-    """Return the path of the spring from the pole of tip i to the virtual object."""
     return f"{CONTROLLER}.grip spring {i}"
 
 
@@ -356,6 +344,5 @@ ONE_CLOSED = Op("a contact closed", lambda *gaps: -functools.reduce(minimum, gap
 
 
 def _preload(deflection: np.ndarray) -> Callable[[Any], tuple[np.ndarray]]:
-    """Return a start function that adds tangential deflections to the initial penetration of a contact."""
     tangential = np.array([*deflection[:3], 0.0])
     return lambda spring: (np.asarray(spring, dtype=float) + tangential,)

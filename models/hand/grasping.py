@@ -2,15 +2,11 @@
 
 Finger i touches the object where the object's outward normal is the finger's radial direction. The forces there balance the
 object: equal along the normals if possible, with the smallest additions otherwise. The pole of a tip and its virtual point lie on
-the line of the contact force, so that each finger is in equilibrium for any joint angles; the inclination of the last link
-(`grasp_pitch`) and the inward bend of the middle joint select these angles. The object, the virtual object and the reference
-share one pose.
+the line of the contact force, so that each finger is in equilibrium for any joint angles. The inclination `grasp_pitch` of the
+last link and an inward bend of the middle joint select these angles.
 
-Grasp analysis covers the grasp matrix, internal forces, force closure, manipulability and friction margins.
-
-Wrenches are [moment; force] about the object's centre. Contact models, with the components that a finger can exert:
-"frictionless" (normal force), "point" (force), "soft" (force and moment about the normal).
-Source: Murray, Li and Sastry 1994, chapter 5.
+Wrenches are [moment; force] about the object's centre. With the contact models "frictionless", "point" and "soft", a finger
+exerts a normal force, any force, or any force and a moment about the normal. Source: Murray, Li and Sastry 1994, chapter 5.
 """
 
 from __future__ import annotations
@@ -79,14 +75,15 @@ def internal_forces(G: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
 
 
 def friction_margins(forces: np.ndarray, normals: np.ndarray, friction: float) -> np.ndarray:
-    """Return mu N - |F_t| (..., n), N, for contact forces and normals (..., n, 3) into the object; negative outside the friction
-    cone."""
+    """Return mu N - |F_t| (..., n), N, for contact forces and normals (..., n, 3) into the object; it is negative outside the
+    friction cone.
+    """
     normal = np.sum(forces * normals, axis=-1)
     return friction * normal - np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
 
 
 def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the smallest friction coefficient (..., n) that carries the forces, |F_t| / N; inf where a force pulls."""
+    """Return the smallest friction coefficient (..., n) that carries the forces, |F_t| / N, or inf where a force pulls."""
     normal = np.sum(forces * normals, axis=-1)
     tangential = np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
     return np.where(normal > 0.0, tangential / np.where(normal > 0.0, normal, 1.0), np.inf)
@@ -181,8 +178,9 @@ def object_manipulability(parameters: HandParameters, joints: np.ndarray, points
 
 
 def finger_extension(parameters: HandParameters, joints: np.ndarray) -> np.ndarray:
-    """Return the extension (..., n) of each finger at the angles (..., n, 4): distance from joint 2 to the tip's centre, relative
-    to the length of the links between them; 1 at full reach."""
+    """Return the extension (..., n) of each finger at the angles (..., n, 4): the distance from joint 2 to the tip's centre,
+    divided by the length of the links between them, so that it is 1 at full reach.
+    """
     s = np.cumsum(np.asarray(joints, dtype=float)[..., 1:], axis=-1)
     lengths = np.array(parameters.link_lengths[1:])
     return np.hypot(np.sin(s) @ lengths, np.cos(s) @ lengths) / lengths.sum()
@@ -195,7 +193,6 @@ def _finger_axes(parameters: HandParameters, finger: int, turn: float) -> tuple[
 
 
 def _largest_arm(G: np.ndarray) -> float:
-    """Return the largest lever arm in a grasp matrix, m; 1 if all forces meet at the centre."""
     largest = float(np.max(np.abs(G[:3])))
     return largest if largest > 1e-12 * float(np.max(np.abs(G))) else 1.0
 
@@ -212,7 +209,7 @@ BALANCE = 1e-9
 
 @dataclass(frozen=True)
 class Posture:
-    """Initial equilibrium; one row per finger, world coordinates, SI.
+    """Initial equilibrium, with one row per finger, in world coordinates and SI units.
 
     Attributes
     ----------
@@ -281,7 +278,7 @@ def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
 
 
 def _balanced_forces(parameters: HandParameters, points: np.ndarray, inward: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Return forces on the object (fingers, 3) with zero resultant, N, closest to equal forces along the normals."""
+    """Return the forces on the object (fingers, 3), N, with zero resultant that are closest to equal forces along the normals."""
     series = 1.0 / (1.0 / parameters.normal_stiffness + 1.0 / parameters.finger_stiffness)
     equal_forces = series * parameters.grip * inward
     length = float(np.max(np.linalg.norm(points - centre, axis=1)))
@@ -349,7 +346,7 @@ def in_last_link(parameters: HandParameters, finger: int, joints: np.ndarray, po
 
 
 def joint_torques(parameters: HandParameters, posture: Posture) -> np.ndarray:
-    """Return the joint torques (fingers, 4), N m, of pole springs and contact forces together: zero in equilibrium."""
+    """Return the joint torques (fingers, 4), N m, of pole springs and contact forces together, which are zero in equilibrium."""
 
     def torques(points: np.ndarray, forces: np.ndarray) -> np.ndarray:
         rows = enumerate(zip(posture.joints, points, forces, strict=True))

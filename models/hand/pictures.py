@@ -88,7 +88,6 @@ def skeleton(parameters: HandParameters, joints: Array) -> Array:
 
 
 def palm_and_links(parameters: HandParameters, positions: Array) -> list[Solid]:
-    """Return palm and links as solids, from the positions (k, n, 5, 3) of their joints."""
     identity_poses = unrotated_poses(np.zeros((len(positions), 3)))
     radius = parameters.link_radius
     palm = cylinder(parameters.base_radius + 2.6 * radius, -0.009, -0.003, 96).painted(PALM)
@@ -103,7 +102,6 @@ def palm_and_links(parameters: HandParameters, positions: Array) -> list[Solid]:
 
 
 def _link(radius: float, length: float, knuckle: bool, cap: bool) -> Mesh:
-    """Return a rod along z, optionally with a joint at its start and a round end."""
     parts = [cylinder(radius, 0.0, length, 40).painted(LINK)]
     if knuckle:
         parts.append(globe(1.25 * radius).painted(JOINT))
@@ -113,7 +111,6 @@ def _link(radius: float, length: float, knuckle: bool, cap: bool) -> Mesh:
 
 
 def _frames(run: HandRun) -> list[Frame]:
-    """Return the frames of reference, virtual object and object; the last has no label."""
     frames = []
     for name, (length, thickness) in FRAMES.items():
         rows = run.trajectory[name]
@@ -123,13 +120,11 @@ def _frames(run: HandRun) -> list[Frame]:
 
 
 def _finger_numbers(run: HandRun) -> list[Frame]:
-    """Return frames without axes that label the bases with finger numbers."""
     count, bases = len(run.result.t), run.hand.parameters.bases
     return [Frame(unrotated_poses(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
 def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
-    """Return the labels of all events; events of the grasp are red."""
     marks = []
     for event in run.events():
         where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)
@@ -138,7 +133,7 @@ def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
 
 
 def display_end(run: HandRun) -> float:
-    """Return the end of the scene, s: for a lost object, when the object is one and a half diameters away."""
+    """Return the end of the scene, s. A scene of a lost object ends when the object is one and a half diameters away."""
     lost, arrays = run.time_of_loss(), run.trajectory
     if lost is None:
         return float(arrays["t"][-1])
@@ -150,17 +145,14 @@ def display_end(run: HandRun) -> float:
 
 
 def _loss_interval(run: HandRun, end: float) -> tuple[tuple[float, float], ...]:
-    """Return the slow-motion interval around a loss, s; empty without a loss."""
     lost = run.time_of_loss()
     return () if lost is None else ((max(0.0, min(lost, end) - (end - lost) - 0.1), end),)
 
 
 LINE_STYLES = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS[0], 0)}
-"""Colour and dash pattern of each frame of the trajectory."""
 
 
 def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Plot positions of reference, virtual object and object, and any rotations."""
     shown = run.trajectory["t"] <= _end_time(run)
     arrays = {name: run.trajectory[name][shown] for name in NAMES}
     positions = {name: rows[:, 4:] for name, rows in arrays.items()}
@@ -179,7 +171,6 @@ def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
 
 
 def _largest_range(series: dict[str, Array]) -> float:
-    """Return the largest range of any series (k, ...)."""
     return max(float(np.ptp(values, axis=0).max()) for values in series.values())
 
 
@@ -203,7 +194,6 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
 
 
 def _finger_curves(values: Array) -> tuple[Curve, ...]:
-    """Return a curve for each finger, from values (k, n)."""
     return tuple(Curve(f"finger {i}", column, CYCLE[i % len(CYCLE)], dashed=i % 3) for i, column in enumerate(values.T))
 
 
@@ -212,13 +202,11 @@ def _write_panels(run: HandRun, path: str | os.PathLike[str], dpi: int, title: s
 
 
 def _end_time(run: HandRun) -> float:
-    """Return the end of the plots, s: shortly after a loss, because the object then flies away."""
     lost, end = run.time_of_loss(), float(run.result.t[-1])
     return end if lost is None else min(end, lost + 0.01 * end)
 
 
 def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
-    """Return page.html, scene.glb, figure7.png, grasp.png, figure6.png, movie.mp4, and lost.png if the object is lost."""
     end = display_end(run)
     seconds = float(np.clip(end, 6.0, 12.0))
 
@@ -272,7 +260,6 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
 
 
 def _name_frames(image: Any, stage: Stage, now: Scene, camera: Camera, scale: float) -> None:
-    """Write the names of the frames in a column on the right, with lines to the tips of their x or z axes."""
     from PIL import ImageDraw
 
     draw, text = ImageDraw.Draw(image), font(round(19 * scale))

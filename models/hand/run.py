@@ -34,10 +34,8 @@ from screws.names import answer_old_names
 Arrays = dict[str, np.ndarray]
 
 BODIES = {"reference": REFERENCE, "virtual": VIRTUAL, "object": OBJECT}
-"""Name in the trajectory -> path in the graph."""
 
 LEDGER_ARRAYS = ("stored", "dissipated", "supplied", "lost", "residual")
-"""Arrays of the energy ledger."""
 
 
 @answer_old_names
@@ -61,7 +59,7 @@ class HandRun:
 
     @cached_property
     def trajectory(self) -> Arrays:
-        """Arrays over the sample times t (k,), for n fingers; SI units, world axes unless stated otherwise.
+        """Arrays over the sample times t (k,) for n fingers, in SI units and world axes unless stated otherwise.
 
         reference, virtual, object (k, 7): poses [qw, qx, qy, qz, px, py, pz]; joints, joint_rates (k, n, 4);
         tips (k, n, 4, 4): poses of last links; frames1, frames2 (k, n, 4, 4): Gauss frames C1 of tip and C2 of object;
@@ -78,7 +76,6 @@ class HandRun:
         }
 
     def _finger_arrays(self, i: int) -> Arrays:
-        """Return the arrays of a finger in the trajectory."""
         result, finger, touch = self.result, finger_name(i), contact_name(i)
         tip, wrench = result[f"{finger}.{TIP}.H"], result[f"{touch}.wrench"]
         local1, local2 = (result[frame] for frame in find_contact(result, touch).point.frames)
@@ -116,7 +113,7 @@ class HandRun:
         return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
 
     def time_of_loss(self) -> float | None:
-        """Return the time of the object's final loss, s; None if it is held at the end."""
+        """Return the time of the object's final loss, s, or None if it is held at the end."""
         times = [e.time for e in self.result.events if e.name == "grasp"]
         return times[-1] if times and self.result["grasp.mode"][-1] == 1.0 else None
 
@@ -186,7 +183,6 @@ def rotation_vectors(pose_states: np.ndarray) -> np.ndarray:
 
 
 def _normalized(poses: np.ndarray) -> np.ndarray:
-    """Return poses (k, 7) with quaternions of length 1."""
     length = np.linalg.norm(poses[:, :4], axis=1, keepdims=True)
     return np.concatenate([poses[:, :4] / length, poses[:, 4:]], axis=1)
 
@@ -227,7 +223,7 @@ class Study:
         return self.manipulability[:, -1] / self.manipulability[:, 0]
 
     def table(self) -> str:
-        """Return a table of the quantities at the start, at the end and at their worst; "-" where the object is not held."""
+        """Return a table of the quantities at the start, at the end and at their worst, with "-" where the object is not held."""
         rows = [
             ("friction needed, |F_t| / N", _extreme(self.required, "max"), "max"),
             ("friction margin, N", _extreme(self.margin, "min"), "min"),
@@ -256,7 +252,7 @@ class Study:
         return Table(head, np.column_stack(columns), "%.9g")
 
     def write_csv(self, path: Path) -> None:
-        """Write the columns as .csv; raise E415 for another extension, E414 if the file cannot be written."""
+        """Write the columns as .csv; raise E415 for another extension and E414 if the file cannot be written."""
         known_ending(path, ".csv")
         with atomic_file(path) as part:
             write_table(part, self.columns())
@@ -298,7 +294,6 @@ def _cell(value: float) -> str:
 
 
 def _extreme(values: np.ndarray, which: str) -> np.ndarray:
-    """Return the largest or smallest value over all fingers (k,); nan where all are nan."""
     return np.fmax.reduce(values, axis=1) if which == "max" else np.fmin.reduce(values, axis=1)
 
 

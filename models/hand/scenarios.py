@@ -46,7 +46,6 @@ def _ellipsoid_moments(a: float, b: float, c: float) -> np.ndarray:
 
 
 def _centred_egg(f: float, S: float) -> Surface:
-    """Return the egg with its origin at the centre of mass."""
     return egg(f, S, -_egg_integrals(f, S)[1])
 
 
@@ -76,7 +75,6 @@ SHAPES = {
     "ellipsoid": ObjectShape(("a", "b", "c"), lambda *axes: ellipsoid(axes), _ellipsoid_moments),
     "egg": ObjectShape(("f", "S"), _centred_egg, _egg_moments),
 }
-"""All shapes of the object."""
 
 
 def _size_count(fields: Mapping[str, Any]) -> int | None:
@@ -185,7 +183,6 @@ class HandParameters:
 
 
 def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
-    """Return contradictions between valid parameters: E480 for a value, E481 for an object too large for the fingers."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -216,7 +213,6 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
 
 
 COMMENTS = ("description", "note", "notes", "units")
-"""Keys that are ignored in files."""
 
 ZERO = (0.0, 0.0, 0.0)
 
@@ -236,7 +232,7 @@ class ReferenceStep:
 
 @dataclass(frozen=True)
 class HandScenario:
-    """Hand and motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
+    """Hand and motion of its reference, run from 0 to `t_end` and sampled every `sample_dt` (s).
 
     Raises `ModelError` E480 for an invalid value; E483 for a reference that jumps.
     """
@@ -292,7 +288,6 @@ _MOTIONS = {
     ),
 }
 SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _MOTIONS.items()}
-"""Scenarios of the example by name."""
 
 
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
@@ -326,7 +321,6 @@ def _scenario(steps: list[dict[str, Any]], parameters: dict[str, Any], **setting
 
 
 def as_json(scenario: HandScenario) -> dict[str, Any]:
-    """Return the content of a scenario file for `read_scenario`."""
     return {
         "name": scenario.name,
         "description": scenario.description,

@@ -76,7 +76,6 @@ def _overview(study: ImpactStudy) -> list[str]:
 
 
 def _pictures(study: ImpactStudy) -> dict[str, Picture]:
-    """Return all figures, and the arm."""
     figures = {name: plot(functools.partial(draw, study)) for name, draw in FIGURES.items()}
     return {**figures, ARM: Picture(lambda path: plot_arm(study, path), rendering_problem, 5.0)}
 
@@ -96,7 +95,6 @@ def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
 
 
 def _striker(options: Namespace) -> Striker:
-    """Return the arm that the arguments describe, with its point and normal checked."""
     if options.urdf is None and options.tip is not None:
         raise refusal("E541", f"--tip {options.tip} without a robot", "also give --urdf FILE", about="impact")
     meshes = False if options.no_render or options.meshes == "none" else options.meshes

@@ -22,7 +22,6 @@ from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER
 
 Path = str | os.PathLike[str]
 LAWS = dict(zip(("viscoelastic", "virtual spring", "Maxwell"), zip(CYCLE, DASHES, strict=False), strict=True))
-"""Colour and dashes of each law."""
 
 COLOURS = dict(zip(KINDS, CYCLE[: len(KINDS)], strict=True))
 
@@ -100,7 +99,9 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot the phase portrait of (15) with its invariant line, x < 0 as in the paper: all impacts return to x = 0."""
+    """Plot the phase portrait of (15) with its invariant line. As in the paper, compression is x < 0; all impacts return to x =
+    0.
+    """
     law = _viscoelastic(study)
     unit = law.invariant_speed
     with plot_file(path, (7.6, 5.2), dpi=dpi, layout="constrained", title="Phase portrait of the viscoelastic impact") as figure:
@@ -156,7 +157,7 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot masses in random configurations against each other, and sorted, to show where the order stated in the paper fails."""
+    """Plot masses in random configurations against each other, and sorted: the order stated in the paper fails in some."""
     order, masses = study.order, study.order.masses
     kept, shares = order.ordered, order.shares()
     title = f"Order of the masses in {len(order.q)} random configurations"
@@ -218,12 +219,10 @@ FIGURES = {
     "order.png": plot_order,
     "impacts.png": plot_impacts,
 }
-"""File name -> function that plots it."""
 
 
 SLAB = "#c9cfd9"
 LINK_COLOURS = (AMBER[0], BLUE[0])
-"""Colours of links, alternating from the base outward."""
 
 
 def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
@@ -270,7 +269,6 @@ def plot_arm(study: ImpactStudy, path: str | os.PathLike[str]) -> None:
 
 
 def _view(outward: Array) -> Array:
-    """Return the view direction from the side of a wall, slightly from above, so that the force behind it is visible."""
     up = np.array([0.0, 0.0, 1.0])
     aside = np.cross(outward, up)
     aside = np.array([0.0, 1.0, 0.0]) if np.linalg.norm(aside) < 0.1 else aside

@@ -1,19 +1,13 @@
-"""Force laws for the impact of a mass, in closed form: viscoelastic, and the two laws that WA22 rejects, virtual spring and
-Maxwell.
+"""Force laws for the impact of a mass, in closed form: viscoelastic, and the two laws that WA22 (Wang, Dehio and Kheddar 2022)
+rejects, virtual spring and Maxwell.
 
-The stored energy of the virtual spring is multiplied by e^2 at the end of compression; a Maxwell element is a spring and a
-damper in series. `equivalent_laws` gives all three laws the same speed, impulse and duration.
-
-Stiffness, damping, mass and speed determine the restitution, force, duration and energies of the viscoelastic impact exactly.
-
-With the compression s = -x > 0 and its rate s' = u (Wang, Dehio and Kheddar 2022, (15)):
+Viscoelastic law (15), with the compression s = -x > 0 and its rate s' = u:
 
     m u' = -k s - c s u            w = c u / k            w' = -(c s / m) (1 + w)
 
 In w and s, the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w). It begins at w0 = c v0 / k and ends
-where F has the same value again, which Lambert's W gives. The line u = -k/c, w = -1, is invariant, and no impact reaches it, so
-s returns to zero. With an angle along the level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is the integral of a smooth
-function.
+where F has the same value again, which Lambert's W gives. The line u = -k/c, w = -1, is invariant, and no impact reaches it, so s
+returns to zero. With an angle along the level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is the integral of a smooth function.
 """
 
 from __future__ import annotations
@@ -31,11 +25,10 @@ from screws.numeric_arguments import floats, real
 Floats = NDArray[np.float64]
 
 W0_RANGE = 1e-150, 1e150
-"""Accepted range of c v0 / k."""
+"""Accepted range of w0 = c v0 / k, whose squares neither underflow nor overflow."""
 
 SMALL = 0.1
-"""F below which Newton's method, started from an expansion, replaces Lambert's function, which loses half its digits near its
-branch point."""
+"""Value of F below which Newton's method replaces Lambert's function, which loses half its digits near its branch point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +220,6 @@ def check_w0(w0: float) -> None:
 
 
 def check_positive(about: str, **numbers: Any) -> None:
-    """Refuse (E540) named values of an impact that are not positive and finite."""
     units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
     place = caller_place()
     raise_if_any(
@@ -267,7 +259,9 @@ def _approach_rate(level: Any) -> Any:
 
 
 def _departure_rate(level: Any) -> Any:
-    """Return y in [0, 1) with F(-y) = level: 1 + W0(-exp(-1 - level)) by Lambert's W; small values by Newton's method."""
+    """Return y in [0, 1) with F(-y) = level, which is 1 + W0(-exp(-1 - level)) with Lambert's W; small values are found by
+    Newton's method.
+    """
     from scipy.special import lambertw
 
     level = np.asarray(level, dtype=float)
@@ -280,7 +274,7 @@ def _departure_rate(level: Any) -> Any:
 
 
 def _restitution(w0: Any) -> Any:
-    """Return e at w0, by the first two terms of its series where the next term is below rounding error."""
+    """Return e at w0; where the third term of its series in w0 is below rounding error, return the sum of the first two."""
     tiny = w0 < 1e-9
     safe = np.where(tiny, 1.0, w0)
     return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _departure_rate(_level(safe)) / safe)
@@ -450,13 +444,11 @@ class MaxwellImpact:
         return float(self._state(np.array([at]))[0][0])
 
     def _force(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return f and f' at times t."""
         w, decay = self._frequency, 0.5 * self.k / self.c
         peak = self.k * self.v0 * np.exp(-decay * t)
         return peak * np.sin(w * t) / w, peak * (np.cos(w * t) - decay / w * np.sin(w * t))
 
     def _state(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return s, s' and f at times t."""
         f, rate = self._force(t)
         u = rate / self.k + f / self.c
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
@@ -471,7 +463,6 @@ class MaxwellImpact:
 
 
 ForceLaw = ViscoelasticImpact | SpringImpact | MaxwellImpact
-"""Force law of the impact of a mass."""
 
 
 def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:

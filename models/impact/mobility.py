@@ -192,7 +192,6 @@ def effective_mass(
 
 
 def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
-    """Return the `effective_mass` of a point."""
     n = direction(where.chain, normal)
     W = need_mobile(where, n, kind)
     return float(n @ np.linalg.solve(W, n)) if kind_of(kind, where.chain).holds_all else 1.0 / float(n @ W @ n)
@@ -221,7 +220,6 @@ def locked_ratio(where: StrikingPoint, normal: Vector) -> float:
 
 
 def direction(chain: Tree, normal: Vector) -> np.ndarray:
-    """Return a normal as a unit vector; raise E541 if it has no direction."""
     n = reals(normal, 3)
     size = 0.0 if n is None else float(np.max(np.abs(n)))
     if n is None or size == 0.0:
@@ -293,11 +291,9 @@ KINDS: dict[str, Assumption] = {
     "momentum": Assumption("generalised momentum", _momentum, "WA22 (2)"),
     "flexibility": Assumption("composite with joint flexibility", _flexibility, "WA22 (12)"),
 }
-"""The four assumptions of the paper."""
 
 
 def kind_of(kind: Any, chain: Tree) -> Assumption:
-    """Return the assumption of a kind of effective mass; raise E541 for an unknown kind."""
     if not isinstance(kind, str) or kind not in KINDS:
         title = f"there is no inverse inertia matrix of the kind {kind!r}"
         raise refusal("E541", title, f"one of {', '.join(KINDS)}", about=getattr(chain, "name", "an impact"))

@@ -38,7 +38,6 @@ Vector = Sequence[float] | np.ndarray
 HEIGHTS = (0.15, 0.35, 0.55, 0.75, 0.95, 1.15, 1.25)
 """Heights of the seven joints above the base of the upright arm, m."""
 TIP = 1.4
-"""Height of the tip, m."""
 MASSES = (4.0, 4.0, 3.0, 3.0, 2.0, 1.5, 0.5)
 RADIUS = 0.05
 LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
@@ -123,7 +122,7 @@ def striker_from_urdf(
 
 STRIKING_TIP = "tip that strikes"
 TIP_RADIUS = 30.0
-"""Radius of the tip, relative to the largest compression."""
+"""Ratio of the radius of the tip to the largest compression."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +206,6 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
 
 def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
-    """Return the impact from the contact's events: first contact, and the next event without force, which is the release."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
     if not released:
@@ -219,7 +217,6 @@ def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
 
 
 def contact_law(law: ForceLaw) -> Any:
-    """Return the contact law for a closed form; raise E544 for an unknown law."""
     if isinstance(law, ViscoelasticImpact):
         return Viscoelastic(law.k, law.c)
     if isinstance(law, SpringImpact) and law.e > 0.0:

@@ -4,7 +4,8 @@ Masses in random configurations test the order that WA22 states: projection > co
 projection mass is at least the momentum mass: reversing all six components of the twist meets no less inertia than reversing one.
 The position of the composite mass in this order varies.
 
-In a graph, a chain hits a constraint at a point, and the run measures impulse and velocity jump:
+In a graph, a chain hits a constraint at a point, and the run measures impulse and velocity jump without a formula for an inverse
+inertia matrix:
 
 ```
  momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is reversed
@@ -12,9 +13,7 @@ In a graph, a chain hits a constraint at a point, and the run measures impulse a
  composite     one free body      --> MTF n . v  --> constraint      joints locked: all links except the base welded
 ```
 
-Each constraint releases permanently after the impulse. The run gives the impulse, from momenta, and the velocity jump, without a
-formula for an inverse inertia matrix. The matrix with joint flexibility, WA22 (12), is not symmetric; no graph of storages and
-junctions has it.
+The matrix with joint flexibility, WA22 (12), is not symmetric; no graph of storages and junctions has it.
 """
 
 from __future__ import annotations
@@ -73,12 +72,12 @@ class ImpulseMeasurement:
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """Graph that represents an assumption.
+    """Graph of the arm and a wall that represents an assumption about the joints.
 
     Parameters
     ----------
     graph : graph with the part "arm" and the constraint "stop".
-    momentum : path of the momentum that the impulse changes.
+    momentum : path of the momentum that the impact changes.
     rows : matrix (k, n) from joint velocities, or (k, 6) from the body's twist, to the components that the constraint reverses.
     directions : matrix (k, 6) from the point's twist to these components.
     """
@@ -118,7 +117,6 @@ def graph_effective_mass(
 def measure_impulse(
     where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0
 ) -> ImpulseMeasurement:
-    """Return the `graph_effective_mass` of a point."""
     variant = impact_graph(where, normal, kind, speed=speed, restitution=restitution)
     # The impact is the first event; the rest of the run does not matter.
     run = simulate(variant.graph, 1e-6, samples=1e-6)
@@ -191,13 +189,11 @@ GRAPH_BUILDERS: dict[str, Callable[[StrikingPoint, np.ndarray, np.ndarray, np.nd
     "composite": _composite_graph,
     "momentum": _free_joint_graph,
 }
-"""Kind -> builder of its graph."""
 
 
 def _wall_graph(
     arm: ChainGraph | Body, striker: LinkBody | Body, directions: np.ndarray, restitution: float, frame: Callable[[Any], Any]
 ) -> Graph:
-    """Return the striker, the twist components that the wall reverses, and the wall, which acts once, at the start."""
     count = len(directions)
     domain = SCREW if count == 6 else TRANSLATION
 
@@ -296,7 +292,6 @@ def study_poses(
 
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite joint limits (n,)."""
     reach = np.array([np.pi if turns else 0.5 for turns in chain.is_angle])
     lower, upper = chain.limits.T
     return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)

@@ -119,12 +119,10 @@ def joint_graph(
 
 
 def _pose_and_number(joint: Joint) -> dict[str, str]:
-    """Return the signals that a joint's formulas take: the pose of b relative to a, and the parameter of the joint's kind."""
     return {key: f"relative pose.{key}" for key in ("H", *_numbers(joint))}
 
 
 def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
-    """Add one constraint, with these options, on the directions that a joint constrains."""
     signals = list(_pose_and_number(joint).values())
     count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
     angles = KINDS[joint.kind].angles
@@ -138,7 +136,6 @@ def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
 
 
 def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
-    """Add a port for the free motions of a joint, and their coordinates."""
     inputs = _pose_and_number(joint)
     count, matrix = joint.freedoms, _op("free", joint.kind)
     domain = motions([bool(np.any(screw[:3])) for screw in joint.screws.T])
@@ -164,8 +161,6 @@ def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
 
 
 def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
-    """Return a check that refuses (E455) start poses that violate the joint by more than `limits` (m, rad)."""
-
     def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
         gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
@@ -181,7 +176,7 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
 
 
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
-    """Connect a joint to its bodies: half arrows body b -> joint -> body a, and the poses as signals.
+    """Connect a joint to its bodies, with half arrows body b -> joint -> body a and the poses as signals, and return the graph.
 
     Raises `ModelError` E458 for an object that is not a joint or a body.
     """
@@ -221,13 +216,11 @@ ROLES = {
 
 @cache
 def _op(role: str, kind: str) -> Op:
-    """Return the operation of a role and kind of joint, shared by all joints of that kind."""
     formula, letter = ROLES[role]
     return Op(f"{role} {kind}", getattr(KINDS[kind], formula), rf"{letter}_{{\mathrm{{{kind}}}}}(#1)")
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
-    """Return the parameter of the joint's kind, such as the pitch or the angle between the axes."""
     number = KINDS[joint.kind].number
     return {} if number is None else {number.name: Parameter(number.of(joint), number.unit)}
 
@@ -238,7 +231,6 @@ def _letters(joint: Joint) -> dict[str, str]:
 
 
 def _frame(name: str, which: str, frame: np.ndarray | None, joint: Joint) -> np.ndarray:
-    """Return the pose state (7,) of the joint's axes on a body."""
     H = np.eye(4) if frame is None else frame
     if not is_pose(H):
         title = f'{which} of joint "{name}" is not a pose'

@@ -33,7 +33,6 @@ class KindNumber:
     unit: str
     symbol: str
     of: Callable[[Joint], float]
-    """Function that returns the parameter of a joint."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,13 @@ class Kind:
     closures: Callable[..., list[Row]]
     """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""
     free: Formula
-    """F (n, 6), or (6,) for one freedom: the rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b,
-    in A. Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
+    """Matrix F (n, 6), or (6,) for one freedom, with F @ T_A_A_B the rates of the joint's motions in the order of its screws:
+    angular velocities about the axes and velocities along them. F.T @ torque is the wrench of a motor on b, in A.
+    """
     coordinates: Formula
     """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
     angles: int
-    """Number of closure conditions that are angles."""
     tilt: Callable[..., float]
-    """Angle (rad) by which a pose violates the joint."""
     number: KindNumber | None = None
 
     def violation(self, H: np.ndarray, *numbers: Any) -> Any:
@@ -94,8 +92,9 @@ def aligned(H: np.ndarray) -> list[np.ndarray]:
 
 
 def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
-    """Return the closure condition that keeps the first axis of A and the second axis of B at the angle psi and transmits a
-    moment about their common normal."""
+    """Return the closure condition that keeps the first axis (of A) and the second axis (of B) at the angle psi, and transmits a
+    moment about their common normal.
+    """
     c, s = cos(psi), sin(psi)
     row = (-1.0 / s) * (c * turn(H, 0, 0) + s * turn(H, 0, 1))
     return array([row[0] + c / s, *row[1:]])
@@ -137,7 +136,7 @@ def _universal_rates(H: np.ndarray, psi: Any) -> np.ndarray:
 
 
 def _universal_angles(H: np.ndarray, psi: Any) -> np.ndarray:
-    """Return the angle of the second axis about the first, and of B about the second: H = exp(x q1) exp(axis2 q2)."""
+    """Return the angles q1 of the second axis about the first and q2 of B about the second, with H = exp(x q1) exp(axis2 q2)."""
     c, s = cos(psi), sin(psi)
     second = H[:3, 0] * c + H[:3, 1] * s
     # The first axis in B, by its components across the second axis (c, s, 0) and along their normal (0, 0, -s).
@@ -156,17 +155,14 @@ def _angle_between(joint: Joint) -> float:
 
 
 def _off_axis(R: np.ndarray, *_: float) -> float:
-    """Return the angle between z of A and z of B."""
     return float(np.arctan2(np.hypot(R[0, 2], R[1, 2]), R[2, 2]))
 
 
 def _rotation_angle(R: np.ndarray) -> float:
-    """Return the angle of the rotation."""
     return float(np.linalg.norm(np.asarray(rotations.log(R), dtype=float)))
 
 
 def _off_psi(R: np.ndarray, psi: float) -> float:
-    """Return the angle between the axes minus psi."""
     second = R @ np.array([np.cos(psi), np.sin(psi), 0.0])
     return abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi)
 
@@ -176,7 +172,6 @@ def _no_tilt(R: np.ndarray, *_: float) -> float:
 
 
 def _coaxial(H: np.ndarray) -> list[Row]:
-    """Return four closure conditions: z of B along z of A, through the same point."""
     return [*parallel(H), shift(H, 0), shift(H, 1)]
 
 
@@ -193,9 +188,6 @@ def _tied(H: np.ndarray, length: Scalar) -> Row:
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for the angles of a rod about x and y of A, and for the angles of B relative to the rod; `rows`(H) returns
-    x and y of B's origin, and the angles of B."""
-
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
         x, y, *turns = rows(H)
         swings = [-y / length, x / length]
@@ -266,7 +258,6 @@ KINDS: dict[str, Kind] = {
     "free": Kind(lambda H: [], lambda H: UNIT, lambda H: array([*_skew(H), *H[:3, 3]]), 0, _no_tilt),
     "fixed": Kind(lambda H: [*aligned(H), *_at_point(H)], lambda H: UNIT[:0], lambda H: array([]), 3, _rotation_angle),
 }
-"""All kinds with finite motions."""
 
 
 def joint_error(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:

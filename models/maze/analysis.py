@@ -80,7 +80,6 @@ class RingAnalysis:
 
 @functools.lru_cache(maxsize=8)
 def compiled_maze(maze: MazeParameters) -> Compiled:
-    """Return the compiled graph, built once for each maze."""
     return compile_model(maze_graph(maze))
 
 
@@ -135,7 +134,6 @@ def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> 
 
 
 def _branches(poles: np.ndarray) -> np.ndarray:
-    """Sort poles (k, n) so that each column continues with the nearest pole from row to row."""
     from scipy.optimize import linear_sum_assignment
 
     branches = poles.copy()
@@ -168,7 +166,8 @@ def _scaled(factor: float, function: TransferFunction) -> TransferFunction:
 
 
 def margins(loop: TransferFunction) -> Margins | None:
-    """Return the margins of a strictly proper loop L(s) with POSITIVE feedback, 1 - L = 0; None if the closed loop is unstable.
+    """Return the margins of a strictly proper loop L(s) with POSITIVE feedback, 1 - L = 0, or None if the closed loop is
+    unstable.
 
     Where L(jw) is real, 1 / L is a gain margin; where |L(jw)| = 1, the angle of L is a phase margin.
     """
@@ -192,13 +191,11 @@ def margins(loop: TransferFunction) -> Margins | None:
 
 
 def _along_the_axis(polynomial: np.poly1d) -> np.poly1d:
-    """Return p(j w) as a polynomial in w."""
     powers = np.arange(polynomial.order, -1, -1)
     return np.poly1d(polynomial.coeffs * 1j**powers)
 
 
 def _positive(polynomial: np.poly1d) -> tuple[float, ...]:
-    """Return the real roots above zero, in order."""
     roots = polynomial.roots
     real = roots.real[(np.abs(roots.imag) < 1e-7 * np.abs(roots)) & (roots.real > 0.0)]
     return tuple(float(root) for root in np.sort(real))

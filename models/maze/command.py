@@ -47,8 +47,6 @@ MOVIES = ("movie.mp4", "movie.gif")
 
 
 def pictures_of(run: MazeRun) -> dict[str, Picture]:
-    """Return `PICTURES` and a movie."""
-
     @cache
     def scene() -> Scene:
         return maze_scene(run)
@@ -112,7 +110,6 @@ def _margins(margins: Margins | None) -> dict[str, Any] | None:
 
 
 def _maze(options: Namespace) -> MazeParameters:
-    """Return the maze from a file, or the maze of the paper, with the gains given as arguments."""
     maze = MazeParameters() if options.maze is None else read_maze(options.maze)
     gains = {name: value for name in ("k1", "k2") if (value := getattr(options, name)) is not None}
     return make_from_input(lambda: replace(maze, **gains))
@@ -146,7 +143,6 @@ class GainGrid:
 
 
 FLAGS = {"--points": "points", "--spread": "spread", "--until": "until"}
-"""Arguments that are fields of the grid."""
 
 
 def _map(maze: MazeParameters, options: Namespace) -> Outcome:
@@ -192,6 +188,5 @@ MAP = Task(
     arguments=lambda group: add_fields(group, GainGrid, FLAGS),
 )
 TASKS = {"course": RUN, "gains": MAP}
-"""Tasks by name; the first is the default."""
 
 MAZE_COMMAND = study_command("maze", TASKS, help="let a ball roll through a maze under control", arguments=_shared)

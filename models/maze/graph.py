@@ -8,11 +8,9 @@
 ```
 M q'' + G = H^T lambda + B u with q = (maze, ball to the right, ball up, spin); H is the Jacobian of the constraints.
 
-Source: Bortoff 2020, section 3.
+The state machine has the states falling, ring 1, gate 1 ... centre; with four rings it is that of the source.
 
-The state machine has the states falling, ring 1, gate 1 ... centre, with guards and resets for its events.
-
-Source: Bortoff 2020, section 3, fig. 9; four rings make its nine states.
+Source: Bortoff 2020, section 3, fig. 9.
 """
 
 from __future__ import annotations
@@ -84,7 +82,7 @@ class MazeParameters:
 
     @property
     def states(self) -> dict[str, int]:
-        """States of the course in order, each with the ring that the ball is on or falls to; for the centre, the last ring."""
+        """States of the course in order, each with the ring that the ball is on or falls to; the centre has the last ring."""
         last = self.rings[-1]
         between = {name: i + of for i in self.rings for name, of in ((ring(i), 0), (gate(i), 1)) if i + of <= last}
         return {FALLING: 1, **between, CENTRE: last}
@@ -114,27 +112,24 @@ class MazeParameters:
 
 
 UNITS = {name: declared.unit for name, declared in declarations(MazeParameters).items()}
-"""Unit of every parameter."""
 
 
 def ring(i: int) -> str:
-    """Return the name of the state in which the ball is on ring i."""
     return f"ring {i}"
 
 
 def gate(i: int) -> str:
-    """Return the name of the state in which the ball falls through the gate of ring i."""
     return f"gate {i}"
 
 
 def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
-    """Return the parameters in a JSON file. Raises `ModelError` E401 if it cannot be read; else as for
-    `MazeParameters.from_json`."""
+    """Return the parameters in a JSON file. Raises `ModelError` E401 if it cannot be read, and the errors of
+    `MazeParameters.from_json`.
+    """
     return read_file(path, lambda section: section.read(MazeParameters), MazeParameters)
 
 
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
-    """Yield contradictions between valid parameters."""
     if not p.radii or len(p.gates) != len(p.radii):
         title = f"a ball maze has {plural(len(p.radii), 'ring')} and {plural(len(p.gates), 'gate')}"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))
@@ -162,10 +157,8 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
 
 
 COURSE = "course"
-"""Name of the automaton."""
 
 LANDS, FALLS = "lands on ring {}", "falls through gate {}"
-"""Kinds of events in the course."""
 
 ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 
@@ -179,7 +172,6 @@ INSIDE = Op(
 
 
 def _gate_angle(maze: Any, ball: Any, gate: Any) -> Any:
-    """Return the angle from the gate to the ball, clockwise, rad."""
     return maze + atan2(ball[0], ball[1]) - gate
 
 
@@ -272,7 +264,6 @@ def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> G
 
 
 def _coordinates(p: MazeParameters) -> Any:
-    """Return the coordinates q: the integrals of the flows."""
     return Block(
         "q",
         [],
@@ -287,7 +278,7 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """Return q0: positions at the last landing, and whole turns between gate and ball; only resets change it."""
+    """Return q0, which only resets change: positions at the last landing, and whole turns between gate and ball."""
     return Block(
         "landing",
         [],
@@ -301,7 +292,6 @@ def _landing(p: MazeParameters) -> Any:
 
 
 def _constraints(p: MazeParameters) -> tuple[Any, Any]:
-    """Return the constraints (9a) and (9b), active while the ball is on a ring."""
     radius = Parameter(by_mode(COURSE, {state: p.radii[i - 1] for state, i in p.states.items()}), "m")
     shared: dict[str, Any] = {
         "automaton": COURSE,
@@ -320,14 +310,12 @@ def _constraints(p: MazeParameters) -> tuple[Any, Any]:
 
 
 def _motor(p: MazeParameters) -> Any:
-    """Return the torque on the maze: from both loops until the ball is in the centre, plus an external push."""
     on = by_mode(COURSE, {state: float(state != CENTRE) for state in p.states})
     parameters = {"on": on, "push": Parameter(0.0, "N m")}
     return Se("motor", TORQUE, parameters=parameters, signals=["u1.y", "u2.y"])
 
 
 def _control(p: MazeParameters) -> list[Any]:
-    """Return the reference and the loops, which measure the ball's position to the right and the maze's angle."""
     (z1, p1), (z2, p2) = p.lead1, p.lead2
     angles = (0.0, *p.gates)
     goal = by_mode(COURSE, {state: angles[(k + 1) // 2] for k, state in enumerate(p.states)})

@@ -40,7 +40,6 @@ GATE_WIDTH = 1.6
 
 
 def gate_half_angle(maze: MazeParameters, i: int) -> float:
-    """Return half the angle of the gate of ring i, rad."""
     return float(np.arcsin(min(GATE_WIDTH * maze.ball_radius / maze.radii[i - 1], 0.9)))
 
 
@@ -62,7 +61,8 @@ def draw_maze(
     room: float | None = None,
 ) -> None:
     """Draw a maze turned by an angle (rad), the ball at its position (2,) turned by `spin`, a `path` (k, 2) in world axes, and a
-    `scale` bar; within `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
+    `scale` bar. The drawing extends `room` (m) on all sides of the centre, by default as far as maze and ball reach.
+    """
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -87,7 +87,6 @@ def draw_maze(
 
 
 def _scale(axes: Any, room: float) -> None:
-    """Draw a scale bar in the lower left corner of a square from -room to room, m; its length is a round number."""
     length = round_number(0.3 * room)
     at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
     axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)
@@ -99,10 +98,8 @@ def _scale(axes: Any, room: float) -> None:
 Path = str | os.PathLike[str]
 
 RING_STATE, FALL_STATE = (blend(colour, PAPER, 0.75) for colour in (BLUE[0], AMBER[0]))
-"""Colours behind the names of states."""
 
 FINE = 121
-"""Number of gains along each axis for the stability boundary."""
 
 
 def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
@@ -120,7 +117,6 @@ def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
 
 
 def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: float, off: float) -> None:
-    """Draw q1 to q3 and the radius of the ring as labelled lines."""
     style: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[1]}
     far = 0.8 * maze.radii[-1]
     axes.plot([0.0, far], [0.0, 0.0], **style)
@@ -146,8 +142,9 @@ def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: floa
 
 
 def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> None:
-    """Plot root loci on ring i: for the loop that holds the ball, then, with this loop closed, for the loop that turns the
-    maze."""
+    """Plot root loci on ring i: first for the loop that holds the ball and then, with this loop closed, for the loop that turns
+    the maze.
+    """
     result = analyse(maze, i)
     factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 6000)])
     loops = (
@@ -177,7 +174,6 @@ def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> Non
 
 
 def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> None:
-    """Draw branches of poles (k, n) from zero gain, the zeros, and the poles (n,) at the maze's gain."""
     axes.axvspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
     for line in (axes.axhline, axes.axvline):
         line(0.0, color=MUTED, linewidth=0.8, zorder=1)
@@ -188,7 +184,6 @@ def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> 
 
 
 def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """Plot the state machine on two lines."""
     states = [*maze.states]
     half = len(states) // 2
     positions = {s: (k, 0.0) if k <= half else (2 * half + 1 - k, -1.0) for k, s in enumerate(states)}
@@ -268,8 +263,9 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Plot the largest real part of all poles on all rings versus both gains, the stability boundary, and dots where the ball
-    reaches the centre."""
+    """Plot the largest real part of all poles on all rings versus both gains, with the stability boundary, and with dots where
+    the ball reaches the centre.
+    """
     title = "Gains for which the loops are stable, and for which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
@@ -299,8 +295,6 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
 
 
 def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Return a fine grid from half a step below the given gains to half a step above, for a smooth boundary; logarithmic if
-    `even`."""
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains
@@ -314,7 +308,7 @@ VIEW, UP = np.array([0.10, -0.22, 0.97]), np.array([0.0, 1.0, 0.0])
 
 DISC, LINES = "#eef1f5", "#d5d9e0"
 TUBE = 0.4
-"""Radius of the rings' tubes, relative to the ball."""
+"""Radius of the rings' tubes, relative to the ball's radius."""
 
 
 def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
@@ -348,14 +342,12 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
 
 
 def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
-    """Return the intervals from each gate to the next landing, s."""
     times = [event.time for event in run.events[1:]]
     ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
     return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))
 
 
 def maze_mesh(maze: MazeParameters) -> Mesh:
-    """Return the mesh of rings with gates on a disc with spokes."""
     thick, behind = TUBE * maze.ball_radius, -1.05 * maze.ball_radius
     edge = maze.distance(1) + 2.0 * maze.ball_radius
     rings = [_ring(maze, i, thick) for i in maze.rings]
@@ -368,14 +360,12 @@ def maze_mesh(maze: MazeParameters) -> Mesh:
 
 
 def _ring(maze: MazeParameters, i: int, thick: float) -> Mesh:
-    """Return a tube whose outer side is the ring that the ball rolls on."""
     at, radius = arc(maze, i), maze.radii[i - 1] - thick
     points = np.stack([radius * np.cos(at), radius * np.sin(at), np.zeros_like(at)], axis=1)
     return Mesh(*path_tube(points, np.tile([0.0, 0.0, 1.0], (len(at), 1)), np.full(len(at), thick)))
 
 
 def _ball_mesh(radius: float) -> Mesh:
-    """Return a ball with four sectors in two colours, which make rolling visible."""
     ball = globe(radius, rings=20, sides=48)
     sector = np.floor(4.0 * np.arctan2(ball.normals[:, 1], ball.normals[:, 0]) / (2.0 * np.pi)).astype(int) % 2
     return replace(ball, colours=np.array([rgb(AMBER[0]), rgb(INK)])[sector] / 255.0)

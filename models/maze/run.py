@@ -168,7 +168,6 @@ class MazeRun:
 
 
 def pole_text(pole: complex) -> str:
-    """Return a pole as a string, with +- for the imaginary part of a pair."""
     return f"{pole.real:.4g}" + (f" +- {abs(pole.imag):.4g}j" if abs(pole.imag) > 1e-9 * abs(pole) else "")
 
 

@@ -13,10 +13,10 @@ from bondgraph.model.units import per_second
 
 
 def _value(order: int) -> Op:
-    """Return the Op (t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> a derivative of r.
+    """Return the Op (t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> the derivative of r of this order.
 
-    The operation selects among the values of all pieces, not among coefficients: the formulas agree at the breaks, and the
-    compiler may differentiate them in time.
+    It selects among the values of all pieces, not among coefficients, since the compiler may differentiate it in time; the values
+    of adjacent pieces agree at the breaks.
     """
 
     def formula(t: Any, breaks: Any, table: Any) -> Any:
@@ -41,7 +41,6 @@ def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[
 
 
 def motion_symbols(letter: str, prefix: str = "") -> dict[str, str]:
-    """Return symbols for the `motion_parameters` of a quantity with this letter."""
     return {f"{prefix}breaks": f"t_{{{letter}}}", f"{prefix}coefficients": f"c_{{{letter}}}"}
 
 

@@ -16,7 +16,6 @@ from screws.scalars import array, less, where
 
 
 def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, name: str = "motion") -> NoReturn:
-    """Raise a `ModelError` with one problem."""
     raise refusal(code, title, cure, about=name, why=details or ())
 
 
@@ -35,7 +34,6 @@ def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDAr
 Array = NDArray[np.float64]
 
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
-"""A motion r and its derivatives, in the order of differentiation."""
 
 REST_TOLERANCE = 1e-12
 """Fraction of the largest velocity below which an end velocity counts as rounding error and is set to zero."""
@@ -137,7 +135,7 @@ class Motion:
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
     def scaled(self, factor: float) -> Motion:
-        """Multiply the duration by `factor`, keeping path and start time."""
+        """Return the motion with its duration multiplied by `factor`, and the same path and start time."""
         if not (np.isfinite(factor) and factor > 0.0):
             refuse("E471", f"the duration of a motion cannot be scaled by {factor!r}", "", "a factor above 0")
         powers = factor ** -np.arange(self.coefficients.shape[1], dtype=float)
@@ -145,11 +143,11 @@ class Motion:
         return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
 
     def starting_at(self, t: float) -> Motion:
-        """Shift the motion in time so that it begins at t, s."""
+        """Return the motion shifted in time so that it begins at t, s."""
         return Motion(self.breaks + (float(numbers("the start", t, (0,))) - self.start), self.coefficients)
 
     def then(self, following: Motion, pause: float = 0.0) -> Motion:
-        """Append a pause (s) and another motion, shifted in time; see `sequence`."""
+        """Return this motion followed by a pause (s) and another motion, shifted in time; see `sequence`."""
         return sequence(self, following, pause=pause)
 
 
@@ -159,7 +157,7 @@ def piece_starts(breaks: Any) -> Any:
 
 
 def extended_coefficients(motion: Motion) -> Array:
-    """Return coefficients (N + 2, m, ...) that include the uniform motions before the start and after the end; m >= 2."""
+    """Return coefficients (N + 2, m, ...), m >= 2, that include the uniform motions before the start and after the end."""
     table = pad_powers(motion.coefficients, 2)
     first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
@@ -195,7 +193,6 @@ def select_piece(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
 
 
 def check_times(times: Array) -> None:
-    """Refuse times that do not ascend (E471)."""
     bad = np.flatnonzero(~(np.diff(times) > 0.0))
     if bad.size:
         k = int(bad[0])
@@ -216,7 +213,6 @@ class Jump:
 
 
 def largest_jump(motion: Motion, order: int) -> Jump:
-    """Return the largest jump of a derivative of a motion."""
     table, breaks = extended_coefficients(motion), motion.breaks
     steps = breaks - piece_starts(breaks)[:-1]
     before = np.array([horner(h, polynomial, order) for h, polynomial in zip(steps, table[:-1], strict=True)])
@@ -229,13 +225,11 @@ def largest_jump(motion: Motion, order: int) -> Jump:
 
 
 def _bound(motion: Motion, order: int) -> float:
-    """Return an upper bound of a derivative between start and end, to which rounding errors are compared."""
     steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
     return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
 
 
 def check_jumps(motion: Motion) -> None:
-    """Refuse a position or a velocity that jumps (E472)."""
     for order in (0, 1):
         jump = largest_jump(motion, order)
         if jump.relative_size > 1e-9:
@@ -246,7 +240,6 @@ def check_jumps(motion: Motion) -> None:
 
 
 def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
-    """Return the times and values, (count,) or (count, axes), of candidates for extremes: ends and stationary points."""
     flat = motion.coefficients.reshape(*motion.coefficients.shape[:2], -1)
     steps, axes = np.diff(motion.breaks), flat.shape[2]
     degree = max(flat.shape[1] - 1 - order, 0)
@@ -263,7 +256,6 @@ def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
 
 
 def _derivative_roots(polynomial: Array, order: int, step: float) -> Array:
-    """Return the roots of a derivative inside (0, step), s."""
     count = len(polynomial) - order
     if count <= 1:
         return np.zeros(0)
@@ -301,7 +293,6 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
 
 
 def pad_powers(table: Array, order: int) -> Array:
-    """Pad coefficients with zeros to at least `order` powers."""
     missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)
 
@@ -318,7 +309,6 @@ def axes(*motions: Motion) -> Motion:
 
 
 def _refine_breaks(motion: Motion, breaks: Array) -> Array:
-    """Return the coefficients of a motion on refined breaks, which include the motion's breaks."""
     table = extended_coefficients(motion)
     index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
     shifts = breaks[:-1] - piece_starts(motion.breaks)[index]
@@ -339,11 +329,10 @@ def hold(position: float | Array | list[float] | tuple[float, ...], duration: fl
 
 
 LIMIT_TOLERANCE = 1e-9
-"""Relative amount by which a value may exceed its limit."""
 
 
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:
-    """Return limits by order of derivative (1, 2, 3), each with the shape of r; infinite where the argument is None.
+    """Return limits by order of derivative (1, 2, 3), each with the shape of r, infinite where the argument is None.
 
     Raises `ModelError` E470 for limits that are not positive or do not match the axes.
     """
@@ -361,18 +350,17 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
 
 
 def time_factor(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
-    """Return the time scale factor at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives; 0
-    without finite limits."""
+    """Return the factor of the times at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives,
+    or 0 without finite limits.
+    """
     return max(float(np.max(peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
 
 
 def limit_ratio(motion: Motion, limits: dict[int, Array]) -> float:
-    """Return the largest ratio of a peak to its limit: above 1, the limit is exceeded."""
     return max(float(np.max(motion.peak(k) / limit)) for k, limit in limits.items())
 
 
 def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
-    """Return a line for each exceeded limit, with the peak, its axis and its time."""
     lines = []
     for order, limit in limits.items():
         low, low_at, high, high_at = motion.extremes(order)

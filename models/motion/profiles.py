@@ -154,7 +154,6 @@ def _end_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
 
 
 MIN_GAIN = 1e-7
-"""Relative gain in duration above which a search continues."""
 
 
 def cubic_spline(
@@ -227,7 +226,6 @@ def _end_velocities(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) ->
 
 
 def _segment_times(points: Array, limits: dict[int, Array]) -> Array:
-    """Return the shortest time of each segment from rest to rest."""
     distances = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
     zero_distances = np.flatnonzero(~distances.any(axis=1))
     if zero_distances.size:
@@ -247,7 +245,6 @@ def _knot_fractions(points: Array) -> Array:
 
 
 def _spline(points: Array, times: Array, ends: Array, fractions: Array | None = None) -> Motion:
-    """Return the spline through points at times, with velocities `ends` (2, ...) and zero acceleration at both ends."""
     return Motion(*_spline_coefficients(points, times, ends, _knot_fractions(points) if fractions is None else fractions))
 
 
@@ -282,7 +279,6 @@ def _spline_coefficients(points: Array, times: Array, ends: Array, fractions: Ar
 
 
 def _minimise_duration(points: Array, segment_times: Array, fractions: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
-    """Return the segment times and knot fractions of the fastest spline that is at rest at both ends, found by a local search."""
     from scipy.optimize import minimize
 
     zero_velocities = np.zeros((2, *points.shape[1:]))
@@ -312,7 +308,6 @@ def _minimise_duration(points: Array, segment_times: Array, fractions: Array, li
 
 
 def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
-    """Return the largest absolute velocity, acceleration and jerk (...) of cubic pieces (N, 4, ...)."""
     h = steps.reshape(-1, *(1,) * (table.ndim - 2))
     v, a, j = table[:, 1], 2.0 * table[:, 2], 6.0 * table[:, 3]
     ends = v + h * (a + 0.5 * h * j)
@@ -322,7 +317,6 @@ def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
 
 
 def _shortest_duration(points: Array, segment_times: Array, ends: Array, limits: dict[int, Array], fractions: Array) -> Motion:
-    """Find the shortest motion within the limits for given end velocities, which do not scale with time."""
     from scipy.optimize import brentq
 
     def beyond(factor: float) -> float:

@@ -122,7 +122,6 @@ def pose_motion(
 
 
 def _rotated(q: Any, v: Any) -> Any:
-    """Rotate the vector v by the unit quaternion q."""
     u = (q[1], q[2], q[3])
     side = cross(u, v)
     twice = cross(u, side)
@@ -134,7 +133,6 @@ def _sum(*vectors: Any) -> Any:
 
 
 def _compose_rotations(angle: Any, rate: Any, second: Any, directions: Any, moving: bool) -> Any:
-    """Return the quaternion of successive rotations, and the angular velocity and acceleration in world coordinates."""
     q: Any = IDENTITY_QUATERNION
     omega: Any = (0.0, 0.0, 0.0)
     alpha: Any = (0.0, 0.0, 0.0)
@@ -157,7 +155,6 @@ def _compose_rotations(angle: Any, rate: Any, second: Any, directions: Any, movi
 
 def _rates_formula(moving: bool) -> Any:
     def rates(c: Any, dc: Any, ddc: Any, angle: Any, rate: Any, second: Any, directions: Any, start: Any, arm: Any) -> Any:
-        """(c, c', c'', angles and rates) -> pose (7,), world twist (6,), its rate (6,)."""
         q, omega, alpha = _compose_rotations(angle, rate, second, directions, moving)
         point = _sum(c, _rotated(q, arm))
         linear = _sum(dc, cross(c, omega))
@@ -186,7 +183,6 @@ _LETTERS = {
     "quaternion": r"\eta",
     "arm": r"\rho",
 }
-"""Symbols of the signals and parameters of a reference, except for the centre r and the angles phi."""
 
 
 def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:

@@ -1,5 +1,4 @@
-"""Parse the cards of a SPICE netlist: join lines, remove comments, ignore case, and evaluate values with suffixes and
-expressions."""
+"""Cards of a SPICE netlist: continued lines, comments, and values with suffixes and expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +16,6 @@ SUFFIXES = {"t": 1e12, "g": 1e9, "meg": 1e6, "k": 1e3, "mil": 25.4e-6, "m": 1e-3
 SUFFIXES |= {"f": 1e-15, "a": 1e-18}
 """Factors of suffixes: M is milli, MEG mega; letters after a suffix are a unit, which SPICE ignores."""
 LONGEST_CARD = 20_000
-"""Maximum number of characters of a card with its continued lines."""
 
 _NUMBER = r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?(meg|mil|[tgkmunpfa])?[a-z]*"
 _WORD = re.compile(r"(?:[^\s(),{}'=]*=)?(?:\{[^{}]*\}|'[^']*'|[^\s(),{}']+)")
@@ -33,21 +31,17 @@ class Card:
     words: tuple[str, ...]
 
     def problem(self, code: str, title: str, *cures: str, why: str = "") -> Problem:
-        """Return a problem of this card."""
         return Problem(code, title, (why,) if why else (), (Place(self.file, self.line),), cures)
 
     def error(self, code: str, title: str, *cures: str, why: str = "") -> ModelError:
-        """Return an error that reports a problem with this card."""
         return ModelError(self.file, [self.problem(code, title, *cures, why=why)])
 
     @property
     def pairs(self) -> dict[str, str]:
-        """Values by key, from the card's entries key=value."""
         return dict(word.split("=", 1) for word in self.words if "=" in word)  # type: ignore[misc]
 
     @property
     def plain(self) -> tuple[str, ...]:
-        """Words other than key=value."""
         return tuple(word for word in self.words if "=" not in word)
 
 
@@ -84,10 +78,9 @@ class Scope:
     """Parameters of a netlist or subcircuit, as strings by name, and the enclosing scope."""
 
     texts: Mapping[str, tuple[str, Scope | None]]
-    """String of each parameter, and the scope in which it is evaluated; None for this scope."""
+    """String of each parameter, and the scope in which it is evaluated, or None for this scope."""
     around: Scope | None = None
     values: dict[str, float] = field(default_factory=dict)
-    """Values of parameters computed so far."""
 
     def value(self, card: Card, text: str, pending: Sequence[str] = ()) -> float:
         """Return the value of a number, or of an expression in braces or quotes.
@@ -105,7 +98,6 @@ class Scope:
         return self._expression(card, text[1:-1], pending)
 
     def parameter(self, card: Card, name: str, pending: Sequence[str]) -> float:
-        """Return the value of a parameter."""
         if name in self.values:
             return self.values[name]
         if name in self.texts:
@@ -124,7 +116,6 @@ class Scope:
         raise card.error("E641", f'unknown parameter "{name[:60]}"', f".param {name}=..." if not near else ", ".join(near))
 
     def _expression(self, card: Card, text: str, pending: Sequence[str]) -> float:
-        """Return the value of an expression."""
         numbers = re.sub(rf"(?<![\w.]){_NUMBER}", lambda match: repr(self.value(card, match[0])), text)
         words = re.sub(r"[a-z_]\w*", lambda match: _FUNCTIONS.get(match[0], match[0]), numbers.replace("^", "**"))
         names = [each for each in dict.fromkeys(re.findall(r"(?<![\w.])[a-z_]\w*(?!\w*\s*\()", words)) if each != "pi"]

@@ -68,7 +68,6 @@ def _refuse_starts(devices: Sequence[Device]) -> None:
 
 
 def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circuit:
-    """Return the circuit of these devices."""
     file = first.file
     with reading_line(file, first.line):
         circuit = Circuit(Graph(settings.name), settings)
@@ -103,7 +102,6 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
 
 
 def _close_nodes(circuit: Circuit) -> None:
-    """Add a source of zero current to open nodes, which connect to a single device."""
     count = Counter(end.owner.name for link in circuit.graph.links for end in (link.tail, link.head))
     for node in circuit.nodes.values():
         if count[node.name] == 1:
@@ -111,7 +109,6 @@ def _close_nodes(circuit: Circuit) -> None:
 
 
 def _hold_nodes(circuit: Circuit) -> None:
-    """Hold the nodes of .ic at their voltages while the operating point is sought; raise E641 for an unknown node."""
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
             card = circuit.settings.ic[name]
@@ -122,7 +119,6 @@ def _hold_nodes(circuit: Circuit) -> None:
 
 
 def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
-    """Return options, defaults of waveforms, and voltages at the start."""
     scope = Scope({word: (text, None) for word, text in root.parameters.items()})
     options = {"temp": 27.0, "tnom": 27.0, "gmin": 1e-12}
     transient, voltages, cards, uic = Transient(), dict[str, float](), dict[str, Card](), None

@@ -28,7 +28,7 @@ DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Ignored diode parameters, which describe noise or effects that must be zero here."""
+"""Parameters of a diode that are ignored: TNOM, and those of noise and of effects whose own parameters are refused."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 
@@ -41,17 +41,13 @@ class Settings:
     options: Mapping[str, float]
     transient: Transient
     voltages: Mapping[str, float]
-    """Voltages of nodes at the start, from .ic."""
     ic: Mapping[str, Card]
-    """Card .ic of each node in `voltages`."""
     uic: bool | None
-    """True if .tran has UIC; None without .tran."""
+    """True if .tran has UIC, and None without .tran."""
     starts: Mapping[str, float] | None = None
-    """Charges and fluxes at the start by name; None to take them from IC= and .ic."""
+    """Charges and fluxes at the start by name, or None to take them from IC= and .ic."""
     modes: Mapping[str, str] = field(default_factory=dict)
-    """States of switches at the start."""
     is_held: bool = False
-    """True if sources hold the nodes of .ic."""
 
 
 @dataclass
@@ -64,14 +60,11 @@ class Circuit:
     sources: set[str] = field(default_factory=set)
     """Voltage sources, whose currents other devices read."""
     inductors: dict[str, tuple[Device, float, float]] = field(default_factory=dict)
-    """Device, inductance and start current by name."""
     couplings: dict[frozenset[str], tuple[Device, float]] = field(default_factory=dict)
-    """Card and factor of coupled pairs."""
     is_driven: bool = False
     """True if a source is not zero at t = 0."""
 
     def node(self, device: Device, name: str) -> Element | None:
-        """Return the junction of a node; None for ground."""
         flat = device.node(name)
         if flat in GROUND:
             return None
@@ -94,7 +87,6 @@ class Circuit:
 
 
 def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
-    """Return the words after the nodes of a device; raise E643 for a key that is not supported."""
     for key in device.card.pairs:
         if key not in keys:
             cure = f"omit it; supported keys: {', '.join(keys)}" if keys else "omit it"
@@ -103,7 +95,6 @@ def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
 
 
 def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
-    """Return the single value of a two-node device, given after the nodes or by its key; raise E640 for no value or several."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
         raise device.card.error("E640", f'"{device.name}" has {plural(len(words), "value")}', "one number after its nodes")
@@ -111,7 +102,6 @@ def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
 
 
 def _charge(circuit: Circuit, device: Device, capacitance: float) -> float:
-    """Return the charge of a capacitor at the start: from the operating point, else from IC=, else from .ic."""
     ic = device.value(device.card.pairs["ic"]) if "ic" in device.card.pairs else None
     if circuit.settings.starts is not None:
         return circuit.settings.starts.get(f"{device.name}.q", 0.0)
@@ -120,7 +110,6 @@ def _charge(circuit: Circuit, device: Device, capacitance: float) -> float:
 
 
 def _join(circuit: Circuit, device: Device, *parts: Node) -> None:
-    """Put parts in series between the two nodes of a device."""
     first, second = circuit.ends(device)
     circuit.graph.between(first, second, *parts)
 
@@ -160,7 +149,6 @@ def _source(circuit: Circuit, device: Device) -> None:
 def _between(
     circuit: Circuit, device: Device, first: Element | None, second: Element | None, value: Any, words: Mapping[str, Any]
 ) -> None:
-    """Add a source of voltage (V, E, H) or current (I, F, G) between two nodes."""
     if device.card.words[0][0] in "veh":
         circuit.sources.add(device.name)
         circuit.graph.between(second, first, Se(device.name, value, domain="electrical", **words))
@@ -169,7 +157,7 @@ def _between(
 
 
 def _by_voltage(circuit: Circuit, device: Device) -> None:
-    """Add E or G: its gain times the voltage between its third and fourth nodes."""
+    """Add E or G, whose value is its gain times the voltage between its third and fourth nodes."""
     words = _words(device, 4)
     first, second, plus, minus = circuit.ends(device, 4)
     if len(words) != 1:
@@ -185,11 +173,10 @@ _GAINS: Mapping[tuple[str, ...], Callable[..., Any]] = {
     ("minus",): lambda gain, minus: gain * -minus,
     (): lambda gain: 0.0 * gain,
 }
-"""Gain times the voltage of the nodes that are not ground."""
 
 
 def _by_current(circuit: Circuit, device: Device) -> None:
-    """Add F or H: its gain times the current that flows into the first node of a voltage source."""
+    """Add F or H, whose value is its gain times the current into the first node of a voltage source."""
     first, second = circuit.ends(device)
     words = _words(device, 2)
     if len(words) != 2:
@@ -204,7 +191,7 @@ def _by_current(circuit: Circuit, device: Device) -> None:
 
 
 def _diode(circuit: Circuit, device: Device) -> None:
-    """Add a diode: i = Is (exp(v / N V_T) - 1) + gmin v, in series with Rs; Is depends on the temperature as in SPICE."""
+    """Add a diode, i = Is (exp(v / N V_T) - 1) + gmin v in series with Rs; Is depends on the temperature as in SPICE."""
     first, second = circuit.ends(device)
     words = _words(device, 2, ("area",))
     if not 1 <= len(words) <= 2:
@@ -226,7 +213,7 @@ def _diode(circuit: Circuit, device: Device) -> None:
 
 
 def _switch(circuit: Circuit, device: Device) -> None:
-    """Add a switch. Its resistance is RON at voltages above VT + VH between its third and fourth nodes, ROFF below VT - VH."""
+    """Add a switch; its resistance is RON at voltages above VT + VH between its third and fourth nodes, ROFF below VT - VH."""
     first, second, plus, minus = circuit.ends(device, 4)
     words = [word for word in _words(device, 4) if word not in ("on", "off")]
     if len(words) != 1:
@@ -249,8 +236,6 @@ def _switch(circuit: Circuit, device: Device) -> None:
 def _parameters(
     device: Device, card: Card, kind: str, read: Mapping[str, float], neutral: Sequence[str], zeros: Sequence[str]
 ) -> dict[str, float]:
-    """Return parameters of a model by name; raise E641 for a model of another type, E643 for parameters that are not
-    supported."""
     if card.plain[2] != kind:
         title = f'"{device.name}" needs a model of the type {kind.upper()}, but "{card.plain[1]}" is {card.plain[2].upper()}'
         raise device.card.error("E641", title, f".model {card.plain[1]} {kind}")
@@ -262,7 +247,6 @@ def _parameters(
 
 
 def _coupling(circuit: Circuit, device: Device) -> None:
-    """Record the coupling of inductors; `place_inductors` adds them."""
     *names, last = _words(device, 0) or [""]
     factor = device.value(last)
     flat = [device.prefix + name for name in names]
@@ -278,7 +262,9 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, coupled inductors as one field of their fluxes; raise E640 for couplings that store negative energy."""
+    """Add all inductors, with each group of coupled inductors as one field; raise E640 for couplings that store
+    negative energy.
+    """
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]
@@ -298,7 +284,9 @@ def place_inductors(circuit: Circuit) -> None:
 
 
 def _field(circuit: Circuit, group: Sequence[str]) -> None:
-    """Add coupled inductors: the energy is psi^T L^-1 psi / 2, with the fluxes psi and the matrix of inductances L."""
+    """Add coupled inductors as a field with the energy psi^T L^-1 psi / 2 of their fluxes psi, with the matrix of
+    inductances L.
+    """
     rows = [circuit.inductors[name] for name in group]
     roots = np.sqrt([max(inductance, 0.0) for _, inductance, _ in rows])
     factors = np.eye(len(group))

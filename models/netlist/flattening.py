@@ -12,11 +12,8 @@ from screws.errors import plural
 from screws.names import similar_names
 
 MOST_DEVICES = 10_000
-"""Maximum number of devices after expansion of all subcircuits."""
 DEEPEST = 20
-"""Maximum depth of nested subcircuits."""
 GROUND = ("0", "gnd")
-"""Names of the ground node."""
 IGNORED = frozenset(
     [
         ".ac",
@@ -39,7 +36,6 @@ IGNORED = frozenset(
         ".sens",
     ]
 )
-"""Cards of analyses and output, which do not describe the circuit."""
 
 
 @dataclass
@@ -54,7 +50,6 @@ class Subcircuit:
     models: dict[str, Card] = field(default_factory=dict)
     subcircuits: dict[str, Subcircuit] = field(default_factory=dict)
     settings: list[Card] = field(default_factory=list)
-    """Cards .options, .temp, .ic and .tran."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +67,15 @@ class Device:
 
     @property
     def name(self) -> str:
-        """Name in the flat circuit."""
         return self.prefix + self.card.words[0]
 
     def node(self, name: str) -> str:
-        """Return a node in the flat circuit."""
         return "0" if name in GROUND else self.nodes.get(name, self.prefix + name)
 
     def value(self, text: str) -> float:
-        """Return the numerical value of a word."""
         return self.scope.value(self.card, text)
 
     def model(self, name: str) -> Card:
-        """Return the card of a model; raise E641 for an unknown model."""
         for section in reversed(self.sections):
             if name in section.models:
                 return section.models[name]
@@ -162,7 +153,6 @@ def devices_of(root: Subcircuit) -> list[Device]:
 
 
 def _inside(device: Device) -> list[Device]:
-    """Return the devices of an instance of a subcircuit."""
     section, nodes, sections = _instance(device)
     texts: dict[str, tuple[str, Scope | None]] = {}
     texts |= {name: (text, None) for name, text in (section.defaults | section.parameters).items()}
@@ -172,7 +162,6 @@ def _inside(device: Device) -> list[Device]:
 
 
 def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcircuit, ...]]:
-    """Return the subcircuit of an instance, its ports as nodes of the flat circuit, and the sections visible to it."""
     words = [word for word in device.card.plain[1:] if word != "params:"]
     name = words[-1] if words else ""
     depth = next((k for k in range(len(device.sections), 0, -1) if name in device.sections[k - 1].subcircuits), 0)
@@ -199,7 +188,7 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 
 
 def check_name(device: Device, name: str) -> str:
-    """Return the name of a node or device; raise E640 if a graph does not allow this name."""
+    """Return the name of a node or device; raise E640 if no element of a graph may have it."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
         raise device.card.error("E640", f'"{name[:60]}" is not a valid name', "letters, digits, _ + - or spaces")
     return name

@@ -39,7 +39,6 @@ def operating_starts(card: Card, graph: Graph) -> tuple[Mapping[str, float], Map
 
 
 def _point(card: Card, compiled: Compiled, modes: Mapping[str, str]) -> OperatingPoint:
-    """Return the operating point with these states of switches; raise E653 unless there is exactly one."""
     try:
         point = operating_point(compiled, modes=modes)
     except ModelError as error:

@@ -17,7 +17,7 @@ KINDS = ("sin", "pulse", "pwl")
 
 @dataclass(frozen=True)
 class Transient:
-    """Step and end of a .tran card, s, which are defaults of waveforms; zero without a card."""
+    """Step and end of a .tran card, s, which are defaults of waveforms, or zero without a card."""
 
     step: float = 0.0
     end: float = 0.0

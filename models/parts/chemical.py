@@ -38,8 +38,6 @@ def diffusion(name: str, P: Value, T: Value) -> Element:
 
 
 def _enzyme(name: str, rate: Callable[..., Value], T: Value, **parameters: Value) -> Element:
-    """Return a conversion from port 1 to port 2 with rate(a1, a2, *parameters)."""
-
     def flows(mu: Value, T: Value, *values: Value) -> Value:
         v = rate(exp(mu[0] / (GAS * T)), exp(mu[1] / (GAS * T)), *values)
         return array([v, -v])
@@ -191,7 +189,6 @@ def network(
 
 
 def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Sequence[str]) -> Graph:
-    """Return a network as a block that computes the rates of amounts."""
     if ports:
         title, why = f'network "{name}": {", ".join(ports)} cannot be a port', 'a reaction with "->" has no potentials'
         raise refusal("E572", title, '"<->" and a reverse rate', about=name, why=why)
@@ -209,7 +206,6 @@ def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Se
 
 
 def _bonds(part: Graph, field: MassAction, K: Mapping[str, float], RT: float, potentials: Mapping[str, float]) -> Graph:
-    """Return a network as a storage of its free energy, a dissipator for its reactions, and nodes for held species."""
     net, reactions = field.net, J1("reactions", domain="chemical")
 
     def energy(q: Value) -> Value:

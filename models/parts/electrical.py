@@ -26,13 +26,12 @@ def _node(name: str) -> Element:
 
 
 def growth(x: Any, top: Any) -> Any:
-    """Return e^x - 1 up to `top`, and its tangent beyond."""
+    """Return e^x - 1 up to `top`, and its tangent there beyond."""
     below = expm1(minimum(x, top))
     return below + (1 + below) * maximum(x - top, 0.0)
 
 
 def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
-    """Return the current of a p-n junction, A, with a leak in parallel."""
     return Is * growth(v / Vt, top) + v / Rp
 
 
@@ -189,7 +188,6 @@ VALVE = "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V"
 
 
 def _beside_a_leak(name: str, Goff: Value, automaton: str, *series: Element) -> Graph:
-    """Return elements in series, switched by an automaton, in parallel with a conductance."""
     part = Graph(name)
     pin = part.parallel(R("leak", conductance=Goff))
     return part.connect(pin, part.series(*series)).expose("1", pin).export("mode", f"{automaton}.mode")
@@ -221,8 +219,9 @@ _FORWARD, _BACKWARD = ("off", "forward", 1.0), ("off", "backward", -1.0)
 def _gated(
     name: str, gate: Value, resistances: tuple[Value, Value, Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
 ) -> Graph:
-    """Return a valve that a gate above 1/2 turns on when its voltage is forward, and that turns off when its current falls to
-    zero; with `turns_off` the gate also turns it off."""
+    """Return a valve that a gate above 1/2 turns on at forward voltage; it turns off when its current falls to zero and, with
+    `turns_off`, when its gate falls to 1/2.
+    """
     gates, parameters = modulated(gate=gate)
     part = _valve(name, *resistances, Switch("valve", automaton="gate", closed=[way for _, way, _ in ways]), "gate")
     part.add(Block("input", [("u", lambda gate: gate, ["gate"])], inputs=parameters, parameters=gates))
@@ -354,7 +353,6 @@ def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) ->
 
 
 def _legs(name: str, gates: Mapping[str, Value], *resistances: Value) -> Graph:
-    """Return half bridges by name between ports plus and minus; their outputs are ports of the same names."""
     part, plus, minus = Graph(name), _node("plus"), _node("minus")
     for port, gate in gates.items():
         leg = half_bridge(port, gate, *resistances)

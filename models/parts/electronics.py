@@ -21,7 +21,6 @@ BOLTZMANN = 8.617333262e-5  # V/K, over the elementary charge
 
 
 def _transistor(name: str, law: Any, pins: str, values: Mapping[str, Value]) -> Element:
-    """Return an R-field whose law gives the pin currents from the pin voltages, both multiplied by the polarity."""
     parameters, signals = modulated(**values)
 
     def flows(v: Any, polarity: Any, *others: Any) -> Any:
@@ -86,7 +85,6 @@ def op_amp(name: str, gain: Value) -> Graph:
 
 
 def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
-    """Return a part with inputs `plus` and `minus` that draw no current, and the signals of their voltages."""
     part = Graph(name)
     return part, {pin: part.sense(pin, "electrical") for pin in ("plus", "minus")}
 

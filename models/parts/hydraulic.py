@@ -96,7 +96,6 @@ def spool_valve(name: str, K: Value, opening: Value, p0: Value, heat: bool = Fal
 
 
 def _laminar(mu: Value, length: Value, d: Value) -> Value:
-    """Return the resistance of a pipe to laminar flow, Pa s/m^3."""
     return 128 * mu * length / (pi * d**4)
 
 
@@ -186,7 +185,6 @@ def cylinder(name: str, A1: Value, A2: Value) -> Graph:
 
 
 def _displacement(name: str, D: Value, leak: Value, b: Value, *friction: Element) -> Graph:
-    """Return a machine of displacement D with leakage, viscous friction and further friction at its shaft."""
     part, displaced = Graph(name), TF("displacement", D, domains=("rotation", "hydraulic"))
     shaft, flow = part.series(R("friction", damping=b, domain="rotation"), *friction), J1("flow", domain="hydraulic")
     inlet, outlet = J0("inlet", domain="hydraulic"), J0("outlet", domain="hydraulic")

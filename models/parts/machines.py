@@ -14,7 +14,6 @@ SHELF = Shelf("machines")
 
 
 def _with_rotor(part: Graph, J: Value, b: Value, *gaps: Element) -> Graph:
-    """Add a rotor with inertia, friction and the port `shaft`; the air gaps of all windings drive it."""
     rotor = J1("rotor", domain="rotation")
     for gap in gaps:
         part.connect(gap, rotor)

@@ -55,7 +55,6 @@ LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \
 
 
 def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]], parameters: dict[str, Value]) -> Graph:
-    """Return a gear; `efficiencies`(*parameters) returns its efficiencies while the first shaft drives and while it is driven."""
     part, shaft, core = Graph(name), J1("shaft", domain="rotation"), gear("core", n)
 
     def lost(*values: Value) -> Value:
@@ -276,8 +275,6 @@ def strut(name: str, k: Value, c: Value) -> Graph:
 
 
 def _gap(depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, x0: Value, part: Graph, domain: str) -> Graph:
-    """Return a spring and a damper that act on the signed `depth`(x, *ends) beyond a gap and never pull."""
-
     def energy(x: Value, k: Value, *ends: Value) -> Value:
         return k * depth(x, *ends) ** 2 / 2
 
@@ -390,7 +387,6 @@ def relaxing_tyre(name: str, B: Value, Cs: Value, D: Value, N: Value, speed: Val
 
 
 def _linkage(name: str, rate: Callable[..., Value], parameters: dict[str, Value]) -> Graph:
-    """Return a crank with the angle `angle.phi` that drives a slide at `rate`(phi, *parameters) times the crank's speed."""
     part = Graph(name)
     part.add(Block("angle", [], inputs={"w": "crank.flow"}, states={"phi": 0.0}, rates={"phi": "w"}))
     lever = MTF("lever", rate, parameters=parameters, signals={"phi": "angle.phi"}, domains=_TO_LINE)

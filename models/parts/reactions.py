@@ -39,26 +39,24 @@ class Reaction:
     products: Mapping[str, int]
     forward: float
     reverse: float | None
-    """Reverse rate; None for a reaction that only runs forward."""
+    """Reverse rate, or None for a reaction that only runs forward."""
     line: int
     begin: int
     """Column where the reaction begins, from 1."""
     text: str
 
     def column(self, species: str) -> int:
-        """Return the column of a species in the text."""
         place = re.search(rf"\b{species}\b", self.text)
         return self.begin + (0 if place is None else place.start())
 
     @property
     def change(self) -> dict[str, int]:
-        """Species that the reaction changes -> stoichiometric number."""
+        """Stoichiometric numbers of the species that the reaction changes."""
         changed = {s: self.products.get(s, 0) - self.reactants.get(s, 0) for s in (*self.reactants, *self.products)}
         return {species: count for species, count in changed.items() if count}
 
     @property
     def log_constant(self) -> float:
-        """Logarithm of its equilibrium constant, ln(kf / kr)."""
         return inf if self.reverse is None else log(self.forward / self.reverse)
 
 
@@ -69,11 +67,9 @@ class Stoichiometry:
     species: tuple[str, ...]
     reactions: tuple[Reaction, ...]
     held: Mapping[str, float]
-    """Amounts of the species that are held constant."""
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Species that are not held constant."""
         return tuple(each for each in self.species if each not in self.held)
 
     @cached_property
@@ -101,13 +97,14 @@ class Stoichiometry:
 
     @cached_property
     def cycles(self) -> tuple[dict[int, float], ...]:
-        """Combinations of reactions that change no free species: index of a reaction -> how often it runs."""
+        """Combinations of reactions that change no free species, each as index of a reaction -> how often it runs."""
         return tuple({k: float(n) for k, n in enumerate(vector) if n} for vector in _null_space(self.rows(self.free)))
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity, divided by R T, that the held amounts impose on each cycle; zero in equilibrium, infinite with a one-way
-        reaction ("->")."""
+        """Affinity, divided by R T, that the held amounts impose on each cycle. It is zero in equilibrium, and infinite with a
+        one-way reaction ("->").
+        """
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf
@@ -119,7 +116,6 @@ class Stoichiometry:
 
     @property
     def reversible(self) -> bool:
-        """True if every reaction has a reverse rate."""
         return all(each.reverse is not None for each in self.reactions)
 
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
@@ -188,12 +184,9 @@ class MassAction:
         return [by_name[each] for each in self.net.free]
 
     def in_order(self, amounts: Sequence[Any]) -> list[Any]:
-        """Return amounts in the order of the species."""
         return [amounts[self._place[each]] for each in self.net.species]
 
     def rates(self, amounts: Sequence[Any]) -> list[Any]:
-        """Return the rate of each reaction."""
-
         def speed(factor: float, side: Mapping[str, int]) -> Any:
             return prod((amounts[self._place[s]] for s, n in side.items() for _ in range(n)), start=factor)
 
@@ -203,7 +196,6 @@ class MassAction:
         ]
 
     def changes(self, amounts: Sequence[Any]) -> list[Any]:
-        """Return the rates of the states."""
         total: dict[str, Any] = dict.fromkeys(self.net.species, 0.0)
         for reaction, speed in zip(self.net.reactions, self.rates(amounts), strict=True):
             for each, count in reaction.change.items():
@@ -212,7 +204,7 @@ class MassAction:
 
 
 def packed(values: Any) -> Any:
-    """Return values as an array, or as a number if there is one value."""
+    """Return values as an array; return a single value as a number."""
     return array(values) if np.size(values) > 1 else np.ravel(values)[0]
 
 
@@ -249,7 +241,6 @@ def read(
 
 
 def _as_text(name: str, text: Text) -> str:
-    """Return a string unchanged, or the rows of a table as a string."""
     if isinstance(text, str):
         return text
     try:
@@ -282,7 +273,6 @@ def _place(name: str, line: int, column: int = 0) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[int, tuple[str, int]]]:
-    """Yield reactions with their line and start column."""
     for number, line in enumerate(text.splitlines(), start=1):
         for part in re.finditer(r"[^;]+", line.partition("#")[0]):
             if part[0].strip():
@@ -339,7 +329,6 @@ def _number(word: str) -> float | None:
 
 
 def _balanced(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str, float]]) -> None:
-    """Refuse a reaction that changes nothing, or changes a conserved content such as charge (E569)."""
     if not reaction.change:
         title = f'{_place(name, reaction.line)}: "{reaction.text}" changes nothing'
         raise refusal("E569", title, "different sides", about=name)

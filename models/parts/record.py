@@ -81,7 +81,6 @@ class Part:
 
     @property
     def summary(self) -> str:
-        """First line of the part's docstring."""
         return inspect.getdoc(self.make).partition("\n")[0]  # type: ignore[union-attr]
 
 
@@ -145,7 +144,6 @@ class Shelf:
         everything: Mapping[str, Any],
         passive: bool,
     ) -> Callable[..., P]:
-        """Return the function that users call, and register its record."""
         icon = ICONS[make.__name__]
         words: list[inspect.Parameter] = [
             inspect.Parameter(word, _ANY, default=value, annotation=Value) for word, value in everything.items()

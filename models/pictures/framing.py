@@ -18,7 +18,7 @@ LONG_WAY = 8.0, 50.0
 """Travel of moving solids, relative to their size, above which a camera may follow them, and above which it does by default."""
 
 OUTLINE_TIMES = (20, 100)
-"""Smallest and largest number of times at which solids are outlined; the more solids, the fewer times."""
+"""Smallest and largest number of times at which solids are outlined; more solids are outlined at fewer times."""
 
 
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
@@ -37,8 +37,11 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:
-    """Return the solids (indices) that a camera can follow: all moving solids if they travel far together, else none; points (j,
-    3) around them, relative to the mean of their origins; and True if they would be too small in a fixed view."""
+    """Return what a camera that follows moving solids needs.
+
+    Returns the indices of all moving solids if they travel far together, else none; points (j, 3) around them relative to the
+    mean of their origins; and True if they would be too small in a fixed view.
+    """
     moving = tuple(i for i in seen if not scene.solids[i].unbounded and scene.solids[i].moves())
     times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, OUTLINE_TIMES[1]).round().astype(int))]
     now = scene.at_times(times)
@@ -57,7 +60,6 @@ def _extent(points: Array) -> float:
 
 
 def _around(scene: Scene, meshes: Sequence[Mesh], index: int) -> Array:
-    """Return world points (j, 3) around a solid at all times of a scene."""
     solid, local = scene.solids[index], meshes[index].outline
     poses = solid.poses if solid.moves() else solid.poses[:1]
     return np.concatenate([local @ H[:3, :3].T + H[:3, 3] for H in poses])

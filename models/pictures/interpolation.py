@@ -31,7 +31,6 @@ class Interpolation:
         return cls(low, high, np.clip((at - t[low]) / step, 0.0, 1.0))
 
     def values(self, samples: Array) -> Array:
-        """Interpolate linearly between samples (k, ...)."""
         w = self.part.reshape((-1,) + (1,) * (samples.ndim - 1))
         return (1.0 - w) * samples[self.low] + w * samples[self.high]
 
@@ -50,7 +49,6 @@ class Interpolation:
 
 
 def unrotated_poses(positions: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) with the world's axes at positions (k, 3)."""
     p = np.asarray(positions, dtype=float)
     H = np.tile(np.eye(4), (len(p), 1, 1))
     H[:, :3, 3] = p
@@ -58,7 +56,6 @@ def unrotated_poses(positions: ArrayLike) -> Array:
 
 
 def turned_poses(positions: ArrayLike, angle: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) at positions (k, 3), turned by angles (k,) about the world's z axis."""
     H = unrotated_poses(positions)
     c, s = np.cos(angle), np.sin(angle)
     H[:, 0, 0], H[:, 0, 1], H[:, 1, 0], H[:, 1, 1] = c, -s, s, c
@@ -66,7 +63,6 @@ def turned_poses(positions: ArrayLike, angle: ArrayLike) -> Array:
 
 
 def poses(p: ArrayLike, q_wxyz: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) from positions (k, 3) and quaternions (k, 4)."""
     from scipy.spatial.transform import Rotation
 
     H = unrotated_poses(p)
@@ -84,5 +80,4 @@ def quaternions(H: Array) -> Array:
 
 
 def in_body_axes(H: Array, points: Array) -> Array:
-    """Return points (k, 3) of the world in the axes of poses (k, 4, 4)."""
     return np.einsum("kji,kj->ki", H[:, :3, :3], points - H[:, :3, 3])

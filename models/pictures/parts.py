@@ -73,7 +73,7 @@ class Solid:
 
     @cached_property
     def size(self) -> float:
-        """Largest extent, m; infinite if unbounded."""
+        """Largest extent, m, infinite if unbounded."""
         if self.unbounded:
             return math.inf
         shape = self.shape
@@ -141,7 +141,7 @@ class Trail:
 
 @dataclass(frozen=True, eq=False)
 class Force:
-    """Force (k, 3), N, at points (k, 3); the arrow starts there, or with `pushing` ends there.
+    """Force (k, 3), N, at points (k, 3), where its arrow starts or, with `pushing`, ends.
 
     `source` : signals of the components of the point and of the force.
     """
@@ -171,7 +171,7 @@ class SpringDrawing:
 
     @cached_property
     def length(self) -> float:
-        """Mean length, m; 1 if the mean is zero."""
+        """Mean length, m, or 1 if the mean is zero."""
         return float(np.linalg.norm(self.ends - self.starts, axis=1).mean()) or 1.0
 
 
@@ -211,7 +211,7 @@ class ContactDrawing:
 class Curve:
     """Values (k,) over time, in the unit of their panel; the name may contain mathematics between dollar signs.
 
-    `dashed`: 0 for a solid line, 1 for dashes, 2 for dots, so that coinciding curves are visible.
+    `dashed` : 0 for a solid line, 1 for dashes, 2 for dots, so that coinciding curves are visible.
     """
 
     name: str
@@ -253,11 +253,9 @@ class EventMark:
 
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
-    """Return a mask (k,) of times that lie in a span."""
     return np.any([np.zeros(len(t), dtype=bool), *((t >= start) & (t <= end) for start, end in spans)], axis=0)
 
 
 def negative(t: Array, values: Array) -> Spans:
-    """Return the spans (s) in which sampled values (k,) are negative."""
     edges = np.flatnonzero(np.diff(values < 0.0, prepend=False, append=False)).reshape(-1, 2)
     return tuple((float(t[start]), float(t[end - 1])) for start, end in edges)

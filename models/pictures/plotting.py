@@ -27,7 +27,6 @@ _INDICES = str.maketrans("0123456789n", "₀₁₂₃₄₅₆₇₈₉ₙ")
 
 
 def shown_unit(panel: Panel) -> tuple[float, str]:
-    """Return the factor and the displayed unit of a panel."""
     largest = max(float(np.nanmax(np.abs(curve.values), initial=0.0)) for curve in panel.curves)
     return next(
         ((factor, name) for below, factor, name in SMALLER_UNITS.get(panel.unit, ()) if 0.0 < largest < below), (1.0, panel.unit)
@@ -35,7 +34,6 @@ def shown_unit(panel: Panel) -> tuple[float, str]:
 
 
 def title_with_unit(title: str, unit: str) -> str:
-    """Append the unit to a title."""
     return f"{title} ({unit})" if unit else title
 
 
@@ -50,12 +48,10 @@ def plain_text(text: str) -> str:
 
 
 def key_panels(scene: Scene) -> list[Panel]:
-    """Return the panels that posters and movies show."""
     return [panel for panel in scene.panels if panel.key]
 
 
 def legend_keys(panel: Panel) -> Keys:
-    """Return the entries of a panel's legend: name, colour and dashes of each curve."""
     return tuple((curve.name, curve.colour, curve.dashed) for curve in panel.curves)
 
 
@@ -89,7 +85,6 @@ def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -
 
 
 def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], legend: bool, seconds: float) -> str:
-    """Draw a panel over a span (s) with times multiplied by `seconds`; return the label of the vertical axis."""
     for start, end in scene.contact_intervals():
         axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
     for happening in scene.event_marks:

@@ -32,7 +32,6 @@ from bondgraph.run.results.result import Result
 from screws.names import answer_old_names
 
 MAX_HELIX_RADIUS = 0.15
-"""Largest radius of a helix, relative to its length."""
 
 OPEN_THICKNESS = 0.4
 """Thickness of a contact path where the bodies are apart, relative to its thickness in contact."""
@@ -55,8 +54,9 @@ class ForceScale(NamedTuple):
 
 
 def _lasting(t: Array, sizes: Array) -> float:
-    """Return the median over time of the magnitudes (k,) of a force while it acts; the largest for a short force, which acts
-    neither at the end nor for half of the time."""
+    """Return the median over time of the magnitudes (k,) of a force while it acts, or the largest for a short force, which acts
+    neither at the end nor for half of the time.
+    """
     acting = sizes > 1e-3 * sizes.max()
     weights = np.gradient(t) if len(t) > 1 else np.ones(1)
     if not (acting[-1] or weights[acting].sum() > 0.5 * weights.sum()):
@@ -123,7 +123,7 @@ class Scene:
 
     @cached_property
     def reach(self) -> float:
-        """Size (m) of the largest framed solid of finite size; `unit` if there is none."""
+        """Size (m) of the largest framed solid of finite size, or `unit` if there is none."""
         return max((solid.size for solid in self.solids if solid.framed and not solid.unbounded), default=self.unit)
 
     @cached_property
@@ -132,7 +132,6 @@ class Scene:
         return max((solid.size for solid in self.solids if solid.ghosts is not None), default=self.reach)
 
     def _span(self) -> float:
-        """Return the extent of all frame origins, m."""
         origins = np.concatenate([np.zeros((1, 3)), *(frame.poses[:, :3, 3] for frame in self.frames)])
         return float(np.linalg.norm(np.ptp(origins, axis=0))) or 1.0
 
@@ -149,11 +148,10 @@ class Scene:
 
     @property
     def arrow_radius(self) -> float:
-        """Radius of the shafts of force arrows, m: the radius of frame axes, or more if the arrows are much longer."""
+        """Radius of the shafts of force arrows, m, which is that of frame axes, or more if the arrows are much longer."""
         return ARROW * RADIUS * max(self.unit, SLENDER * self.scale.longest)
 
     def _extent(self) -> float:
-        """Return the extent of the positions of everything that moves, plus the largest moving body, m; 0 if nothing moves."""
         moving = [solid for solid in self.solids if solid.framed and not solid.unbounded and solid.moves()]
         places = [solid.poses[:, :3, 3] for solid in moving]
         return float(np.ptp(np.concatenate(places), axis=0).max()) + max(solid.size for solid in moving) if moving else 0.0
@@ -199,7 +197,7 @@ class Scene:
 
     @property
     def force_words(self) -> str:
-        """Label of the arrows; "" without forces (impacts are impulses)."""
+        """Label of the arrows, or "" without forces (impacts are impulses)."""
         forces = [force for force in self.all_forces if np.any(force.newtons)]
         if not forces:
             return ""
@@ -209,11 +207,11 @@ class Scene:
 
     @property
     def force_legend(self) -> str:
-        """Label and scale of the arrows; "" without forces."""
+        """Label and scale of the arrows, or "" without forces."""
         return f"{self.force_words}: {self.scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
-        """Return the indices of the solids that move with a frame; for a contact frame, both touching solids."""
+        """Return the indices of the solids that move with a frame, which are both touching solids for a contact frame."""
         for touch in self.contacts:
             if any(frame.poses is H for H in touch.frames):
                 return list(touch.solids)
@@ -315,8 +313,9 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 
 
 def representative_time(scene: Scene, ghosts: int = 5) -> float:
-    """Return a representative time (s): forces are strong, ghosts are well apart, and paths do not yet overlap; without contacts,
-    about a third of the run."""
+    """Return a time (s) when forces are strong, ghosts are well apart, and paths do not yet overlap, or about a third of the run
+    without contacts.
+    """
     if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = strongest_contact(scene).solids
@@ -333,7 +332,6 @@ def representative_time(scene: Scene, ghosts: int = 5) -> float:
 
 
 def strongest_contact(scene: Scene) -> ContactDrawing:
-    """Return the contact with the largest normal force in the scene."""
     return max(scene.contacts, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 
 
@@ -351,7 +349,6 @@ def speed_label(speed: float) -> str:
 
 
 def strongest_interval(scene: Scene) -> tuple[float, float] | None:
-    """Return the interval of contact (s) with the largest normal force; None without contact."""
     touch = max((touch for touch in scene.contacts if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
     if touch is None:
         return None
@@ -384,7 +381,7 @@ class Camera:
 
     @property
     def axes(self) -> Array:
-        """Rows: right, up, towards the viewer."""
+        """Directions to the right, upward and towards the viewer, as rows."""
         back = self.eye - self.centre
         back = back / np.linalg.norm(back)
         right = np.cross(self.up, back)
@@ -400,7 +397,7 @@ class Camera:
         return np.stack([x, y], axis=1)
 
     def pixels_per_metre(self, point: ArrayLike, size: tuple[int, int]) -> float:
-        """Scale of the picture at the depth of a point."""
+        """Return the scale of the picture at the depth of a point."""
         depth = float((self.eye - np.asarray(point, dtype=float)) @ self.axes[2])
         return float(0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / depth)
 
@@ -417,8 +414,9 @@ def upward(scene: Scene) -> Array:
 
 
 def direction(scene: Scene, focus: float | None = None) -> Array:
-    """Return the unit vector to the viewer: the scene's, else a direction that shows contacts from the side and the ground
-    slightly from above; the time `focus` (s) has more weight than all other times."""
+    """Return the unit vector to the viewer: that of the scene, else a direction that shows contacts from the side and the ground
+    slightly from above. The time `focus` (s) has more weight than all other times.
+    """
     if scene.view is not None:
         return scene.view / np.linalg.norm(scene.view)
     pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))
@@ -440,7 +438,6 @@ def direction(scene: Scene, focus: float | None = None) -> Array:
 
 
 def _normals(scene: Scene, pick: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the normals (j, 3) of all contacts at some samples, and their weights (j,): smaller where the gap is wide."""
     normals, weights = [np.zeros((0, 3))], [np.zeros(0)]
     for touch in scene.contacts:
         first, second = (frames[pick] for frames in touch.frames)

@@ -16,7 +16,7 @@ from screwbond.models.chains import Tree
 
 @dataclass(frozen=True)
 class Signal:
-    """Component of a signal: the signal's name, and the component's index."""
+    """Component of a signal, by the signal's name and the component's index."""
 
     name: str
     index: int = 0
@@ -49,7 +49,6 @@ class TouchSource:
 
 
 def fixed(pose: np.ndarray) -> Source:
-    """Return the source of a pose (4, 4) that does not move."""
     return Source("fixed", (np.asarray(pose, dtype=float),))
 
 
@@ -59,7 +58,6 @@ def of_signal(name: str) -> Source:
 
 
 def product(first: Source, second: Source) -> Source:
-    """Return the source of the product of two poses."""
     return Source("product", (first, second))
 
 

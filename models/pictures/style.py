@@ -20,15 +20,13 @@ SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2
 PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
 AXES = ("#d1383d", "#17a398", "#3550c8")
-"""Colours of x, y and z; distinguishable with red-green blindness too."""
+"""Colours of x, y and z, which people with red-green blindness can distinguish too."""
 
 ENERGIES = CYCLE
 
 GAUSS = 0.30
-"""Length of a Gauss frame's axes, in scene units."""
 
 RADIUS = 0.011
-"""Radius of a Gauss frame's axes, in scene units."""
 
 TUBE = 0.8
 """Radius of a path, relative to a Gauss frame's axes."""
@@ -58,12 +56,10 @@ def font(size: int, weight: str = "regular") -> Any:
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
-    """Convert "#rrggbb" to red, green, blue (0 to 255)."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def blend(colour: str, other: str, part: float) -> str:
-    """Return a colour between two: the first at 0, the other at 1."""
     mixed = (round((1 - part) * a + part * b) for a, b in zip(rgb(colour), rgb(other), strict=True))
     return "#" + "".join(f"{value:02x}" for value in mixed)
 
@@ -128,13 +124,11 @@ def plot_file(
 
 
 def legend_above(axes: Any, columns: int, **look: Any) -> None:
-    """Add a legend in one row above the right end of a panel."""
     position = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.98), "borderaxespad": 0.1}
     axes.legend(ncols=columns, **{**position, **look})
 
 
 def plain_numbers(axis: Any) -> None:
-    """Write the numbers along a logarithmic axis of one or two decades in plain form."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
@@ -143,7 +137,6 @@ def plain_numbers(axis: Any) -> None:
 
 
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:
-    """Write a Pillow image as png or jpg; raise E415 for another extension, E414 if the file cannot be written."""
     known_ending(path, *IMAGES)
     with atomic_file(path) as part:
         image.save(part)

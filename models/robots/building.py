@@ -77,12 +77,10 @@ class Selection:
 
     @property
     def tips(self) -> Any:
-        """Names of the tips."""
         return () if self.tip is None else (self.tip,) if isinstance(self.tip, str) else self.tip
 
 
 def robot_of(robot: RobotFile, wanted: Selection) -> Robot:
-    """Return the wanted part of a robot; raise `ModelError` with all problems of the file (E522 to E528)."""
     skeleton = skeleton_of(robot)
     structure_problems = [*tree_problems(robot, skeleton), *mimic_problems(skeleton)]
     if structure_problems:
@@ -118,7 +116,6 @@ def plain_name(name: str) -> str:
 
 
 def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
-    """Return a note on the names (name -> line) that `plain_name` changes."""
     changed = {name: line for name, line in places.items() if name != plain_name(name)}
     if not changed:
         return ()
@@ -129,7 +126,7 @@ def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
 
 @dataclass(frozen=True, eq=False)
 class TreeLinks:
-    """Links and moving joints in the order of the tree, with ignored fields and problems."""
+    """Links and moving joints in the order of the tree, with the fields of the file that were ignored, and problems."""
 
     links: tuple[Link, ...] = ()
     joints: tuple[RobotJoint, ...] = ()
@@ -138,7 +135,6 @@ class TreeLinks:
 
 
 def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLinks:
-    """Build the links of a selected tree."""
     home_poses = {selected.base: np.eye(4)}
     for joint in selected.joints:
         home_poses[joint.child] = home_poses[joint.parent] @ joint.origin
@@ -197,13 +193,11 @@ def inertias_of(
 
 
 def _seen_from(H: np.ndarray, inertia: InertiaTerms) -> InertiaTerms:
-    """Return an inertia in another frame, in which its own frame has the pose H."""
     mass, moment, centre = inertia
     return mass, H[:3, :3] @ moment @ H[:3, :3].T, H[:3, :3] @ centre + H[:3, 3]
 
 
 def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> BodyInertia:
-    """Return the inertia of a body, an `UncheckedInertia` if no rigid body can have these values."""
     try:
         return BodyInertia(*total)
     except GeometryError as error:
@@ -235,7 +229,6 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
 
 
 def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
-    """Return E524 for a selected part without any of the robot's moving joints."""
     if tree_links.joints or not any(joint.moves for joint in selected.skeleton.joints):
         return []
     title = f'no joint moves: only "{selected.base}" is selected'
@@ -251,7 +244,6 @@ def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
 
 
 def _omitted_links(selected: SelectedTree) -> list[Ignored]:
-    """Return a note on the links outside the selected tree."""
     if not selected.omitted:
         return []
     named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
@@ -261,7 +253,6 @@ def _omitted_links(selected: SelectedTree) -> list[Ignored]:
 
 
 def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
-    """Return notes on the shapes that are not drawn."""
     kinds = {
         "collision": sum(len(link.collisions) for link in robot.links),
         "visual": sum(len(link.visuals) for link in robot.links),

@@ -24,7 +24,6 @@ MAX_SLIPS = 50
 """Maximum number of harmless errors in a file that is accepted; the parser reports only its first hundred messages."""
 
 XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
-"""Start of the tag of a macro, with or without a declared namespace."""
 
 HARMLESS = {
     "ERR_UNKNOWN_VERSION": ("the version of XML", "the file is read as version 1.0"),
@@ -33,7 +32,6 @@ HARMLESS = {
     "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "names have no prefix"),
     "ERR_DOCUMENT_END": ("text after the end", "the robot ends there"),
 }
-"""Harmless messages of the parser: type -> ignored content, and reason."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,6 @@ def read_document(path: str | os.PathLike[str], format: Format) -> tuple[Any, tu
 
 
 def place(file: Path, line: int | None) -> Place:
-    """Return a line of a file as a `Place`."""
     return Place(str(file), line or 1)
 
 
@@ -109,7 +106,7 @@ def refuse_document_types(file: Path, text: bytes) -> None:
     from lxml import etree
 
     class Listener:
-        """Parser target that handles only document types."""
+        """Target of a parser that handles document types only."""
 
         def doctype(self, name: str, public: str | None, system: str | None) -> None:
             line = text[: max(text.find(b"<!DOCTYPE"), 0)].count(b"\n") + 1
@@ -130,7 +127,6 @@ def refuse_document_types(file: Path, text: bytes) -> None:
 
 
 def _parse(file: Path, text: bytes) -> tuple[Any, Sequence[Any]]:
-    """Return the root and the harmless messages of the parser; raise E520 for any other message."""
     from lxml import etree
 
     parser = _parser(etree)
@@ -140,7 +136,6 @@ def _parse(file: Path, text: bytes) -> tuple[Any, Sequence[Any]]:
 
 
 def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
-    """Raise E520 for a message of the parser that is not harmless."""
     errors = [message for message in messages if not _is_harmless(text, message)] or list(messages)[MAX_SLIPS:]
     if errors:
         reason = str(errors[0].message).partition(", line ")[0]
@@ -149,7 +144,6 @@ def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
 
 
 def _is_harmless(text: bytes, message: Any) -> bool:
-    """Return True for an error that leaves the robot unambiguous; False if parts of a robot follow the root element."""
     if message.type_name != "ERR_DOCUMENT_END":
         return message.type_name in HARMLESS
     line, *more = text.replace(b"\0", b"").split(b"\n")[message.line - 1 :]
@@ -166,7 +160,6 @@ def _harmless_slips(slips: Sequence[Any]) -> list[Ignored]:
 
 
 def _drop_namespace(root: Any) -> list[Ignored]:
-    """Remove the namespace of the root from the names of all its elements."""
     from lxml import etree
 
     namespace, _, tag = str(root.tag).rpartition("}")
@@ -199,7 +192,6 @@ def _cure(reason: str) -> str:
 
 
 def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
-    """Return problems of XML in another format, or with macros that are not expanded."""
     if root.tag not in format.roots:
         cure = f"a {format.name} file: its outermost element is <{format.roots[0]}>"
         if root.tag in READERS:

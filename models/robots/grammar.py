@@ -29,13 +29,10 @@ LIGHTEST = 1e-100
 
 
 def numbers_of(text: str, *counts: int) -> bool:
-    """Return True for a string of finite numbers whose count is one of `counts`."""
     return _accepts_numbers(len(text.split()))(text) and len(text.split()) in counts
 
 
 def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
-    """Return a predicate that is true for a string of `count` finite numbers from `least` to `most`."""
-
     def fits(text: str) -> bool:
         words = text.split()
         try:
@@ -49,7 +46,7 @@ def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.in
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """Rule of an attribute: a predicate of its text, its description, and whether it is required."""
+    """Rule of an attribute: a predicate of its text, the description of valid text, and whether the attribute is required."""
 
     accepts: Reader
     description: str
@@ -57,7 +54,6 @@ class AttributeRule:
 
     @property
     def required(self) -> AttributeRule:
-        """Copy of this rule for a required attribute."""
         return AttributeRule(self.accepts, self.description, True)
 
 
@@ -90,7 +86,6 @@ class Refusal:
     may_be_omitted: bool = True
 
     def says_nothing(self, text: str) -> bool:
-        """Return True for a neutral value."""
         zero = bool(text) and "0" in self.neutral and _accepts_numbers(len(text.split()), 0.0, 0.0)(text)
         return zero or (bool(text) and text in self.neutral)
 
@@ -108,7 +103,7 @@ class ElementRule:
     first_counts: bool = False
     """True if repetitions are ignored; otherwise only copies of the first occurrence are ignored."""
     text: AttributeRule | None = None
-    """Rule for the element's text; None if the text is ignored."""
+    """Rule for the element's text, or None if the text is ignored."""
     listed: Mapping[str, str] = field(default_factory=dict)
     """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
@@ -150,12 +145,10 @@ ROBOT = ElementRule(
         "material": ElementRule({"name": TEXT.required}, MATERIAL, most=math.inf),
     },
 )
-"""Grammar of the supported parts of a URDF file."""
 
 SHAPE_KINDS = ("visual", "collision")
 
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-"""Shape -> the attributes that give its size."""
 
 REASONS = {
     "transmission": "motors and gears are parts of the graph around the robot",
@@ -170,20 +163,21 @@ REASONS = {
     "verbose": "a setting of another program",
     "version": "all versions are read alike",
 }
-"""Reasons why well-known elements are ignored."""
 
 UNKNOWN = "none of the parts of URDF that describe how a robot moves or looks"
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """Grammar of a format: its outermost element, the elements that are listed if they are not read, and the reasons."""
+    """Grammar of a format: its outermost element, elements that are listed if they are not read, and reasons for ignoring
+    elements.
+    """
 
     tag: str
     rule: ElementRule
     reasons: Mapping[str, str]
     unknown: str
-    """Reason for ignoring anything else; "" if it is refused."""
+    """Reason for ignoring anything else, or "" if it is refused."""
     anchors: tuple[str, ...] = ("link", "joint")
     """Elements that messages name without the elements around them."""
 
@@ -216,12 +210,10 @@ def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str 
 
 
 FILE = "screwbond-file"
-"""Attribute with the path of the included file from which an element comes."""
+"""Attribute that holds the path of the included file from which an element comes."""
 
 
 class _Checker:
-    """State of one traversal of a tree: problems and ignored elements so far."""
-
     def __init__(self, file: Path, grammar: Grammar, drawn: str, omit: Collection[str]):
         self.file = file
         self.grammar = grammar
@@ -232,7 +224,6 @@ class _Checker:
         self.complete = True
 
     def check(self, element: Any, rule: ElementRule, label: str) -> bool:
-        """Remove unknown and invalid parts from an element; return True if the element is valid."""
         right = self._check_attributes(element, rule, label)
         missing: set[str] = set()
         unread = False
@@ -262,11 +253,9 @@ class _Checker:
         return self._check_counts(element, rule, label, needed - missing) and right
 
     def ignored_items(self) -> tuple[Ignored, ...]:
-        """Return the ignored elements and attributes, each kind once."""
         return tuple(Ignored(what, why, tuple(lines)) for what, (why, lines) in self.ignored.items())
 
     def drop_repeated(self, root: Any) -> None:
-        """Remove links and joints that are copies of earlier links and joints."""
         first: dict[tuple[str, str], Any] = {}
         for element in list(root):
             earlier = first.setdefault((element.tag, element.get("name")), element)
@@ -275,7 +264,6 @@ class _Checker:
                 root.remove(element)
 
     def _check_shape(self, shape: Any, rule: ElementRule, label: str) -> bool:
-        """Return True for a shape to keep; errors in a shape that is not drawn are not problems."""
         if _is_point(shape):
             self._ignore(f"<{shape.tag}> of size zero", shape, "a point cannot be seen")
             return False
@@ -319,7 +307,6 @@ class _Checker:
         self._problem(element, f"{before}{shown}{after} is not {rule.description}", cure)
 
     def _leave_out(self, element: Any, name: str, value: str, rule: ElementRule, what: str, label: str) -> None:
-        """List an element or attribute that is not read, or refuse it if ignoring it would change the robot."""
         refusal = rule.refused.get(name)
         if refusal is None and (name in rule.listed or name in self.grammar.reasons or self.grammar.unknown):
             self._ignore(what, element, rule.listed.get(name, ""))
@@ -372,7 +359,6 @@ def place_of(file: Path, element: Any) -> Place:
 
 
 def _are_copies(first: Any, second: Any) -> bool:
-    """Return True if two elements have equal attributes and parts."""
     pairs = zip(first.iter(), second.iter(), strict=False)
     return sum(1 for _ in first.iter()) == sum(1 for _ in second.iter()) and all(
         a.tag == b.tag and a.attrib == b.attrib and len(a) == len(b) for a, b in pairs
@@ -380,7 +366,6 @@ def _are_copies(first: Any, second: Any) -> bool:
 
 
 def _is_point(shape: Any) -> bool:
-    """Return True for a box, cylinder or sphere of size zero."""
     solids = shape.findall("geometry/*")
     texts = [solid.get(key, "") for solid in solids for key in SIZES.get(solid.tag, ())]
     return bool(texts) and all(text.strip() and _accepts_numbers(len(text.split()), 0.0, 0.0)(text) for text in texts)

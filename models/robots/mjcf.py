@@ -51,7 +51,6 @@ ALL_RATES = ("damping", "armature", "stiffness")
 
 
 GENERAL = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
-"""Types of a general actuator and their defaults."""
 
 OMIT_GENERAL = 'omit=("actuator",), to read the robot without its actuators'
 
@@ -107,7 +106,7 @@ def read_mjcf(
 
 
 def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...]:
-    """Return the names of `omit`; raise E295 for a name that no reader refuses."""
+    """Return the names in `omit` as a tuple; raise E295 for a name of nothing that could be refused."""
     names = (omit,) if isinstance(omit, str) else tuple(omit)
     unknown = [name for name in names if name not in refusable]
     if unknown:
@@ -117,8 +116,6 @@ def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...
 
 
 class _Model:
-    """Links, joints, notes and problems read so far."""
-
     def __init__(self, file: Path, root: Any, omit: tuple[str, ...]):
         self.file, self.root, self.omit = file, root, omit
         self.settings = CompilerSettings({key: text for each in root.findall("compiler") for key, text in each.attrib.items()})
@@ -135,8 +132,6 @@ class _Model:
         self.taken = {plain_name(each.get("name")) for each in root.iter("body") if each.get("name")} | {WORLD}
 
     def add_contents(self, body: Any, link: str, frame: np.ndarray, childclass: str) -> None:
-        """Add a link with the contents of its element, whose pose in the link is `frame` (4, 4), and the links that it
-        carries."""
         shapes: dict[str, list[ShapeEntry]] = {"visual": [], "collision": []}
         parts: list[InertiaTerms] = []
         carried: list[tuple[Any, np.ndarray, str]] = []
@@ -153,7 +148,6 @@ class _Model:
             self._add_body(child, link, at, its_class)
 
     def _collect(self, element: Any, frame: np.ndarray, childclass: str, shapes: Any, parts: Any, carried: Any) -> None:
-        """Gather the shapes, with their inertias, and the bodies of an element and of the frames in it."""
         childclass = element.get("childclass", childclass)
         from_shapes = element.find("inertial") is None or self.settings.attributes.get("inertiafromgeom") == "true"
         for part in element:
@@ -192,7 +186,6 @@ class _Model:
         return float(element.get("mass")), H[:3, :3] @ J @ H[:3, :3].T, H[:3, 3]
 
     def _add_body(self, body: Any, parent: str, at: np.ndarray, childclass: str) -> None:
-        """Add the joints and links of a body at the pose `at` (4, 4) in its parent."""
         name = body.get("name") or unique("body", self.taken)
         link, childclass = plain_name(name), body.get("childclass", childclass)
         self.taken.add(link)
@@ -262,7 +255,6 @@ class _Model:
                 self.problems.append(Problem("E295", f'{key} of joint "{name}" is not read', (why,), (place,), (cure,)))
 
     def _range(self, name: str, kind: str, attributes: dict[str, str], place: Any) -> Any:
-        """Return the position limits of a joint, and their problems."""
         bounds, limited = values(attributes, "range"), attributes.get("limited", "auto")
         has_range = len(bounds) == 2 and bool(bounds[0] or bounds[1])
         if limited == "false" or kind == "free" or (limited == "auto" and not (has_range and self._limits_automatically)):
@@ -282,7 +274,6 @@ class _Model:
         return self.settings.is_true("autolimits", "true")
 
     def finish(self) -> None:
-        """Scale the masses, and read actuators and equalities, which refer to joints."""
         total, masses = self.settings.number("settotalmass"), [link.inertia[0] for link in self.links if link.inertia]
         if total > 0.0 and np.sum(masses):
             factor = total / float(np.sum(masses))
@@ -336,7 +327,6 @@ class _Model:
         self.notes.append(Ignored("equalities of joints", note, (element.sourceline,)))
 
     def _drive(self, element: Any) -> RobotDrive | None:
-        """Return a motor or servo; None if it is refused."""
         attributes, place = self.defaults.attributes(element, MAIN), place_of(self.file, element)
         kind, name = element.tag, element.get("name") or unique(element.tag, [drive.name for drive in self.drives])
         joint = attributes.get("joint", attributes.get("jointinparent", ""))
@@ -385,5 +375,4 @@ class _Model:
 
 
 def _in_world(element: Any) -> bool:
-    """Return True for a shape outside all bodies, whose mass does not move."""
     return not any(each.tag == "body" for each in element.iterancestors())

@@ -20,12 +20,10 @@ from screws.rotations import exp, rotation
 from screws.vectors import cross
 
 MAIN = "main"
-"""Name of the outermost class of defaults, if the file gives none."""
 
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 
 SHORTCUTS = {"motor": "general", "position": "general", "velocity": "general"}
-"""Actuators that share the defaults of one element."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +34,12 @@ class CompilerSettings:
 
     @property
     def angle(self) -> float:
-        """Radians per unit of angle."""
         return 1.0 if self.attributes.get("angle") == "radian" else float(np.pi / 180.0)
 
     def number(self, key: str) -> float:
-        """Return a number; 0 by default."""
         return float(self.attributes.get(key, "0"))
 
     def is_true(self, key: str, default: str = "false") -> bool:
-        """Return an attribute that is true or false."""
         return self.attributes.get(key, default) == "true"
 
     @cached_property
@@ -54,13 +49,11 @@ class CompilerSettings:
         return float(low), float(high)
 
     def file(self, name: str) -> str:
-        """Return the path of a mesh file, relative to the folder of the model."""
         folder = self.attributes.get("meshdir", self.attributes.get("assetdir", ""))
         name = name.rpartition("/")[2] if self.is_true("strippath") else name
         return str(Path(folder) / name)
 
     def rotation(self, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return the orientation (3, 3) of an element."""
         if "axisangle" in attributes:
             *axis, angle = values(attributes, "axisangle")
             return np.asarray(exp(self.angle * angle * np.array(axis) / np.linalg.norm(axis)), dtype=float)
@@ -82,12 +75,10 @@ class CompilerSettings:
         return np.asarray(rotation(quaternion / np.linalg.norm(quaternion)), dtype=float)
 
     def pose(self, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return the pose (4, 4) of an element."""
         return pose(self.rotation(attributes), values(attributes, "pos", "0 0 0"))
 
 
 def values(attributes: Mapping[str, str], key: str, default: str = "") -> np.ndarray:
-    """Return the values of an attribute."""
     return np.array([float(word) for word in attributes.get(key, default).split()])
 
 
@@ -116,7 +107,6 @@ class Defaults:
 
 
 def defaults_of(file: Path, root: Any) -> Defaults:
-    """Return the defaults of a file. Raises `ModelError` E296 for classes that it uses but does not define."""
     classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
 
     def read(element: Any, name: str, above: Mapping[str, Mapping[str, str]]) -> None:

@@ -30,15 +30,15 @@ VISIBLE_GROUPS = 2
 """Last group of shapes that MuJoCo's viewer shows by default."""
 
 SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-"""Solid -> number of its sizes that are used."""
 
 Solid = tuple[float, Callable[[float], list[float]]]
-"""Volume, and a function mass -> moments of inertia about the centre."""
+"""Volume, m^3, and a function that returns the moments of inertia about the centre for a mass."""
 
 
 def solid(kind: str, size: np.ndarray) -> Solid:
-    """Return the volume, m^3, and a function mass -> principal moments of inertia (3,) of a homogeneous solid with MuJoCo's
-    `size` (half lengths)."""
+    """Return the volume, m^3, and a function mass -> principal moments of inertia (3,) of a homogeneous solid; `size` has half
+    lengths, as in MuJoCo.
+    """
     if kind == "sphere":
         return 4.0 / 3.0 * np.pi * size[0] ** 3, lambda m: [0.4 * m * size[0] ** 2] * 3
     if kind == "box":
@@ -62,7 +62,7 @@ def solid(kind: str, size: np.ndarray) -> Solid:
 
 
 def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
-    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh; None if it has no volume.
+    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh, or None if it has no volume.
 
     `rule` : "exact" for closed meshes; "legacy", MuJoCo's default, adds the volumes of all tetrahedra as positive, so it exceeds
     the volume of meshes that are not convex.
@@ -102,7 +102,6 @@ class Geoms:
     materials: Mapping[str, Mapping[str, str]]
 
     def pose(self, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return the pose (4, 4) of a shape in its body."""
         if "fromto" not in attributes:
             return self.settings.pose(attributes)
         ends = values(attributes, "fromto").reshape(2, 3)
@@ -126,7 +125,6 @@ class Geoms:
         return size[: SIZE_COUNTS[kind]]
 
     def shape(self, element: Any, attributes: Mapping[str, str]) -> ShapeEntry | None:
-        """Return a shape for pictures; None if it is not drawn."""
         kind, origin = attributes.get("type", "sphere"), self.pose(attributes)
         material = self.materials.get(attributes.get("material", ""), {})
         rgba = values(attributes if "rgba" in attributes else material, "rgba")
@@ -143,7 +141,7 @@ class Geoms:
         return ShapeEntry(kind, tuple(float(x) for x in lengths), origin, colour)
 
     def asset(self, element: Any, attributes: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the mesh of a shape. Raises `ModelError` E296 if it is missing, E298 if it has no file."""
+        """Return the attributes of the mesh of a shape. Raises `ModelError` E296 if it is missing, E298 if it has no file."""
         name = attributes.get("mesh", "")
         if name not in self.meshes:
             raise self._refused(
@@ -154,7 +152,7 @@ class Geoms:
         return self.meshes[name]
 
     def inertia(self, element: Any, attributes: Mapping[str, str]) -> InertiaTerms | None:
-        """Return the inertia of a shape in its body; None without mass. Raises `ModelError` E298 if the inertia is unknown."""
+        """Return the inertia of a shape in its body, or None without mass. Raises `ModelError` E298 if the inertia is unknown."""
         kind = attributes.get("type", "sphere")
         density, mass = float(attributes.get("density", DENSITY)), values(attributes, "mass")
         low, high = self.settings.groups
@@ -205,6 +203,5 @@ def bounded(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
 
 
 def body_inertia(settings: CompilerSettings, parts: list[InertiaTerms]) -> InertiaTerms | None:
-    """Return the inertia of a body from its shapes' inertias; None without mass."""
     total = bounded(settings, combined_moments(parts))
     return total if total[0] or np.any(total[1]) else None

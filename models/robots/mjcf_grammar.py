@@ -32,8 +32,6 @@ def _numbers(*counts: int) -> AttributeRule:
 
 
 def _direction(count: int, words: str) -> AttributeRule:
-    """Return the rule for a list of numbers whose first `count` numbers are a direction and so not all zero."""
-
     def accepts(text: str) -> bool:
         numbers = text.split()
         return numbers_of(text, len(words.split())) and any(abs(float(number)) > SMALL for number in numbers[:count])
@@ -364,4 +362,3 @@ def _names(rule: ElementRule, seen: set[int]) -> set[str]:
 
 
 REFUSABLE = {"actuator", "equality", "damping", "armature", "stiffness", *_names(_MUJOCO, set())}
-"""Names that `omit` accepts."""

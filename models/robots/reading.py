@@ -28,10 +28,8 @@ JOINTS: dict[str, Callable[[Sequence[float]], Joint]] = {
     "fixed": lambda axis: fixed(),
     "floating": lambda axis: free(),
 }
-"""Joint kind of URDF -> function that makes the joint about or along an axis, in its own frame."""
 
 LIMITED = ("revolute", "prismatic")
-"""Joint kinds with position limits."""
 
 WORLD = "world"
 """Link that some programs assume without a declaration."""
@@ -85,7 +83,6 @@ def read_urdf(
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:
-    """Give the robot and its links plain names in the tree."""
     named = {element.get("name"): element.sourceline for element in (root, *root.findall("link")) if element.get("name")}
     attributes = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
     attributes += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]
@@ -106,7 +103,6 @@ def declare_world(root: Any) -> tuple[Ignored, ...]:
 
 
 def numbers(element: Any, key: str, default: str = "0") -> np.ndarray:
-    """Return the values of an attribute, or of `default` if the element or attribute is missing."""
     return np.array([float(word) for word in (default if element is None else element.get(key, default)).split()])
 
 
@@ -116,7 +112,6 @@ def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 
 def _origin(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) in the <origin> of an element; the identity without <origin>."""
     origin = element.find("origin")
     return pose(turned(*numbers(origin, "rpy", "0 0 0")), numbers(origin, "xyz", "0 0 0"))
 
@@ -158,7 +153,6 @@ def _shape(shape: Any, colours: Mapping[str, Any]) -> ShapeEntry:
 
 
 def hex_colour(rgba: Sequence[float] | np.ndarray) -> str:
-    """Return red, green and blue from 0 to 1 as "#rrggbb"."""
     return "#" + "".join(f"{round(255.0 * value):02x}" for value in rgba[:3])
 
 
@@ -206,7 +200,6 @@ def _joint(file: Path, joint: Any) -> JointEntry:
 
 
 def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Problem, ...], tuple[Ignored, ...]]:
-    """Return the position limits of a joint, their problems, and notes on the limits that are ignored."""
     name, kind, limit = joint.get("name"), joint.get("type"), joint.find("limit")
     lower, upper = (float(numbers(limit, key)[0]) for key in ("lower", "upper"))
     if kind not in LIMITED:

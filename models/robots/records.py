@@ -13,7 +13,6 @@ from screws.errors import plural
 from screws.joints import Joint
 
 FIXED = "fixed"
-"""Kind of a joint that does not move, in all formats."""
 
 InertiaTerms = tuple[float, np.ndarray, np.ndarray]
 """Mass, rotational inertia (3, 3) about the centre of mass, and the centre (3,)."""
@@ -51,14 +50,12 @@ class ShapeEntry:
     origin: np.ndarray
     """Pose (4, 4) in the frame of the link."""
     colour: str | None = None
-    """Colour as "#rrggbb"."""
     path: str = ""
-    """File of a mesh, as the robot's file names it."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinkEntry:
-    """Link: its inertia in its own frame, None without mass, and shapes for pictures and for contacts."""
+    """Link: its inertia in its own frame, None without mass, and its shapes for pictures and for contacts."""
 
     name: str
     place: Place
@@ -80,7 +77,7 @@ class JointEntry:
     origin: np.ndarray = field(default_factory=lambda: np.eye(4))
     """Pose (4, 4) of the child in the frame of its parent, with the joint at zero."""
     screws: Joint | None = None
-    """Joint in the frame of the child; None if there are `problems`."""
+    """Joint in the frame of the child, or None if there are `problems`."""
     limits: tuple[float, float] | None = None
     damping: float = 0.0
     armature: float = 0.0
@@ -90,21 +87,16 @@ class JointEntry:
     effort: float | None = None
     velocity: float | None = None
     leader: str | None = None
-    """Joint that this joint mimics: position = `multiplier` * (position of the leader) + `offset`."""
+    """Joint that this joint mimics, with position = `multiplier` * (position of the leader) + `offset`."""
     multiplier: float = 1.0
     offset: float = 0.0
     problems: tuple[Problem, ...] = ()
-    """Reasons why the robot cannot have this joint."""
     limit_problems: tuple[Problem, ...] = ()
-    """Reasons why the joint cannot have its position limits."""
     limit_notes: tuple[Ignored, ...] = ()
-    """Position limits that are not read."""
     notes: tuple[Ignored, ...] = ()
-    """Other parts that are not read."""
 
     @property
     def moves(self) -> bool:
-        """True if its child link moves relative to its parent link."""
         return self.kind != FIXED
 
 
@@ -134,7 +126,7 @@ class RobotDrive:
 
     @property
     def effort(self) -> float | None:
-        """Largest effort at the joint, N m or N; None if no range limits it."""
+        """Largest effort at the joint, N m or N, or None if no range limits it."""
         if self.force is not None:
             return abs(self.gear) * max(map(abs, self.force))
         if self.kind == "motor" and self.control is not None:
@@ -155,6 +147,4 @@ class RobotFile:
     drives: tuple[RobotDrive, ...] = ()
     problems: tuple[Problem, ...] = ()
     ignored: tuple[Ignored, ...] = ()
-    """Ignored elements and attributes."""
     slips: tuple[Ignored, ...] = ()
-    """Harmless errors in the document around the robot."""

@@ -32,10 +32,8 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import floats
 
 FORMATS = ("stl", "obj", "ply", "dae")
-"""Suffixes of supported mesh files."""
 
 MAX_MESH_BYTES = 256 * 2**20
-"""Size limit of a mesh file."""
 
 Packages = Mapping[str, str | os.PathLike[str]]
 
@@ -51,7 +49,7 @@ class LinkVisual:
 
 
 def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Packages) -> tuple[list[LinkVisual], list[Problem]]:
-    """Read the shapes of the links, "collision" or "visual"; also return E527 for each mesh that cannot be loaded."""
+    """Return the shapes of the links, "collision" or "visual", and E527 for each mesh that cannot be loaded."""
     skins: list[LinkVisual] = []
     problems: list[Problem] = []
     cache: dict[Path, Mesh] = {}
@@ -80,7 +78,6 @@ def visuals_by_link(file: Path, links: Sequence[LinkEntry], packages: Packages) 
 
 
 def _drawable_shapes(file: Path, shapes: Sequence[ShapeEntry], packages: Packages) -> tuple[Visual, ...]:
-    """Return shapes of a link as visuals, without missing meshes; meshes are read when they are drawn."""
     visuals = []
     for shape in shapes:
         fields: dict[str, Any] = {shape.kind: shape.size[0] if shape.kind == "sphere" else shape.size}
@@ -108,7 +105,6 @@ def _ellipsoid(axes: Sequence[float]) -> Mesh:
 
 
 def shape_mesh(file: Path, shape: ShapeEntry, packages: Packages, cache: dict[Path, Mesh]) -> tuple[Mesh | None, str]:
-    """Return a shape as a mesh in its own axes, or None and the reason."""
     if shape.kind == "box":
         return cuboid(shape.size), ""
     if shape.kind in ("cylinder", "capsule"):
@@ -131,7 +127,6 @@ def shape_mesh(file: Path, shape: ShapeEntry, packages: Packages, cache: dict[Pa
 
 
 def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]:
-    """Find the file of a URI or path: beside the robot's file, in a package of `packages`, or in a parent folder."""
     parts = urlsplit(name)
     if parts.scheme in ("http", "https", "ftp"):
         return None, f"{name} is on a network, and only local files are read"
@@ -154,7 +149,6 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
 
 
 def _load_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Return the mesh of a file, or None and the reason."""
     ending = file.suffix.lower().lstrip(".")
     if ending not in FORMATS:
         return None, f"{file.name} is not one of {', '.join(FORMATS)}"
@@ -199,7 +193,7 @@ class Robot:
         return self.tree.name
 
     def position(self, values: Mapping[str, Any]) -> np.ndarray:
-        """Return joint coordinates (n,), rad or m, from values by joint names; zero for other joints.
+        """Return joint coordinates (n,), rad or m, from values by joint names; other joints are at zero.
 
         A joint with several degrees of freedom takes one value for each; a mimic joint takes none. Raises `ModelError` E529 for
         an unknown joint or invalid values.
@@ -232,7 +226,7 @@ class Robot:
 
     @cached_property
     def coordinates(self) -> dict[str, list[int]]:
-        """Joint -> its indices among the coordinates; mimic joints have none."""
+        """Indices of each joint among the coordinates; mimic joints have none."""
         indices: dict[str, list[int]] = {}
         start = 0
         for joint in self.joints:
@@ -244,12 +238,12 @@ class Robot:
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Largest effort (n,) of each coordinate's motor, N m or N; infinite if the file has none."""
+        """Largest effort (n,) of each coordinate's motor, N m or N, infinite if the file has none."""
         return self._limits("effort")
 
     @property
     def speed_limits(self) -> np.ndarray:
-        """Largest speed (n,) of each coordinate, rad/s or m/s; infinite if the file has none."""
+        """Largest speed (n,) of each coordinate, rad/s or m/s, infinite if the file has none."""
         return self._limits("velocity")
 
     def _limits(self, key: str) -> np.ndarray:
@@ -331,7 +325,6 @@ def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[
 
 
 def _size(solids: Sequence[Solid]) -> float | None:
-    """Return the length (m) of drawn frames: an eighth of the robot's size; None if there are no shapes."""
     corners = [solid.shape.moved(solid.poses[0]).points for solid in solids if isinstance(solid.shape, Mesh)]
     return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
 

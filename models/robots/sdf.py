@@ -50,10 +50,8 @@ ENDLESS = 1e16
 """Position limit beyond which a joint counts as unlimited."""
 
 _UNIVERSAL = ("universal", "revolute2")
-"""Kinds of joints with two axes."""
 
 MODEL_FRAME = "__model__"
-"""Name of the frame of the model."""
 
 
 def _text(rule: AttributeRule, **others: Any) -> ElementRule:
@@ -240,16 +238,12 @@ def read_sdf(
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Frame of a model: its pose H (4, 4) in the frame named `relative_to`."""
-
     H: np.ndarray
     relative_to: str
     place: Place
 
 
 class _Model:
-    """Frames, notes and names of one model."""
-
     def __init__(self, file: Path, model: Any, version: str):
         self.file, self.model = file, model
         self.version = tuple(int(word) for word in version.split(".")[:2] if word.isdigit())
@@ -268,7 +262,6 @@ class _Model:
         self.parents = {joint.findtext("parent").strip() for joint in model.findall("joint")}
 
     def frame(self, name: str, place: Place) -> np.ndarray:
-        """Return the pose (4, 4) of a frame in the model. Raises `ModelError` E299."""
         H, path = np.eye(4), [name]
         while name != MODEL_FRAME:
             if name == WORLD:
@@ -284,7 +277,6 @@ class _Model:
         return H
 
     def base(self) -> np.ndarray:
-        """Return the pose (4, 4) of the root link in the world."""
         children = {joint.findtext("child").strip() for joint in self.model.findall("joint")}
         roots = [link for link in self.model.findall("link") if link.get("name") not in children]
         if WORLD in self.parents or not roots:
@@ -292,7 +284,6 @@ class _Model:
         return self.pose @ self.frame(roots[0].get("name"), place_of(self.file, roots[0]))
 
     def links(self) -> tuple[LinkEntry, ...]:
-        """Return the links, including "world" if a joint starts there."""
         entries = []
         if WORLD in self.parents and WORLD not in self.lines:
             entries.append(LinkEntry(WORLD, place_of(self.file, self.model)))
@@ -339,7 +330,6 @@ class _Model:
         return shapes
 
     def _pose_in(self, element: Any, link: Any) -> np.ndarray:
-        """Return the pose (4, 4) of a part of a link in the frame of the link."""
         at = element.find("pose")
         frame = None if at is None else at.get("relative_to")
         if not frame:
@@ -348,7 +338,6 @@ class _Model:
         return np.asarray(inverse(self.frame(link.get("name"), place)) @ self.frame(frame, place) @ _pose(element), dtype=float)
 
     def joints(self) -> tuple[JointEntry, ...]:
-        """Return the joints; a universal joint becomes two joints."""
         return tuple(entry for joint in self.model.findall("joint") for entry in self._joint(joint))
 
     def _joint(self, joint: Any) -> list[JointEntry]:
@@ -381,7 +370,6 @@ class _Model:
         return [JointEntry(name, kind, problems=(Problem("E525", title, (), (place,), (f"one of: {kinds}",)),), **ends)]
 
     def _axis(self, joint: Any, tag: str, name: str, kind: str, in_child: np.ndarray, ends: Mapping[str, Any]) -> JointEntry:
-        """Return the joint about or along one axis; `in_child` is the pose (4, 4) of the joint in its child."""
         place, axis = ends["place"], joint.find(tag)
         direction = in_child[:3, :3] @ self._direction(joint, axis, place)
         problems: tuple[Problem, ...] = ()
@@ -434,7 +422,6 @@ class _Model:
         )
 
     def _direction(self, joint: Any, axis: Any, place: Place) -> np.ndarray:
-        """Return an axis (3,) in the frame of its joint."""
         xyz = None if axis is None else axis.find("xyz")
         if xyz is None:
             return np.array([0.0, 0.0, 1.0])
@@ -449,7 +436,6 @@ class _Model:
 
 
 def _words(element: Any, tag: str, default: str) -> str:
-    """Return the text of a child element."""
     text = None if element is None else element.findtext(tag)
     return default if text is None else text.strip()
 
@@ -464,7 +450,6 @@ def _number(element: Any, tag: str, default: float) -> float:
 
 
 def _pose(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) in the <pose> of an element; the identity without <pose>."""
     at = element.find("pose")
     numbers = [] if at is None else [float(word) for word in (at.text or "").split()]
     if not numbers:

@@ -24,16 +24,14 @@ class Skeleton:
     links: Mapping[str, LinkEntry]
     joints: tuple[JointEntry, ...]
     duplicates: tuple[tuple[str, str, Place, Place], ...] = ()
-    """Duplicates, as ("link" or "joint", name, place, first place)."""
+    """Links and joints whose name is taken, as ("link" or "joint", name, place, place of the first)."""
 
     @cached_property
     def parent_joint(self) -> dict[str, JointEntry]:
-        """Link -> the joint whose child it is."""
         return {joint.child: joint for joint in self.joints}
 
     @cached_property
     def child_joints(self) -> dict[str, list[JointEntry]]:
-        """Link -> the joints whose parent it is."""
         joints: dict[str, list[JointEntry]] = {link: [] for link in self.links}
         for joint in self.joints:
             joints[joint.parent].append(joint)
@@ -41,12 +39,10 @@ class Skeleton:
 
     @cached_property
     def joints_by_name(self) -> dict[str, JointEntry]:
-        """Joints by name."""
         return {joint.name: joint for joint in self.joints}
 
     @property
     def roots(self) -> list[str]:
-        """Links that are not the child of a joint."""
         return [link for link in self.links if link not in self.parent_joint]
 
     def path_to_root(self, link: str) -> list[JointEntry]:
@@ -58,7 +54,7 @@ class Skeleton:
         return joints
 
     def subtree(self, link: str) -> list[JointEntry]:
-        """Return all joints below a link, body by body: parents before children, fixed joints before moving joints."""
+        """Return all joints below a link, body by body, with parents before children and fixed joints before moving joints."""
         joints: list[JointEntry] = []
         stack: list[JointEntry] = []
         start = link
@@ -76,7 +72,6 @@ class Skeleton:
 
 
 def skeleton_of(robot: RobotFile) -> Skeleton:
-    """Return the skeleton of a robot."""
     duplicates: list[tuple[str, str, Place, Place]] = []
     for what, entries in (("link", robot.links), ("joint", robot.joints)):
         first: dict[str, Place] = {}
@@ -117,7 +112,6 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
 
 
 def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
-    """Return E523 for links and joints that do not form a tree."""
     problems: list[Problem] = []
 
     def problem(title: str, cure: str, *places: Place) -> None:
@@ -160,7 +154,6 @@ def _close_names(name: str, names: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def _loops(skeleton: Skeleton) -> list[list[JointEntry]]:
-    """Return the cycles of joints, each starting with its first link in the file."""
     carriers = {link: skeleton.parent_joint[link].parent for link in skeleton.links if link in skeleton.parent_joint}
     return [[skeleton.parent_joint[name] for name in reversed(cycle)] for cycle in cycles(carriers)]
 
@@ -176,7 +169,7 @@ class SelectedTree:
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Link -> the moving link, or base, to which it is fixed; the link itself if its joint moves."""
+        """Moving link, or base, to which each link is fixed; a link whose joint moves has itself."""
         bodies = {self.base: self.base}
         for joint in self.joints:
             bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]
@@ -184,26 +177,25 @@ class SelectedTree:
 
     @cached_property
     def bodies(self) -> dict[str, list[str]]:
-        """Base or moving link -> this link and all links fixed to it; carriers precede the bodies that they carry."""
+        """Base and moving links, each with itself and all links fixed to it; carriers precede the bodies that they carry."""
         members: dict[str, list[str]] = {}
         for link, body in self.body.items():
             members.setdefault(body, []).append(link)
         return members
 
     def carrier(self, body: str) -> str | None:
-        """Return the body that carries the joint of a body; None for the base."""
+        """Return the body that carries the joint of a body, or None for the base."""
         return None if body == self.base else self.body[self.skeleton.parent_joint[body].parent]
 
     @property
     def serial(self) -> bool:
-        """True if no body carries two other bodies."""
         carriers = [self.carrier(body) for body in self.bodies]
         return len(set(carriers)) == len(carriers)
 
 
 def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[SelectedTree | None, list[Problem]]:
-    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all links below the
-    base.
+    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, select all links
+    below the base.
 
     Raises E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
     """
@@ -239,7 +231,6 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 
 
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[JointEntry]) -> Problem:
-    """Return E524 for a tip that is not a descendant of the base."""
     title = f'the tip "{tip}" is not below the base "{start}"'
     tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
     others = ", ".join(joint.child for joint in joints[-12:])
@@ -273,7 +264,6 @@ class RobotJoint:
 
 
 def robot_joint(joint: JointEntry) -> RobotJoint:
-    """Return the record of a moving joint."""
     return RobotJoint(joint.name, joint.kind, joint.child, joint.leader or "", joint.effort, joint.velocity, joint.friction)
 
 
@@ -321,7 +311,6 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
 
 
 def unused_fields(selected: SelectedTree, joints: Sequence[RobotJoint], limits: bool) -> list[Ignored]:
-    """Return the joint fields that a tree does not use."""
     entries = selected.skeleton.joints_by_name
     kinds = (
         ("effort limits", "kept in `effort_limits`; `limited_drive` keeps motors within them", lambda j: j.effort is not None),

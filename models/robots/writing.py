@@ -55,7 +55,6 @@ def to_urdf(tree: Tree) -> str:
 
 
 def _kind(link: Link) -> str | None:
-    """Return the type of a link's joint in URDF; None if URDF has no such type."""
     screws = link.joint.screws
     if screws.shape[1] == 0:
         return "fixed"
@@ -87,7 +86,7 @@ def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
 
 
 def _beside_axis(link: Link) -> np.ndarray:
-    """Return the vector (3,) from the origin of a link to the axis about which it turns, in its frame; zero on the axis."""
+    """Return the vector (3,) from the origin of a link to the axis about which it turns, in its frame, or zero on the axis."""
     if _kind(link) not in ("revolute", "continuous"):
         return np.zeros(3)
     omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]
@@ -98,7 +97,6 @@ def _beside_axis(link: Link) -> np.ndarray:
 
 
 def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at: np.ndarray) -> None:
-    """Add the joint that moves a link, at the pose `at` of its frame in the carrier's frame."""
     kind = _kind(link)
     joint = ElementTree.SubElement(robot, "joint", name=link.name, type=str(kind))
     _ends(joint, carrier, moved, at)
@@ -117,7 +115,6 @@ def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at:
 
 
 def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) -> None:
-    """Add parent, child and origin of a joint."""
     ElementTree.SubElement(joint, "parent", link=carrier)
     ElementTree.SubElement(joint, "child", link=moved)
     R = at[:3, :3]
@@ -129,7 +126,6 @@ def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) 
 
 
 def _link(robot: ElementTree.Element, link: Link) -> None:
-    """Add a link with its inertia about the centre of mass, in the axes of its frame."""
     element = ElementTree.SubElement(robot, "link", name=link.name)
     if link.inertia is None:
         return
@@ -142,5 +138,4 @@ def _link(robot: ElementTree.Element, link: Link) -> None:
 
 
 def _numbers(values: object) -> str:
-    """Return a string of numbers that is read back as the same floats."""
     return " ".join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))

@@ -11,14 +11,12 @@ from typing import Any
 from screws import scalars
 
 MOST_NODES = 100_000
-"""Maximum number of operations of all formulas."""
 
 Tree = tuple[Any, ...]
-"""Formula: ("number", value), ("name", id), ("time",), or the name of an operation and its operands."""
+"""Formula: ("number", value), ("name", id), ("time",), or the name of an operation followed by its operands."""
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return a power, as a product if the exponent is a whole number."""
     return base ** (int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent)
 
 
@@ -45,7 +43,6 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
     | {name: getattr(scalars, name) for name in ("exp", "sin", "cos", "tan", "tanh", "floor", "sqrt")}
 )
-"""Operations supported in formulas, in addition to piecewise."""
 ARITIES = dict.fromkeys(("plus", "times"), (0, MOST_NODES)) | dict.fromkeys(("min", "max", "piecewise"), (1, MOST_NODES))
 ARITIES |= dict.fromkeys(("divide", "power", "root", "log", "lt", "leq", "gt", "geq"), (2, 2)) | {"minus": (1, 2)}
 """Minimum and maximum number of operands of operations that do not take exactly one."""
@@ -59,12 +56,10 @@ class Law:
     names: tuple[str, ...]
 
     def __call__(self, *values: Any) -> Any:
-        """Return the value of the formula."""
         return evaluated(self.tree, dict(zip(self.names, values, strict=True)))
 
 
 def evaluated(tree: Tree, values: Mapping[str, Any]) -> Any:
-    """Return the value of a formula for numbers, symbols or scalars by name."""
     word, *operands = tree
     if word == "number":
         return operands[0]
@@ -80,7 +75,6 @@ def evaluated(tree: Tree, values: Mapping[str, Any]) -> Any:
 
 
 def names_in(tree: Tree) -> Iterator[str]:
-    """Yield the names that a formula reads."""
     if tree[0] == "name":
         yield tree[1]
     elif tree[0] != "number":
@@ -97,7 +91,6 @@ def extent(tree: Tree, of_names: Mapping[str, tuple[int, int]] = MappingProxyTyp
 
 
 def substituted(tree: Tree, arguments: Mapping[str, Tree]) -> Tree:
-    """Return a formula with formulas substituted for names."""
     if tree[0] == "name":
         return arguments.get(tree[1], tree)
     return tree if tree[0] == "number" else (tree[0], *(substituted(each, arguments) for each in tree[1:]))

@@ -17,7 +17,6 @@ from bondgraph.errors import ModelError
 from bondgraph.interchange.short.documents import text_of
 
 LARGEST = 5_000_000
-"""Maximum size of a file, bytes."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class SBMLNetwork:
     graph: Graph
     has_bonds: bool
     reason: str
-    """Reaction that is not reversible mass action, or the cycle without detailed balance; "" if the network has bonds."""
+    """Reaction that is not reversible mass action, or the cycle without detailed balance, or "" if the network has bonds."""
 
 
 def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
@@ -57,7 +56,6 @@ def parse_sbml(text: str, file: str = "network.xml", name: str = "") -> SBMLNetw
 
 
 def _with_bonds(name: str, species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> Graph | str:
-    """Return a network of Ce and Re, or the reason why there is none."""
     try:
         reversible = _mass_action(species, reactions)
         if isinstance(reversible, str):
@@ -71,7 +69,6 @@ def _with_bonds(name: str, species: Mapping[str, Species], reactions: Mapping[st
 
 
 def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> tuple[Reaction, ...] | str:
-    """Return the reactions with their two constants in amounts, or the reason why one of them is not reversible mass action."""
     import sympy
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in species}
@@ -100,8 +97,9 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
 
 
 def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, constants: Mapping[str, float]) -> Graph:
-    """Return Ce and Re with the junctions between them. The constant kappa is the forward constant divided by the product of the
-    reactants' K."""
+    """Return Ce and Re with the junctions between them; kappa is the forward constant divided by the product of the reactants'
+    K.
+    """
     graph = Graph(name)
     nodes = {each: J0(f"{each} node", domain="chemical") for each in species}
     for each, one in species.items():
@@ -130,7 +128,6 @@ def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, consta
 
 
 def _rates(name: str, species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> Graph:
-    """Return a network as a block that computes the rates of amounts."""
     equations: list[tuple[str, Any, Sequence[str]]] = []
     terms: dict[str, list[tuple[float, str]]] = {each: [] for each in species}
     for each, reaction in reactions.items():

@@ -54,15 +54,15 @@ class NetworkContent:
 
 
 def network_content(text: str, file: str) -> NetworkContent:
-    """Return the content of an SBML text; raise E650, E651 or E652 for unsupported content, E416 without libsbml."""
     require_package(f'the network of "{file}"', "libsbml")
     _check_tags(text, file)
     return _Reader(file).read(text)
 
 
 def _check_tags(text: str, file: str) -> None:
-    """Raise E650 for document types and entities, and for tags that are nested too deeply: parsers expand entities and recurse on
-    nested tags."""
+    """Raise E650 for document types and entities, which parsers expand, and for tags nested so deeply that the recursion of
+    parsers fails.
+    """
     if declared := re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise _error(
             "E650", file, text.count("\n", 0, declared.start()) + 1, "it has a document type or entities", "without them"
@@ -82,8 +82,6 @@ def _error(code: str, file: str, line: int, title: str, *cures: str) -> ModelErr
 
 
 class _Reader:
-    """Reader that turns a libsbml document into records."""
-
     def __init__(self, file: str) -> None:
         self.file = file
         self.functions: dict[str, tuple[tuple[str, ...], Tree]] = {}
@@ -91,7 +89,6 @@ class _Reader:
         self.nodes = 0
 
     def read(self, text: str) -> NetworkContent:
-        """Return the name of the model, its species and its reactions."""
         import libsbml
 
         document = libsbml.readSBMLFromString(text)
@@ -119,7 +116,6 @@ class _Reader:
         return NetworkContent(title, species, reactions)
 
     def _refuse(self, model: Any) -> None:
-        """Raise E651 for parts of SBML that are not supported but would change the behaviour."""
         for word in ("Rule", "Event", "Constraint"):
             if items := _each(model, word):
                 raise _error(
@@ -151,7 +147,6 @@ class _Reader:
         return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), held)
 
     def _assign(self, item: Any, species: dict[str, Species]) -> None:
-        """Apply an initial assignment: a number for a species, parameter or compartment."""
         line, symbol = item.getLine(), item.getSymbol()
         values = dict(self.values)
         for name, each in species.items():
@@ -195,7 +190,6 @@ class _Reader:
         return side
 
     def _bound(self, tree: Tree, values: Mapping[str, float], species: Mapping[str, Species], line: int) -> Tree:
-        """Return a formula with its parameters replaced by numbers and each concentration by amount / size."""
         if tree[0] == "number":
             return tree
         if tree[0] != "name":
@@ -213,7 +207,6 @@ class _Reader:
         return amount if one.as_amount or one.size == 1.0 else ("divide", amount, ("number", one.size))
 
     def tree(self, node: Any, line: int, arguments: Mapping[str, Tree] = MappingProxyType({}), depth: int = 0) -> Tree:
-        """Return a libsbml formula as a tree, its functions expanded."""
         import libsbml
 
         self.nodes += 1
@@ -254,14 +247,12 @@ class _Reader:
 
 
 def _each(parent: Any, word: str) -> list[Any]:
-    """Return the items of a libsbml list."""
     plural = {"Species": "Species"}.get(word, f"{word}s")
     count = getattr(parent, f"getNum{plural}", lambda: 0)()
     return [getattr(parent, f"get{word}")(k) for k in range(count)]
 
 
 def _words() -> dict[int, str]:
-    """Return the names of operators by their type in libsbml."""
     import libsbml
 
     kinds = {"PLUS": "plus", "MINUS": "minus", "TIMES": "times", "DIVIDE": "divide", "POWER": "power", "FUNCTION_POWER": "power"}

@@ -30,7 +30,6 @@ from screws.twists import transform_twist_back, transform_wrench
 from screws.vectors import cross, dot, length
 
 FORMS = ("trace", "rotation vector")
-"""Forms of a spring's energy for large rotations."""
 
 
 def relative_pose(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> Any:
@@ -47,7 +46,6 @@ def _chain(outer: Any, inner: Any) -> Any:
 
 
 def frame_pose(pose: Any, frame: Any) -> Any:
-    """Return the pose H_0_B (4, 4) of a frame fixed to a body."""
     return pose_from_state(_chain(pose, frame))
 
 
@@ -151,7 +149,7 @@ def _parts(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
-    """Return the torque 2 as(G R); for an isotropic spring, k sin(angle) along the axis."""
+    """Return the torque 2 as(G R), which is k sin(angle) along the axis for an isotropic spring."""
     if np.ndim(K_r):
         return 2.0 * untilde(co_stiffness(K_r) @ R)
     share = 2.0 * K_r * q[0] / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -159,7 +157,7 @@ def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
 
 
 def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
-    """Return the torque J^-T K theta, with theta' = J^-1 omega; for an isotropic spring, k theta."""
+    """Return the torque J^-T K theta, with theta' = J^-1 omega, which is k theta for an isotropic spring."""
     theta, cosine = turned
     torque = times(K_r, theta)
     if not np.ndim(K_r):
@@ -180,7 +178,7 @@ def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
 
 
 def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
-    """Return the force k (|r| - L) r / |r|, N: gradient of `point_energy`."""
+    """Return the force k (|r| - L) r / |r|, N, the gradient of `point_energy`."""
     return stiffness * (1.0 - rest / length(r)) * r
 
 
@@ -191,7 +189,6 @@ NUMBERS = {
     "stiffness": ("N/m", "K"),
     "rest length": ("m", "L"),
 }
-"""Unit and symbol of every parameter of a spring between bodies."""
 
 AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", AD_SOURCE)
 TO_FRAME = Action(
@@ -226,9 +223,9 @@ def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Non
 def spring_of_signal(
     effort: Op, energy: Op, parameters: dict[str, Any], signal: str, dimension: int, domain: Domain, frame: str
 ) -> Element:
-    """Return a C "spring" without a state of its own: its energy is a function of a signal, whose rate follows from its flow.
+    """Return a C "spring" without a state of its own, whose energy is a function of a signal.
 
-    The poses of the bodies are already states. A relative pose as a further state would drift from them within the tolerance, and
+    The poses of the bodies are states already. A relative pose as a further state would drift from them within the tolerance, and
     would count as a degree of freedom in linearisation and equilibrium search.
     """
     law = Storage(
@@ -244,7 +241,6 @@ _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
 
 @cache
 def _with_state_argument(op: Op) -> Op:
-    """Return the operation with an additional, unused first argument for an empty state."""
     latex = op.latex
     for index in range(9, 0, -1):
         latex = latex.replace(f"#{index}", f"#{index + 1}")
@@ -322,7 +318,6 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
 
 
 def as_matrix(K: Any) -> np.ndarray:
-    """Return a scalar, a diagonal (3,) or a matrix as a matrix (3, 3)."""
     numbers = np.asarray(K, dtype=float)
     return numbers if numbers.ndim == 2 else np.diag(np.broadcast_to(numbers, 3))
 
@@ -373,5 +368,4 @@ def _is_symmetric(K: np.ndarray) -> bool:
 
 
 def spring_error(code: str, name: str, title: str, cure: str, *details: str) -> ModelError:
-    """Return the error for a problem of a spring or damper."""
     return refusal(code, f'"{name}": {title}', cure, about=name, why=details)

@@ -28,7 +28,6 @@ from screws.vectors import dot, length
 
 
 def _world_position(pose: Any, point: Any) -> Any:
-    """Return the world position (3,) of a point fixed to a body; pose (7,) or (4, 4)."""
     H = pose_from_state(pose)
     return H[:3, :3] @ point + H[:3, 3]
 
@@ -93,7 +92,6 @@ def point_spring(
 
 
 def _between_points(name: str, point_a: Any, point_b: Any, fed_by: str) -> tuple[Graph, Element]:
-    """Return the graph of a part between two points, and the 0-junction of their relative velocity."""
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
     graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")

@@ -39,7 +39,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.model import Visible
 
 NEAR_PI = 1e-2
-"""Value of cos(angle / 2) below which a run with the form "rotation vector" ends: 0.02 rad before pi."""
+"""Value of |cos(angle / 2)| below which a run with the form "rotation vector" ends, 0.02 rad before pi."""
 
 
 @in_units(stiffness="N m/rad, N; N/rad, N/m", rotational="N m/rad", translational="N/m", coupling="N", frame_a="m", frame_b="m")
@@ -96,7 +96,7 @@ def spatial_spring(
 
 @cache
 def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
-    """Return the functions (parameters ..., H) -> wrench and energy; all springs of a form share them, and so their code."""
+    """Return the Ops of wrench and energy, which all springs of a form share, and so their code."""
 
     def of_signals(formula: Any) -> Any:
         return lambda *arguments: formula(arguments[-1], *arguments[:-1], form=form)
@@ -105,7 +105,6 @@ def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
     H = f"#{len(letters) + 1}"
 
     def written(formula: str, *remarks: str) -> str:
-        """Return the formula with its arguments numbered, and the definitions of its symbols."""
         for number, letter in enumerate(letters, start=1):
             formula = formula.replace(letter, f"#{number}")
         return "\n".join((formula, ",\\; ".join((f"(R, p) = {H}", *remarks))))

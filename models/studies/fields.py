@@ -34,7 +34,6 @@ from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Parameter
 
 REQUIRED: Any = object()
-"""Marker of a required field, instead of a default."""
 _DECLARED = "declared"
 
 
@@ -73,7 +72,6 @@ class Declared:
 
     @property
     def may_be_none(self) -> bool:
-        """True if the field may be None."""
         return self.optional or self.default is None
 
     def length(self, before: Mapping[str, Any]) -> int | None:
@@ -81,11 +79,12 @@ class Declared:
         return self.count(before) if callable(self.count) else self.count
 
     def is_required(self, before: Mapping[str, Any]) -> bool:
-        """Return True if a file must set this field, given the values of the fields `before` it."""
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
-        """Describe a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
+        """Return words for a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of
+        ...".
+        """
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list with entries from " if self.many else "one of ") + ", ".join(self.options)
@@ -94,7 +93,7 @@ class Declared:
         return f"a whole number from {self.range()}" if self.integer else f"a {number}{unit}"
 
     def range(self, more: str = "above") -> str:
-        """Describe the bounds: "above 0", "0 or more", "2 to 12"; "" without bounds."""
+        """Return words for the bounds, "above 0", "0 or more", "2 to 12", or "" without bounds."""
         if self.above is not None:
             return f"{more} {self.above:g}"
         if self.least is None:
@@ -102,12 +101,11 @@ class Declared:
         return f"{self.least:g} or more" if self.most is None else f"{self.least:g} to {self.most:g}"
 
     def contains(self, value: float) -> bool:
-        """Return True if a number is within the bounds."""
         high = self.most is None or value <= self.most
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
     def violation(self, value: Any, before: Mapping[str, Any]) -> str | None:
-        """Return the requirement that a record's value violates; None for a valid value."""
+        """Return the requirement that a record's value violates, or None for a valid value."""
         if value is None and self.may_be_none:
             return None
         listed = not self.many or isinstance(value, tuple | list | np.ndarray)
@@ -120,7 +118,7 @@ class Declared:
         return self.requirement(before) if self.integer else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
-        """Return a valid value as records store it: a float or a tuple of floats."""
+        """Return a valid value as a record stores it; real numbers become floats, and other values do not change."""
         if value is None or self.options or self.integer:
             return value
         return tuple(map(float, value)) if self.many else float(value)
@@ -154,17 +152,14 @@ def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bound
 
 
 def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is one of the given strings."""
     return _field(Declared(meaning, default=default, options=tuple(options)))
 
 
 def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is a tuple of given strings."""
     return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
 
 
 def declarations(record: Any) -> dict[str, Declared]:
-    """Return the declared fields of a record, or of its type, by name and in order."""
     return {field.name: field.metadata[_DECLARED] for field in dataclasses.fields(record) if _DECLARED in field.metadata}
 
 
@@ -230,7 +225,6 @@ def _shape(declared: Declared) -> str:
 
 
 def _limits(declared: Declared) -> str:
-    """Return bounds, options and default in parentheses."""
     remarks = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
         remarks.append("needed in some cases")
@@ -243,7 +237,6 @@ def _limits(declared: Declared) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value as in files."""
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

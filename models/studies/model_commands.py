@@ -57,7 +57,7 @@ def read_saved(options: Namespace, load: Callable[[Path], Graph | Model] = load_
 
 
 def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
-    """Parse a change: "winding.resistance=3", "body.p=[0, 1, 2]" or, for an automaton, "contact=resting"."""
+    """Return name and value of a change: "winding.resistance=3", "body.p=[0, 1, 2]" or, for an automaton, "contact=resting"."""
     name, _, value = (part.strip() for part in text.rpartition("="))  # a name may contain "=", a number cannot
     if name in compiled.model.automata:
         return name, value
@@ -71,12 +71,10 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
 
 
 def _numbers(value: Any) -> Any:
-    """Return a number, or an array from nested lists."""
     return np.array([_numbers(entry) for entry in value]) if isinstance(value, list) else number_from_json(value)
 
 
 def run_saved(request: RunRequest, options: Namespace) -> Outcome:
-    """Run a model with changed parameters and start values."""
     compiled = request.compiled
     parameters = {
         name: value for name, value in request.changes.items() if compiled.system.resolve(name) in compiled.system.parameters
@@ -107,7 +105,6 @@ def _arrays(result: Result) -> dict[str, np.ndarray]:
 
 
 def show_saved(request: RunRequest, options: Namespace) -> Outcome:
-    """Return the report of a model, and its graph."""
     compiled = request.compiled
     named = {"parameters": list(compiled.parameters), "states": list(compiled.states)}
     files = {"report.txt": compiled.report() + "\n", **graph_files(compiled)}
@@ -179,10 +176,10 @@ EXAMPLES = Command("examples", "copy the example scripts into a folder", _argume
 
 
 def load_drawable(where: str) -> Drawable:
-    """Load a graph from a file or module. The name of the graph, or of a function without arguments that returns it, follows a
-    colon (default "graph"): "car.py", "car.py:build", "examples.bouncing_ball:graph".
+    """Load a graph from a file or module, which is executed: "car.py", "car.py:build", "examples.bouncing_ball:graph".
 
-    The file is executed. Raises `ProblemError`: E587 for a missing file, module or graph, E588 if the file fails.
+    After the colon is the name of the graph, by default "graph", or of a function without arguments that returns it. Raises
+    `ProblemError` E587 for a missing file, module or graph, E588 if the file fails.
     """
     source, _, name = where.partition(":")
     names = _load_names(source)
@@ -202,7 +199,6 @@ def _not_found(title: str, *cures: str) -> ProblemError:
 
 
 def _load_names(source: str) -> dict[str, Any]:
-    """Return the names in a file, or in a module from the path or the current folder."""
     path = Path(source)
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:
@@ -219,7 +215,6 @@ def _load_names(source: str) -> dict[str, Any]:
 
 
 def _call(source: str, function: Callable[[], Any]) -> Any:
-    """Call the user's code; raise E588 with the line of any error that is not a `ScrewbondError`."""
     try:
         return function()
     except ScrewbondError:

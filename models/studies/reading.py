@@ -37,7 +37,7 @@ class Document:
 
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
-    """Return the object of a JSON text; None, and a problem E402, for anything else."""
+    """Return the object of a JSON text; for anything else, return None and report E402."""
     if nesting_depth(text) > MAX_DEPTH:
         document.report("E402", "", f"brackets are nested more than {MAX_DEPTH} deep")
         return None
@@ -62,7 +62,6 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
 
 
 def json_kind(value: Any) -> str:
-    """Return the kind of a JSON value as text."""
     words = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return words.get(type(value), "a number")
 
@@ -71,7 +70,6 @@ T = TypeVar("T")
 
 
 def _closest_option(word: Any, options: Iterable[str]) -> str | None:
-    """Return the option most similar to a misspelt word."""
     return next(iter(similar_names(word, options, most=1)), None)
 
 
@@ -90,11 +88,9 @@ class JsonSection:
         self.known_keys: list[str] = []
 
     def at(self, key: str) -> str:
-        """Return the JSON path of a key."""
         return f"{self.path}.{key}" if self.path else key
 
     def report(self, code: str, key: str, what: str, *cures: str) -> None:
-        """Add a problem with the value of a key."""
         self.document.report(code, self.at(key) if key else self.path, what, *cures)
 
     def read(self, record: Any, *names: str) -> dict[str, Any]:
@@ -106,7 +102,8 @@ class JsonSection:
         return values
 
     def value(self, key: str, declared: Declared, before: Mapping[str, Any] | None = None) -> Any:
-        """Read the value of a key as declared, required unless it has a default; nan, "" or () if missing or invalid.
+        """Read the value of a key as declared, which is required unless it has a default; return nan, "" or () if it is missing
+        or invalid.
 
         `before` : values of the fields before it.
         """
@@ -177,13 +174,12 @@ class JsonSection:
         return tuple(words)
 
     def label(self, key: str, default: str) -> str:
-        """Read text that the program does not interpret; return the default if missing or not text."""
+        """Return text that the program does not interpret, or the default if it is missing or not text."""
         self.known_keys.append(key)
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default
 
     def section(self, key: str, *, required: bool = True) -> JsonSection | None:
-        """Return a nested object; None if missing or invalid."""
         value = self._value(key, "an object {...}", dict, required)
         return None if value is None else JsonSection(self.document, self.at(key), value)
 
@@ -235,7 +231,6 @@ class JsonSection:
 
 
 def _is_number(value: Any) -> bool:
-    """Return True for a JSON number; true and false are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

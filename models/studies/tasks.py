@@ -60,7 +60,6 @@ class Picture:
 
 
 def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
-    """Return a picture that needs only Matplotlib."""
     return Picture(draw, lambda: missing_package("matplotlib"), work)
 
 
@@ -108,7 +107,6 @@ class Table:
 
 
 def write_table(path: Path, table: Table) -> None:
-    """Write a table as CSV."""
     np.savetxt(path, table.rows, delimiter=",", header=",".join(table.head), comments="", fmt=table.form, encoding="utf-8")
 
 
@@ -120,7 +118,6 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
     ".txt": lambda path, text: path.write_text(text, encoding="utf-8"),
     ".svg": lambda path, drawing: drawing.write(path),
 }
-"""Writers of file contents by suffix."""
 
 
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
@@ -129,7 +126,6 @@ def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, C
 
 
 SUMMARY = "summary.json"
-"""File that every task writes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +174,6 @@ class Task:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all files that the task can write."""
         return (*self.files, SUMMARY, *self.pictures)
 
     def save(self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
@@ -220,11 +215,9 @@ class Task:
 
 
 MAX_SAMPLES = 1e7
-"""Largest number of samples of a result that fits into memory."""
 
 
 def complex_pairs(values: np.ndarray) -> list[list[float]]:
-    """Return real and imaginary parts of complex numbers (n,), for JSON."""
     return [[float(value.real), float(value.imag)] for value in values]
 
 
@@ -235,12 +228,10 @@ def compile_times(compiled: Compiled) -> dict[str, float]:
 
 
 def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
-    """Return the build, compile and run times, s."""
     return {**compile_times(compiled), "run": result.statistics.wall_time}
 
 
 def end_summary(result: Result) -> dict[str, Any]:
-    """Return the end time and failure of a run, for its summary."""
     failure = result.failure
     return {"t_end": float(result.t[-1]), "completed": failure is None, "failure": None if failure is None else str(failure)}
 
@@ -264,14 +255,14 @@ def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
 
 
 def cost_line(name: str, summary: Mapping[str, Any], digits: int = 0) -> str:
-    """Return the first line of an overview: simulated time, and wall times in ms, with `digits` decimals for the run."""
+    """Return the first line of an overview, with the simulated time, and wall times in ms with `digits` decimals for the run."""
     wall = summary["wall_time"]
     stages = ", ".join(f"{stage} {1e3 * wall[stage]:.0f} ms" for stage in wall if stage != "run")
     return f"{name}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.{digits}f} ms ({stages})"
 
 
 def peak_memory() -> int | None:
-    """Return the peak resident memory of this process, bytes; None if unknown."""
+    """Return the peak resident memory of this process, bytes, or None if unknown."""
     try:
         import resource
     except ImportError:
@@ -317,7 +308,7 @@ def parser_of(commands: Iterable[Command], version: str = "") -> argparse.Argume
 def study_command(
     name: str, tasks: Mapping[str, Task] | Task, *, help: str = "", arguments: Callable[[Any], None] = lambda parser: None
 ) -> Command:
-    """Return a command for one task, or for several by name; the first is the default.
+    """Return a command for one task, or for several by name, of which the first is the default.
 
     `help` is a line, by default from the first task; `arguments` adds arguments shared by all tasks.
     """
@@ -352,7 +343,6 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _wrapped(*lines: str) -> str:
-    """Wrap lines to the terminal width; indented lines continue with more indentation."""
     width = shutil.get_terminal_size().columns - 2
     indents = ["      " if line.startswith(" ") else "" for line in lines]
     return "\n".join(
@@ -382,7 +372,6 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
 
 
 def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapping[str, str], **fields: Any) -> T:
-    """Make a record from the arguments that `add_fields` added, and from other `fields`."""
     values = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
     return make_from_input(lambda: record(**values, **fields))
 
@@ -402,6 +391,5 @@ def output_folder(about: str, out: str) -> Path:
 
 
 def add_solver(group: Any, rtol: float) -> None:
-    """Add the arguments --rtol and --method of a run."""
     group.add_argument("--rtol", type=float, default=rtol, help="relative tolerance (default %(default)g)")
     group.add_argument("--method", default="auto", help="integration method (default %(default)s)")

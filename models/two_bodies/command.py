@@ -45,7 +45,6 @@ from screws.numeric_arguments import shown
 from screws.surfaces import Surface
 
 CONTACT = "contact"
-"""Name of the contact in the graph."""
 
 
 def two_body_graph(scenario: Scenario) -> Graph:
@@ -78,12 +77,10 @@ def two_body_graph(scenario: Scenario) -> Graph:
 
 
 def body_names(scenario: Scenario) -> tuple[str, str]:
-    """Return the names of the two bodies in the graph."""
     return f"{scenario.body1.surface_type} 1", f"{scenario.body2.surface_type} 2"
 
 
 MIN_CONTACT_SAMPLES = 400
-"""Minimum number of dense samples in a contact interval."""
 
 
 @answer_old_names
@@ -97,7 +94,6 @@ class ContactRun:
     """Paths of the bodies in the graph, without `.pose`."""
     surfaces: tuple[Surface, Surface]
     contact: str
-    """Name of the contact in the graph."""
     compiled: Compiled
     result: Result
     trajectory: Arrays
@@ -132,7 +128,7 @@ class ContactRun:
         return result, contact_trajectory(result, self.bodies, self.surfaces, self.contact)
 
     def peak_force(self) -> tuple[float, float]:
-        """Return the time (s) and magnitude (N) of the largest normal force; zeros without contact.
+        """Return the time (s) and magnitude (N) of the largest normal force, or zeros without contact.
 
         It comes from dense samples in contact, refined as in `Result.peak`.
         """
@@ -163,7 +159,6 @@ class ContactRun:
 
 
 def _check_bodies(name: str, *bodies: Any) -> None:
-    """Refuse (E459) anything but bodies, or links of a chain, with a surface."""
     problems = []
     for body in bodies:
         cures: tuple[str, ...]
@@ -235,8 +230,6 @@ def run_scenario(scenario: Scenario, *, rtol: float = 1e-10, method: str = "auto
 
 
 def pictures_of(run: ContactRun) -> dict[str, Picture]:
-    """Return page.html, scene.glb, plots.png, poster.png and movie.mp4 of a run."""
-
     @cache
     def scene() -> Scene:
         return contact_scene(run)
@@ -253,7 +246,6 @@ def pictures_of(run: ContactRun) -> dict[str, Picture]:
 
 
 def contact_scene(run: ContactRun) -> Scene:
-    """Return the scene of a run, with dense samples in every contact."""
     result, arrays = run.dense()
     return from_archive(
         arrays,
@@ -269,7 +261,6 @@ def contact_scene(run: ContactRun) -> Scene:
 
 
 def overview(summary: dict[str, Any], out: Path) -> str:
-    """Return the main figures of a run as text."""
     return "\n".join([*_figures(summary), f"  files in {out}"])
 
 

@@ -1,9 +1,7 @@
 """Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or a report of all problems together.
 
 `BodySpec`, `ContactSpec` and `GravitySpec` declare the fields of their sections. `COMMENTS` and keys that begin with an
-underscore or with "comment" are ignored everywhere.
-
-The sections "body1" and "body2" become checked records `BodySpec`, from which the bodies of a graph are built.
+underscore or with "comment" are ignored everywhere. The fields of a body depend on its motion:
 
 =============  ==================================================  ==========================================
 motion         required                                            optional (default)
@@ -58,13 +56,12 @@ SURFACES = {
     "ellipsoid": SurfaceKind(ellipsoid, {"semi_axes": Declared("semi-axes", "m", many=True, count=3, above=0.0)}, "semi_axes"),
     "plane": SurfaceKind(plane, {}, is_flat=True),
 }
-"""Types of surface that a file may name."""
 
 TYPE = Declared("type of surface", options=tuple(SURFACES))
 
 
 def read_surface(section: JsonSection | None) -> tuple[Surface | None, str]:
-    """Read a surface of `screws` and its type; (None, type) for an invalid section or geometry."""
+    """Return a surface of `screws` and its type. An invalid section or geometry gives None, with "" for an unknown type."""
     if section is None:
         return None, ""
     before = len(section.document.problems)
@@ -118,7 +115,6 @@ MOTIONS = {
     "prescribed": MotionKind(_prescribed, needs=("omega0_world",), velocities=("omega0_world",)),
     "free": MotionKind(_free, needs=("mass", "inertia"), velocities=("v0_com_world", "omega0_world"), is_free=True),
 }
-"""All kinds of motion of a body."""
 
 
 def _needs(field: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -149,7 +145,6 @@ class BodySpec:
 
     @property
     def at_start(self) -> dict[str, Any]:
-        """Surface and initial pose, as arguments of every body."""
         return {"surface": self.surface, "position": self.p0, "quaternion": self.quat0_wxyz}
 
 
@@ -157,7 +152,7 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario; return None if its section is missing, an invalid body if the document has problems.
+    """Read a body of a scenario; return None if its section is missing, and an invalid body if the document has problems.
 
     A quaternion whose norm has a small error is normalised, with an entry in `notes`.
     """
@@ -211,7 +206,6 @@ def _normalised(quaternion: tuple[float, ...], section: JsonSection, notes: list
 
 
 STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
-"""Constrained component of the twist T_{O2}^{C2,O1} -> required stiffness."""
 
 
 def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -238,11 +232,10 @@ class ContactSpec:
 
 
 _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("omega_z", "v_z"), "r_w")}
-"""Friction limit -> required constrained components, and the required damping of its slider."""
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the contact of a scenario; return None if its section is missing, an invalid contact if it has problems.
+    """Read the contact of a scenario; return None if its section is missing, and an invalid contact if it has problems.
 
     Likely mistakes go into `notes`.
     """
@@ -276,10 +269,8 @@ COMMENTS = frozenset({"name", "description", "units", "note", "notes", "mode", "
     "initial_contact_coordinates",
     "initial_construction",
 }
-"""Comment keys."""
 
 GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
-"""Types of gravity, and the fields of `GravitySpec` that they need."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +320,6 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 
 
 def _values(section: JsonSection) -> dict[str, Any]:
-    """Read the whole file; the values are invalid if the document has problems."""
     notes: list[str] = []
     file = section.document.file
     values = {
@@ -367,7 +357,6 @@ def _check_samples(t_end: float, sample_dt: float, section: JsonSection) -> None
 
 
 def _check_consistency(body1: BodySpec | None, body2: BodySpec | None, gravity: GravitySpec | None, section: JsonSection) -> None:
-    """Report contradictions between sections."""
     if body1 is None or body2 is None:
         return
     motions = [MOTIONS.get(body.motion) for body in (body1, body2)]

@@ -44,11 +44,10 @@ COMPLIANCE_UNITS = {
     "friction": "1",
     "torsional_friction": "m",
 }
-"""Units of the parameters of `Compliant`."""
 
 
 class Compliance(TypedDict, total=False):
-    """Parameters of `Compliant`, for functions that take them as keyword arguments."""
+    """Parameters of `Compliant`, as the keyword arguments of a function."""
 
     normal_stiffness: float | None
     normal_damping: float | None
@@ -93,8 +92,9 @@ class Compliant:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Component v_z; v_x and v_y with friction or a tangential parameter; omega_z with torsional friction or a rotational
-        parameter."""
+        """Component v_z, with v_x and v_y if there is friction or a tangential parameter, and with omega_z if there is torsional
+        friction or a rotational parameter.
+        """
         slips = self.friction is not None or _any_nonzero(self.tangential_stiffness, self.tangential_damping)
         turns = self.torsional_friction is not None or _any_nonzero(self.rotational_stiffness, self.rotational_damping)
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")
@@ -137,7 +137,6 @@ class Compliant:
 
 
 def _any_nonzero(*numbers: Any) -> bool:
-    """Return True if any of these values is given and nonzero."""
     return any(number is not None and real(number) != 0.0 for number in numbers)
 
 
@@ -151,7 +150,9 @@ def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
 
 
 def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) -> str:
-    """Return the signal of the normal force: from friction, from a bond of v_z alone, or else extracted from the wrench."""
+    """Return the path of the normal force; without friction, a contact of more components than v_z gets a block that computes
+    it.
+    """
     if cones:
         return f"{cones[0].name} cone.normal"
     if tuple(chosen) == ("v_z",):
@@ -194,7 +195,9 @@ def _connect(
 
 
 def _parallel_damping(normal: int | None) -> Any:
-    """Return the law of the damper in parallel with the spring; its normal part never pulls: spring + damper >= 0."""
+    """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together
+    never pull.
+    """
 
     def law(rate: Any, damping: Any, spring: Any) -> Any:
         if np.ndim(rate) == 0:

@@ -1,8 +1,7 @@
-"""Interface of contact laws: the head that a law gets, the tail that it returns, and checks of its parameters and components.
+"""Interface of contact laws: what a law gets from its contact, what it returns, and checks of its parameters and components.
 
-All contacts have the same head: the relative twist in the Gauss frame, the contact coordinates, charts and start values
-(`screwbond.models.contacts.graph`). A law is the tail: a frozen record of parameters that connects elements at the 1-junction of
-the contact twist, and names their signals.
+All contacts share the contact kinematics and start values (`screwbond.models.contacts.graph`). A law is a frozen record of
+parameters that connects its elements at the 1-junction of the contact twist, and names their signals.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class ContactLaw(Protocol):
 
     @property
     def active_states(self) -> tuple[str, ...]:
-        """States of the switch in which an X0 connects the law's springs to the bodies; empty without springs."""
+        """States of the switch in which an X0 connects the law's springs to the bodies; it is empty without springs."""
 
     @property
     def tangent_vectors(self) -> bool:

@@ -1,9 +1,6 @@
 """Contact laws without springs: rigid for time stepping, an automaton of three states (Bortoff 2020), and impacts.
 
-While the bodies touch, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0 defines the force; else it is zero. An automaton of two states
-would chatter, since the force on a separating body may fall below zero while the gap is still negative.
-
-Ideal constraints of a rigid contact: on the gap, and on components that neither slip nor turn, at the contact twist.
+Constraints act on the gap, and on the components that neither slip nor turn:
 
 ```
    1  T_O2^{C2,O1}
@@ -14,9 +11,10 @@ Ideal constraints of a rigid contact: on the gap, and on components that neither
  normal       held
 ```
 
-Rigid contact law for time stepping: no tail, only a coefficient of friction and signals for the forces.
+An automaton of two states would chatter, since the force that keeps h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0 may pull
+a separating body while the gap is still negative.
 
-A step solves for the forces of all rigid contacts simultaneously, from the gaps, normals and slips that `Model.contacts` names.
+A rigid contact has no constraints in its graph: each time step solves for the forces of all rigid contacts together.
 """
 
 from __future__ import annotations
@@ -54,10 +52,8 @@ from screws.scalars import minimum
 
 GAP = Op("gap", lambda d: d, "#1")
 NORMAL, HELD = "normal", "held"
-"""Names of the constraints."""
 
 FORCE = f"{NORMAL}.multiplier"
-"""Path of the normal force."""
 
 
 def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
@@ -74,8 +70,7 @@ def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
 def connect_velocity_constraint(
     graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
 ) -> tuple[str, ...]:
-    """Connect the velocity constraint of those tangential and rotational components that have no friction; return its name, if
-    any."""
+    """Connect a constraint to the fixed components that have no friction, and return its name; return () if there are none."""
     others = components_with(friction)
     components = tuple(component for component in chosen if component not in others)
     if not components:
@@ -109,13 +104,12 @@ def ideal_tail(
 
 
 def constraint_problems(name: str, law: Any, chosen: Sequence[str]) -> list[Problem]:
-    """Report E435 for a contact without v_z; E490, E491 for invalid friction."""
     cure = 'constrained=["v_z"], or ["v_x", "v_y", "v_z"] for a contact that also does not slip'
     return [*component_problem(name, law, chosen, COMPONENTS, cure), *friction_coefficient_problems(name, law.friction, chosen)]
 
 
 BALLISTIC = "ballistic"
-"""State without force while the gap is negative."""
+"""State in which the law gives no force although the gap is negative."""
 
 PHASES = (FREE, TOUCHING, BALLISTIC)
 
@@ -123,7 +117,7 @@ TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", 
 """Kinds of the events of a contact."""
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
-"""Names of `EVENT_KINDS` in `contact`, common to all laws: the start and the end of a force."""
+"""Names that `contact` gives to `EVENT_KINDS`, common to all laws: the start and the end of a force."""
 
 SOURCE = "BO20 fig. 1"
 CLOSING_GUARD = Op("-h", lambda h: -h, "-#1", SOURCE)
@@ -206,7 +200,6 @@ class ThreeState(FrictionLaw):
 
 
 BOUNCE = "impact"
-"""Kind of the impact event."""
 
 OVERLAP_TOLERANCE, GAP_TOLERANCE = 1e-9, 1e-14
 """Initial depth and gap that count as touching, relative to the size of the smaller body."""
@@ -252,7 +245,6 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
     size = min(surface.size for surface in head.surfaces)
 
     def begin(gap: float) -> tuple[float, str]:
-        """Return (gap, state) of a start: apart, or just touching; raise E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
             why = "an impact occurs when the gap passes through zero, so the bodies must start apart"
@@ -314,4 +306,3 @@ class Rigid(FrictionLaw):
 
 _PLANE = COMPONENTS.index("v_x")
 SLIP = Op("slip", lambda twist: twist[_PLANE : _PLANE + 2], r"(v_x, v_y) \text{ of } #1")
-"""Velocity of body 2 relative to body 1 in the tangent plane."""

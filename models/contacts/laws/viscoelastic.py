@@ -1,32 +1,20 @@
 """Contact laws with a spring along the normal: viscoelastic, Maxwell, and virtual spring (Wang 2022).
 
 ```
-   1  T_O2^{C2,O1}
-   |
-  TF constrained            s: penetration, from the spring's own state
-   |
-   1  deformation rate
-  / \\
- C k  R c s                 f = k s + c s s'
+    viscoelastic                   Maxwell
+
+   1  T_O2^{C2,O1}                 1  T_O2^{C2,O1}
+   |                               |
+  TF constrained                  TF constrained
+   |                               |
+   1  deformation rate             0  contact force
+  / \\                             / \\
+ C k  R c s                       C k  R c
 ```
 
-Maxwell contact law: a spring and a damper in series, which Wang 2022 compares and rejects.
-
-```
-   1  T_O2^{C2,O1}
-   |
-  TF constrained
-   |
-   0  contact force
-  / \\
- C k  R c
-```
-
-Virtual spring contact law (Wang 2022): a spring that is stiffer in restitution than in compression.
-
-At the end of compression the spring keeps its force and loses the fraction 1 - e^2 of its energy: its deformation becomes e^2
-times as large, its stiffness k / e^2. Restitution returns the fraction e of the momentum in the
-fraction e of the compression time.
+The virtual spring is stiffer in restitution than in compression: at the end of compression it keeps its force and loses the
+fraction 1 - e^2 of its energy, as its deformation becomes e^2 times as large and its stiffness k / e^2. Restitution returns the
+fraction e of the momentum in the fraction e of the compression time.
 """
 
 from __future__ import annotations
@@ -61,13 +49,9 @@ from screws.names import answer_old_names
 from screws.scalars import equal, maximum, where
 
 NORMAL_COMPONENT = ("v_z",)
-"""Constrained component of a spring along the normal."""
 
 
 class _NormalSpringLaw:
-    """Law of a spring along the normal, with the ranges of its parameters and the names of the parameters that must be
-    positive."""
-
     components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
     active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
     tangent_vectors: ClassVar[bool] = False
@@ -76,7 +60,6 @@ class _NormalSpringLaw:
     above: ClassVar[tuple[str, ...]]
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report invalid components (E435) and parameters (E436)."""
         cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
         numbers = number_problems(name, self, *self.ranges, above=self.above)
         return [*component_problem(name, self, chosen, NORMAL_COMPONENT, cure), *numbers]
@@ -128,7 +111,6 @@ DAMPING = Op(
     "WA22 (15)",
 )
 CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
-"""Signal of the force of a spring along the normal."""
 
 
 def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:
@@ -148,7 +130,6 @@ def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetrati
 
 
 def normal_row() -> Element:
-    """Return the TF that selects v_z of the contact twist."""
     domains = (SCREW, domain_of(NORMAL_COMPONENT))
     return TF(
         "constrained", selection(NORMAL_COMPONENT), structural=True, domains=domains, symbols={"matrix": r"S_{\mathrm{con}}"}

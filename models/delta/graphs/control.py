@@ -1,5 +1,4 @@
-"""Controllers of the delta robot as signal blocks: gravity compensation, joint PID, task-space PD, and feedback
-linearisation.
+"""Controllers of the delta robot as signal blocks: gravity compensation, joint PID, task-space PD, and feedback linearisation.
 
 ```
  reference --> control --> motors --> Se motor 1, 2, 3 --> robot
@@ -7,22 +6,18 @@ linearisation.
                   |           +-- J, M, gravity -- model <-- y
                   +---------------- w ------------- model
 ```
-The block `model` is the controller's model of the robot: forward kinematics in closed form from the motor angles y, the Jacobian,
-and the inertia and gravity torques felt by the motors. It has its own parameters `model.L1` ..., so that a controller can have
+
+The block `model` is the controller's model of the robot. It has its own parameters `model.L1` ..., so that a controller can have
 model errors.
 
-Source: Bortoff 2018, section 4; Bortoff 2020, section 4, fig. 14.
-
-Exact feedback linearisation of the delta robot: motor torques for a target acceleration of the tool or the motors.
-
-M v' = B u + H^T lambda - h(q, v) and H v' = -H' v - alpha1 H v - alpha0 c, where h has the Coriolis, damping and gravity forces
-and c is the closure. With A = H M^-1 H^T the multipliers are eliminated:
+Exact linearisation inverts the stabilised dynamics M v' = B u + H^T lambda - h(q, v) and H v' = -H' v - alpha1 H v - alpha0 c,
+where h has the Coriolis, damping and gravity forces and c is the closure. With A = H M^-1 H^T,
 
 v' = P u + a,  P = M^-1 B - M^-1 H^T A^-1 H M^-1 B,  a = -M^-1 h + M^-1 H^T A^-1 (H M^-1 h - H' v - alpha1 H v - alpha0 c)
 
 For an output with the acceleration E v' + d, the torques for a target are u = (E P)^-1 (target - d - E a).
 
-Source: Bortoff 2018, section 4, where the stabilised constraint is eliminated: alpha depends on q and v.
+Source: Bortoff 2018, section 4; Bortoff 2020, section 4, fig. 14.
 """
 
 from __future__ import annotations
@@ -93,7 +88,6 @@ def torques(q: Any, v: Any, target: Any, p: ArmParameters, alpha1: Any, alpha0: 
 
 
 def _solve3(matrix: Any, right: Any) -> np.ndarray:
-    """Solve a general 3x3 system by vector products."""
     a, b, c = matrix[:, 0], matrix[:, 1], matrix[:, 2]
     bc, ca, ab = cross(b, c), cross(c, a), cross(a, b)
     volume = dot(a, bc)
@@ -324,7 +318,6 @@ def linearising_control(
 
 
 def check_axes(motion: Motion) -> None:
-    """Refuse a motion without three axes (E440)."""
     if motion.shape != (3,):
         raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of shape (3,)")
 

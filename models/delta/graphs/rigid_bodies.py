@@ -1,9 +1,8 @@
 """Delta robot as a screw bond graph of rigid bodies: seven bodies, nine joints, three loops closed by constraints.
 
-Each arm is a proximal link on a revolute joint (shaft along x1 of the arm), a distal rod on a universal joint at its elbow (first
-axis along x1) and a universal joint between the rod's tip and the end effector. The end effector is a body of mass 3 M3 that the
-three tips keep from turning; it has the three freedoms of the tool. A rod has the inertia J2 across and `axial_inertia` along it.
-As `axial_inertia` vanishes, the motion tends to the motion of the model of Bortoff 2018, whose rods are thin.
+Each arm is a proximal link on a revolute joint (shaft along x1 of the arm) and a distal rod between two universal joints, at the
+elbow (first axis along x1) and at the end effector. The end effector has the mass 3 M3 and the three freedoms of the tool. As the
+rods' inertia `axial_inertia` along their length vanishes, the motion tends to that of Bortoff 2018, whose rods are thin.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from screws.scalars import array, atan2, maximum, sqrt
 
 EYE = np.eye(3)
 DAMPING = {"resistance": LETTERS["DAMPING"]}
-"""Symbol of the friction coefficient."""
 SHAFT = revolute((1.0, 0.0, 0.0))
 HOOKE = universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -106,20 +104,16 @@ def rigid_delta_graph(
 
 
 def _link_frame(distance: float) -> np.ndarray:
-    """Return a joint frame on a link whose length lies along its own y."""
     return np.asarray(pose(EYE, (0.0, distance, 0.0)), dtype=float)
 
 
 def _arm_frame(arm_axes: np.ndarray, radius: float) -> np.ndarray:
-    """Return a joint frame along an arm's axes, on the base or end effector."""
     return np.asarray(pose(arm_axes, arm_axes @ np.array([0.0, radius, 0.0])), dtype=float)
 
 
 def _links(
     p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
-    """Return the proximal link and the distal rod of an arm at theta with rates v; their frames are at the centres of mass,
-    with y along the link."""
     upper, slope = (np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]), np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]))
     d = np.asarray(direction(theta), dtype=float)
     # The universal joint's axes: theta2 is about x1, theta3 about the other with negative sign.
@@ -178,7 +172,6 @@ POSITION = Op("place", lambda state: array([state[4], state[5], state[6]]), r"p(
 
 
 def _rod_friction(graph: Graph, rod: Body, label: str, axes: np.ndarray, damping: float) -> None:
-    """Connect the dampers of phi2 and phi3, which act between the rod and the base."""
     swing = MTF(
         f"swing {label}",
         SWING,

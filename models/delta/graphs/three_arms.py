@@ -29,22 +29,19 @@ from bondgraph.model.domains import ROTATION, TRANSLATION
 from screws.scalars import array
 
 INERTIAL = ("L1", "L2", "LC1", "LC2", "M1", "M2", "M3", "J1", "J2", "g")
-"""Parameters of an arm's energies, which belong to its element `mechanism`."""
+"""Parameters of an arm's energies, which its element `mechanism` has."""
 
 RADII = ("L0", "L3")
-"""Additional parameters of the tip's position, which belong to its element `tip place`."""
+"""Further parameters of the tip's position, which its element `tip place` has."""
 
 FIRST_COORDINATE = np.array([1.0, 0.0, 0.0])
 
 
 def constants(**values: Any) -> Constants:
-    """Return the parameters of a formula as a record, with all other parameters zero."""
     return Constants(**{**dict.fromkeys(UNITS, 0.0), **values})
 
 
 def _with_parameters(formula: Any) -> Any:
-    """Convert a formula that takes theta, v ... and a record of parameters to a formula of scalars in the order of INERTIAL."""
-
     def flat(*arguments: Any) -> Any:
         states = arguments[: len(arguments) - len(INERTIAL)]
         return formula(*states, constants(**dict(zip(INERTIAL, arguments[len(states) :], strict=True))))
@@ -53,7 +50,6 @@ def _with_parameters(formula: Any) -> Any:
 
 
 def _tip_position(rotation: np.ndarray) -> Op:
-    """Return the operation theta, L0, L3, L1, L2 -> position of the tip; the rotation is fixed."""
     return Op(
         "tip",
         lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
@@ -64,7 +60,6 @@ def _tip_position(rotation: np.ndarray) -> Op:
 
 
 def _tip_jacobian(rotation: np.ndarray) -> Op:
-    """Return the operation theta, L1, L2 -> derivative of the tip's position with respect to theta."""
     return Op(
         "tip Jacobian",
         lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
@@ -113,7 +108,6 @@ def delta_arm(
 def _arm(
     name: str, parameters: DeltaParameters, rotation: np.ndarray | None, position: np.ndarray, velocity: np.ndarray, form: str
 ) -> Graph:
-    """Return the arm at its coordinates theta (3,) and their rates (3,)."""
     axes = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float)
     graph = Graph(name)
     energies: dict[str, Any] = {"inertia": _INERTIA, "potential": _POTENTIAL}
@@ -274,7 +268,6 @@ def delta_graph(
 
 
 def _motor(i: int, torque: float, signals: str | Sequence[str] | None) -> Element:
-    """Return a torque source: a parameter, plus a signal if given."""
     number, name = {"torque": Parameter(torque, "N m")}, f"motor {i + 1}"
     if signals is None:
         return Se(name, TORQUE, parameters=number, dimension=1)

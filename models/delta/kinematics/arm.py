@@ -1,28 +1,20 @@
 """One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as formulas for any scalar type.
 
-The arm's coordinates are theta = (theta1, theta2, theta3): the motor's angle, the angle of the distal link in the plane of the
-arm, and its angle out of that plane. theta1 and theta2 turn about x1 from x2, like hinges along the motor's shaft; x3 points
-down; velocities are v = theta'. The coordinates are singular only where cos(theta3) = 0, with the rod along the shaft: there the
-tip is farthest out of the arm's plane, the elbow moves perpendicular to the rod, and the two rods of a real arm lie on one line
-and do not hold the end effector. The angles phi of Bortoff 2018 are singular at ordinary poses; `phi_of` and `phi_rate` return
-them, and their rates, as functions of theta.
+The coordinates theta = (theta1, theta2, theta3) are the motor's angle, the angle of the distal link in the plane of the arm, and
+its angle out of that plane; velocities are v = theta'. theta1 and theta2 turn about x1 from x2, like hinges along the motor's
+shaft; x3 points down. The coordinates are singular only where cos(theta3) = 0, with the rod along the shaft; there the two rods
+of a real arm lie on one line and do not hold the end effector.
+
+The angles phi of Bortoff 2018 are singular at ordinary poses, where the rod lies along x2. The rod's direction in the arm's axes
+is n = (s3, c3 c2, c3 s2) in theta and n = (sin phi2 sin phi3, cos phi2, sin phi2 cos phi3) in phi, and phi1 = theta1. phi2 is in
+[0, pi], phi3 in (-pi, pi]; where sin phi2 = 0, phi3, phi2' and phi3' are undefined and set to zero. Conversions between theta and
+phi also take arrays of numbers (3, k).
 
 Every function takes the parameters as a record: a `DeltaParameters`, or `Constants` of any scalar type, which can stay run-time
 parameters of compiled code.
 
-Source: Bortoff 2018, eq. (1) to (8) in other coordinates, with the offset L0 - L3 that eq. (4) lacks, and M3 a third of the
-end effector's mass.
-
-The module also converts between the angles phi of Bortoff 2018 and theta, and between their rates.
-
-The rod's direction in the arm's axes is n = (s3, c3 c2, c3 s2) in theta and n = (sin phi2 sin phi3, cos phi2, sin phi2 cos phi3)
-in phi: phi2 is its angle to x2, phi3 its rotation about x2, and phi1 = theta1. theta follows from every phi. Conversely, phi2 is
-in [0, pi] and phi3 in (-pi, pi]; where the rod lies along x2 (sin phi2 = 0, an ordinary pose of the robot) phi3, phi2' and phi3'
-are undefined and set to zero.
-
-The conversions take any scalar type, or arrays of numbers (3, k).
-
-Source: Bortoff 2018, eq. (4).
+Source: Bortoff 2018, eq. (1) to (8) in other coordinates, with the offset L0 - L3 that eq. (4) lacks, and M3 a third of the end
+effector's mass.
 """
 
 from __future__ import annotations
@@ -73,7 +65,9 @@ def direction(theta: Any) -> np.ndarray:
 
 
 def tip(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the tip psi (3,) in m, shifted inwards by L3 to the end effector's centre: eq. (4) with the offset."""
+    """Return the tip psi (3,) in m, shifted inwards by L3 to the end effector's centre: Bortoff 2018, eq. (4), with the offset L0
+    - L3.
+    """
     c3 = cos(theta[2])
     return array(
         [
@@ -102,7 +96,7 @@ def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
-    """Return the potential energy V, J: eq. (5) with the whole mass M3; it is zero at the height of the shafts."""
+    """Return the potential energy V, J, zero at the height of the shafts: Bortoff 2018, eq. (5) with the whole mass M3."""
     shaft, beyond = _weights(p)
     return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
 
@@ -158,14 +152,14 @@ def _cosines(theta: Any) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _elbow_bend(theta: Any) -> tuple[Scalar, Scalar]:
-    """Return sine and cosine of theta2 - theta1, the bend at the elbow in the arm's plane."""
     (s1, s2, _), (c1, c2, _) = _sines(theta), _cosines(theta)
     return s2 * c1 - c2 * s1, c1 * c2 + s1 * s2
 
 
 def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the inertia about the shaft with all masses beyond the elbow concentrated there, the coupling, and the inertia about
-    the elbow."""
+    """Return the inertia about the shaft with all masses beyond the elbow at the elbow, the coupling of both links, and the
+    inertia about the elbow, kg m^2.
+    """
     beyond = p.LC2 * p.M2 + p.L2 * p.M3
     return (
         p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),
@@ -175,7 +169,7 @@ def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
-    """Return weight times lever arm of the parts carried by the shaft, and of the parts carried by the elbow, N m."""
+    """Return weight times lever arm, N m, of what the shaft carries, and of what the elbow carries."""
     return p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)), p.g * (p.LC2 * p.M2 + p.L2 * p.M3)
 
 
@@ -201,7 +195,7 @@ def theta_of(phi: Any) -> np.ndarray:
 
 
 def theta_rate(phi: Any, rate: Any) -> np.ndarray:
-    """Return theta' (3,) in rad/s at phi (3,) and phi' = rate (3,); infinite, or nan, where cos(theta3) = 0."""
+    """Return theta' (3,) in rad/s at phi (3,) and phi' = rate (3,). It is infinite, or nan, where cos(theta3) = 0."""
     s2, c2, s3, c3 = sin(phi[1]), cos(phi[1]), sin(phi[2]), cos(phi[2])
     n3 = s2 * c3
     square = c2 * c2 + n3 * n3
@@ -211,7 +205,6 @@ def theta_rate(phi: Any, rate: Any) -> np.ndarray:
 
 
 def _stacked(entries: list[Any]) -> np.ndarray:
-    """Return three entries as an array of scalars (3,) or of numbers (3, ...)."""
     return np.array(entries) if all(isinstance(entry, np.ndarray) for entry in entries) else array(entries)
 
 

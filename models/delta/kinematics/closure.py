@@ -136,13 +136,11 @@ def inverse_closed_form(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.n
 
 
 def _angles(distal: Any) -> list[Scalar]:
-    """Return theta2, and theta3 in [-pi/2, pi/2], of a vector along the distal link, in the arm's axes."""
     inside = sqrt(distal[1] * distal[1] + distal[2] * distal[2])
     return [atan2(distal[2], distal[1]), atan2(distal[0], inside)]
 
 
 def _wrap_angle(angle: Scalar) -> Scalar:
-    """Wrap an angle into [-pi, pi]."""
     pi = float(np.pi)
     below = where(less(angle, -pi), angle + 2.0 * pi, angle)
     return where(less(pi, below), below - 2.0 * pi, below)

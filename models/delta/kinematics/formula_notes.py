@@ -19,7 +19,6 @@ INERTIA = (
     r" = J_1 + M_1 L_{C1}^2 + L_1^2\,(M_2 + M_3)$, $b = L_1\,(L_{C2} M_2 + L_2 M_3)$, $k = J_2 + M_2 L_{C2}^2 + M_3"
     r" L_2^2$, is the inertia, BO18 (1), corrected; BO18 appendix."
 )
-"""Inertia m of an arm."""
 
 BIAS = (
     r"$c = \begin{bmatrix} -b\,((\dot\theta_2^2 + \dot\theta_3^2) \cos\theta_3 \sin\beta + 2\,\dot\theta_2 \dot\theta_3"
@@ -34,14 +33,12 @@ BIAS = (
     r" are the motor torques, which $B$ applies to the first angles, $H = \partial h/\partial q$ of the closure $h$, and"
     r" $\lambda$ its force."
 )
-"""Torques c, and the equations of motion."""
 
 GRAVITY = (
     r"$V = -(\gamma_1 \sin\theta_1 + \gamma_2 \cos\theta_3 \sin\theta_2)$, BO18 (5), corrected, is the potential energy and $G ="
     r" (-\gamma_1 \cos\theta_1, -\gamma_2 \cos\theta_3 \cos\theta_2, \gamma_2 \sin\theta_3 \sin\theta_2)$, BO18 appendix,"
     r" its gradient, with $\gamma_1 = g\,(M_1 L_{C1} + L_1\,(M_2 + M_3))$, $\gamma_2 = g\,(L_{C2} M_2 + L_2 M_3)$."
 )
-"""Energy V and torques G of the weight."""
 
 MOMENTUM = (
     r"The three arms together obey $M v = p$, BO18 (17), and $\dot p = \tfrac{1}{2} v^{\top} \tfrac{\partial M}{\partial q}"
@@ -50,7 +47,6 @@ MOMENTUM = (
     r" friction of the angles $\varphi$, $u$ are the motor torques, which $B$ applies to the first angles, $H = \partial"
     r" h/\partial q$ of the closure $h$, and $\lambda$ its force."
 )
-"""Equations of motion of the momentum form."""
 
 TIP = (
     _ANGLES + "\n"
@@ -64,7 +60,6 @@ TIP = (
     r" by $z_2 + \alpha_1 z_1 + \alpha_0 z_0 = 0$, BO18 (23), with $z_0 = h$, BO18 (20), $z_1 = H v$, BO18 (21),"
     r" corrected, and $z_2 = \dot H v + H M^{-1} (H^{\top} \lambda + B u - C - D v - G)$, BO18 (22), corrected."
 )
-"""Position psi of a tip, and the closure."""
 
 SLOPE = (
     _ANGLES + "\n"
@@ -74,4 +69,3 @@ SLOPE = (
     r" of all arms, rotated like the tips, form $H = \begin{bmatrix} \partial\psi_1 & -\partial\psi_2 & 0 \\ \partial\psi_1 & 0 &"
     r" -\partial\psi_3 \end{bmatrix}$."
 )
-"""Derivative of a tip's position."""

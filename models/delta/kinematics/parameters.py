@@ -84,7 +84,6 @@ class DeltaParameters:
 
 
 UNITS = {name: declared.unit for name, declared in declarations(DeltaParameters).items()}
-"""Unit of every parameter, in the order of the record."""
 
 LETTERS = {name: f"{name[0]}_{{{name[1:]}}}" if name[1:] else name for name in UNITS} | {"DAMPING": "D"}
 """Symbol of every parameter, as in Bortoff 2018: L_{C1} for LC1."""
@@ -99,7 +98,6 @@ def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
 
 
 def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
-    """Report inconsistent parameters: E460 for absurd sizes, E461 for a link, E462 for an arm."""
     out_of_range = [name for name in UNITS if getattr(p, name) and not MIN_SIZE <= abs(getattr(p, name)) <= MAX_SIZE]
     for name in out_of_range:
         yield _problem("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is unrealistic", f"a number in {UNITS[name]}")

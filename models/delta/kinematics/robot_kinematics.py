@@ -2,9 +2,10 @@
 
 Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), as in Bortoff 2018; computations use the coordinates theta (9,) of `arm`.
 y are the three motor angles, x the six unmeasured angles of q, w is the tool position. Arms 2 and 3 are arm 1 turned by +120 and
--120 degrees about x3, which points down. Forward kinematics is Newton's method on the six equations of closure (Bortoff 2018, eq.
-(27) and (28)); its default start, and whether the robot can be assembled at all, follow from the intersection of three spheres
-about the elbows. Inverse kinematics is the intersection of two circles in the plane of each arm.
+-120 degrees about x3, which points down.
+
+Forward kinematics is Newton's method on the six equations of closure (Bortoff 2018, eq. (27) and (28)), started by default at the
+intersection of three spheres about the elbows. Inverse kinematics is the intersection of two circles in the plane of each arm.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from screws.errors import plural
 from screws.numeric_arguments import floats
 
 error = functools.partial(refusal, about="delta robot", places=())
-"""Error of the robot, its controllers or its tasks; see `bondgraph.errors.refusal`."""
 
 SINGULARITY_TOLERANCE = 1e-7
 """Size below which sines and determinants of unit vectors count as zero."""
 
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
-    """Raise E463 if the tips cannot meet at motor angles y (3,) (`reach` < 0), E464 if the elbows lie on one line (nan)."""
+    """Raise E463 if the tips cannot meet at motor angles y (3,), so that `reach` is negative, and E464 if the elbows lie on one
+    line, so that it is nan.
+    """
     if np.isnan(reach):
         title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
@@ -88,7 +90,6 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Return the values (size,); raise E466 unless all are finite."""
     out = floats(values, (size,))
     if out is None:
         raise error(
@@ -98,7 +99,6 @@ def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
 
 
 def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
-    """Return the sign of a choice; raise E466 if it is unknown."""
     if word not in options:
         names = " or ".join(f'"{option}"' for option in options)
         raise error("E466", f"{name} {word!r} is unknown", names)
@@ -106,7 +106,6 @@ def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
 
 
 def format_numbers(values: np.ndarray, unit: str) -> str:
-    """Format numbers with their unit, for messages."""
     return "(" + ", ".join(f"{value:.6g}" for value in values) + f") {unit}"
 
 
@@ -155,7 +154,9 @@ class Configuration:
 
     @property
     def dq_dy(self) -> np.ndarray:
-        """Derivative (9, 3) of q with respect to the motor angles; zero for phi2 and phi3 of a rod along x2 (see `arm`)."""
+        """Derivative (9, 3) of q with respect to the motor angles; rows of phi2 and phi3 are zero for a rod along x2 (see
+        `arm`).
+        """
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property
@@ -296,14 +297,13 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
 
 
 def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return all angles (..., 9) from the measured angles (..., 3) and the unmeasured angles (..., 6)."""
     theta = np.empty((*np.shape(y)[:-1], 9))
     theta[..., ::3], theta[..., _UNMEASURED] = y, x
     return theta
 
 
 EXACT_TOLERANCE = 1e-9
-"""Closure error (m) and closure rate (m/s) below which no note is given."""
+"""Closure error (m) and closure rate (m/s) of a start below which no note on its correction is given."""
 
 MAX_PROJECTED_GAP = 1e-3
 """Largest closure error of initial angles that is projected away, m."""
@@ -312,7 +312,6 @@ MAX_PROJECTED_SPEED = 1e-2
 """Largest relative velocity of the tips that is projected away, m/s."""
 
 NO_PROJECTION = "project=False, if the start is intentionally off the constraint"
-"""Advice for a start too far off the constraint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,13 +376,11 @@ def initial_state(
 
 
 def assembly_mode(theta: np.ndarray) -> str:
-    """Return the assembly mode at coordinates theta (9,)."""
     n = [ROTATIONS[i] @ np.asarray(direction(theta[3 * i : 3 * i + 3]), dtype=float) for i in range(3)]
     return "below" if np.linalg.det(np.array(n)) >= 0.0 else "above"
 
 
 def _posture(kinematics: DeltaKinematics, theta: np.ndarray) -> Configuration:
-    """Return the nearest closed posture at the motor angles of theta (9,)."""
     return kinematics.forward(theta[::3], start=_unmeasured(theta), mode=assembly_mode(theta))
 
 

@@ -38,7 +38,9 @@ class Workspace:
 
     @property
     def volume(self) -> float:
-        """Volume of the reachable part, m^3: number of points times the volume of a cell; needs a grid along all three axes."""
+        """Volume of the reachable part, m^3: the number of points times the volume of a cell. It needs a grid along all three
+        axes.
+        """
         if min(map(len, self.axes)) < 2:
             raise error("E466", "a volume needs two points or more along each axis", "a grid in x1, x2 and x3")
         cell = np.prod([(axis[-1] - axis[0]) / (len(axis) - 1) for axis in self.axes])
@@ -89,7 +91,6 @@ def boundary_points(
 
 
 def _evaluate(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Sequence[str]) -> tuple[np.ndarray, ...]:
-    """Return the fields of a `Workspace`, in its order, at points (k, 3)."""
     q, reached = kinematics.inverse_many(points, branch=branch)
     postures = kinematics.postures_many(q[reached])
     below = postures["side"] > SINGULARITY_TOLERANCE
@@ -117,7 +118,6 @@ def _evaluate(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Seq
 
 
 SLAB_SIZE = 20_000
-"""Number of points evaluated per batch."""
 
 
 def _axis(name: str, values: Any) -> np.ndarray:

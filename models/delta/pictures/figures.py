@@ -75,7 +75,6 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
 
 
 def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
-    """Group values that coincide in the picture, with their counts."""
     groups: dict[complex, list[complex]] = {}
     for value in values:
         groups.setdefault(next((first for first in groups if abs(first - value) < 1e-3), value), []).append(value)
@@ -135,7 +134,7 @@ ROWS: dict[str, tuple[tuple[float, str], ...]] = {
     "contact.multiplier": ((1e3, r"contact force $\lambda$ (mN)"),),
     "displacement.y": ((1e6, "brick (µm)"),),
 }
-"""Quantity -> factor and label, and their values for the close-up if different."""
+"""Factor and label of each quantity, and, if they differ, those of its close-up."""
 
 
 def plot_touch(
@@ -195,12 +194,10 @@ def plot_touch(
 
 
 def _note(axes: Any, words: str, at: tuple[float, float], away: tuple[int, int], coordinates: Any, **look: Any) -> None:
-    """Draw text at a point in given coordinates, with an offset in typographic points."""
     axes.annotate(words, at, away, xycoords=coordinates, textcoords="offset points", fontsize=SMALL, **look)
 
 
 def _phases(axes: Any, touch: SoftTouchRun) -> None:
-    """Label the phases of the touch below the gap curve."""
     look = {"color": MUTED, "va": "top"}
     _note(axes, "spline", (0.0, 0.32), (4, 0), "axes fraction", ha="left", **look)
     axes.axvline(touch.plan.arrive, **DOTS)
@@ -213,8 +210,6 @@ def _phases(axes: Any, touch: SoftTouchRun) -> None:
 
 
 def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: tuple[float, float], factor: float) -> None:
-    """Draw a curve for each touch, with the values before and after events; of a quantity with three axes, draw the component
-    along x1."""
     low, high = np.inf, -np.inf
     for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):
         rows = EventRows.of(touch.run.result, max(span[0] - 0.1, touch.run.t[0]), min(span[1] + 0.1, touch.run.t[-1]))
@@ -253,7 +248,6 @@ def gain_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
 
 
 def decibels(response: np.ndarray) -> np.ndarray:
-    """Return the gain 20 log10 |response| (k,)."""
     return np.asarray(20.0 * np.log10(np.abs(response)))
 
 
@@ -264,7 +258,6 @@ def degrees(response: np.ndarray) -> np.ndarray:
 
 
 def _crossings(omega: np.ndarray, turns: np.ndarray) -> list[float]:
-    """Return the frequencies at which a curve passes through whole numbers, interpolated linearly in log omega."""
     frequencies = []
     for k in np.flatnonzero(np.floor(turns[1:]) != np.floor(turns[:-1])):
         target = np.floor(max(turns[k], turns[k + 1]))
@@ -307,8 +300,6 @@ def bode_plot(
 
 
 def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: str) -> None:
-    """Mark the crossovers of a loop with dots, vertical lines and their margins."""
-
     words: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "zorder": 5}
     for row, crossing in enumerate(gain_crossings(omega, response)):
         at = float(np.interp(np.log(crossing.omega), np.log(omega), degrees(response)))

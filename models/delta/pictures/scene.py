@@ -38,7 +38,6 @@ from screwbond.models.pictures.style import AXES, PATHS
 from bondgraph.output.plot_style import INK
 
 BASE, LINK, ROD, TOOL, MOTOR, JOINT = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8", "#5d6675", "#3d4554"
-"""Colours of base, proximal links, rods, end effector, motors and ball joints."""
 
 SPREAD = 0.028
 """Half the distance between the two rods of an arm, relative to L1 + L2 (pictures only: the model has one rod)."""
@@ -56,8 +55,9 @@ def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
 
 
 def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], height: tuple[float, float]) -> Mesh:
-    """Return a bar from a to b with rounded edges; at either end, `width` is along `across` and `height` perpendicular to it,
-    m."""
+    """Return a bar from a to b with rounded edges; its `width`, m, at either end is along `across`, its `height` perpendicular to
+    it.
+    """
     third = np.cross((b - a) / np.linalg.norm(b - a), across)
     angle = np.linspace(0.0, 2.0 * np.pi, 33)[:-1]
     # A superellipse: nearly a rectangle.
@@ -79,7 +79,7 @@ def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
 
 
 def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Solid]:
-    """Return all solids of the robot at angles q (k, 9); `finger`: length of a gripper below the end effector, m."""
+    """Return all solids of the robot at angles q (k, 9); `finger` is the length of a gripper below the end effector, m."""
     shafts, elbows, wrists = (np.array(positions) for positions in zip(*(joint_positions(p, row) for row in q), strict=True))
     unit = p.L1 + p.L2
     solids = [Solid("base", unrotated_poses(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
@@ -100,14 +100,12 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
-    """Return poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) perpendicular to it, at origins (k, 3)."""
     H, z = unrotated_poses(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
     return H
 
 
 def _base(p: DeltaParameters) -> Mesh:
-    """Return the base with its motors."""
     unit = p.L1 + p.L2
     parts, corners = [], []
     top = np.array([0.0, 0.0, -0.055 * unit])
@@ -124,21 +122,18 @@ def _base(p: DeltaParameters) -> Mesh:
 
 
 def _axle(p: DeltaParameters, across: Array, centre: Array, radius: float) -> Mesh:
-    """Return the axle that carries the ball joints of two rods."""
     unit = p.L1 + p.L2
     half = 1.25 * SPREAD * unit * across
     return rod(centre - half, centre + half, radius * unit, 20).painted(JOINT)
 
 
 def _link(p: DeltaParameters) -> Mesh:
-    """Return a proximal link along z with its shaft along x and the axle at its elbow."""
     unit, x, end = p.L1 + p.L2, np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, p.L1])
     bar = tapered_bar(np.zeros(3), end, x, (0.05 * unit, 0.03 * unit), (0.052 * unit, 0.026 * unit))
     return joined(bar.painted(LINK), _axle(p, x, end, 0.0095))
 
 
 def _tool(p: DeltaParameters, wrists: Array, finger: float) -> Mesh:
-    """Return the end effector about its centre, with the axles at its wrists (3, 3) and a gripper."""
     unit = p.L1 + p.L2
     parts = [plate(0.92 * wrists, 0.02 * unit, 0.028 * unit).painted(TOOL)]
     parts += [_axle(p, R[:, 0], wrist, 0.008) for R, wrist in zip(ROTATIONS, wrists, strict=True)]
@@ -155,12 +150,12 @@ def _tool(p: DeltaParameters, wrists: Array, finger: float) -> Mesh:
 
 
 VIEW = np.array([0.62, -0.70, -0.36])
-"""Direction to the viewer; x3 points down, so the viewer is slightly above the tool."""
+"""Direction to the viewer; x3 points down, so that the viewer is slightly above the tool."""
 
 UP = np.array([0.0, 0.0, -1.0])
 
 EDGE = 0.03
-"""Dexterity at which the workspace section ends."""
+"""Dexterity, 1/condition, at which the section of the workspace ends."""
 
 
 def delta_scene(
@@ -220,17 +215,14 @@ def delta_scene(
 
 
 def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
-    """Return a curve for each of three axes or motors, numbered in its name."""
     return tuple(Curve(name.format(k + 1), columns[:, k], colour) for k, colour in enumerate(AXES))
 
 
 def _static_solid(name: str, count: int, mesh: Mesh, colour: str, look: Look = Look.OPAQUE, **more: Any) -> Solid:
-    """Return a solid that does not move."""
     return Solid(name, unrotated_poses(np.zeros((count, 3))), mesh, colour, look=look, **more)
 
 
 def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
-    """Return a disc with a grid just below the lowest point of the gripper's path."""
     lines = []
     for value in np.arange(-np.floor(radius / step), radius / step + 1e-9) * step:
         half = np.sqrt(max(radius**2 - value**2, 0.0))
@@ -242,7 +234,6 @@ def _table(floor: float, radius: float, step: float = 0.05) -> Mesh:
 
 
 def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> Mesh:
-    """Return the reachable part of the plane x1 = 0 above the table, coloured by 1/condition, with its outline."""
     span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2) * 0.8
     depth = np.linspace(0.0, floor - finger - 1e-3, points)
     condition = workspace(p, 0.0, span, depth).condition[0]
@@ -253,7 +244,6 @@ def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> 
 
 
 def _frames(p: DeltaParameters, tool: Array) -> tuple[Frame, ...]:
-    """Return the frames of the base, arms 1 to 3 at their shafts, and the tool."""
     frames = [Frame(unrotated_poses(np.zeros_like(tool)), label=("0", ""))]
     for i, R in enumerate(ROTATIONS, start=1):
         H = unrotated_poses(np.tile(R @ [0.0, p.L0, 0.0], (len(tool), 1)))
@@ -294,7 +284,6 @@ def _panels(tracking: Tracking) -> tuple[Panel, ...]:
 
 
 def plot_tracking(tracking: Tracking, path: str | os.PathLike[str], *, title: str = "Pick and place", dpi: int = 160) -> None:
-    """Plot the tool's error and position and the motor torques over time."""
     pictures.plots(Scene(title, tracking.run.t, panels=_panels(tracking)), path, dpi)
 
 
@@ -309,7 +298,7 @@ def film(
     progress: bool = True,
     **options: Any,
 ) -> Path:
-    """Write a movie of a controlled motion, with the tool's error; by default in real time.
+    """Write a movie of a controlled motion, by default in real time, with the tool's error.
 
     Parameters
     ----------

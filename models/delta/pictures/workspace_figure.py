@@ -16,7 +16,7 @@ from screwbond.models.pictures.style import plot_file
 from bondgraph.output.plot_style import DASHES, INK, MUTED, PAPER, SMALL
 
 LEVELS = (0.1, 0.25, 0.5, 0.75)
-"""Dexterities of the contour lines; the first lies too close to the boundary to be labelled."""
+"""Dexterities of the contour lines; the first has no label, because it lies too close to the boundary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,6 @@ def plot_workspace(
 
 
 def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Outline]) -> tuple[Any, Any]:
-    """Draw shades up to the boundary, contours of dexterity, and the boundary."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -136,10 +135,6 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Out
 
 
 def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two copies of values (n, m) with nan replaced by the nearest value: up to two points away, and everywhere.
-
-    The drawing must extend beyond the boundary that clips it.
-    """
     from scipy.ndimage import distance_transform_edt
 
     missing = ~np.isfinite(values)
@@ -151,7 +146,6 @@ def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _draw_robot(axes: Any, p: DeltaParameters) -> None:
-    """Draw arm 1 of the robot, which lies in this plane, with its tool at a point on the axis."""
     kinematics = DeltaKinematics(p)
     y = 0.6
     w = kinematics.forward_many(np.full((1, 3), y))[0][0]
@@ -163,7 +157,6 @@ def _draw_robot(axes: Any, p: DeltaParameters) -> None:
 
 
 def _limits(cut: Workspace, first: int, second: int) -> tuple[float, float, float, float]:
-    """Return limits that contain the reachable part and the base's origin, with a margin, except where the grid ends."""
     limits: list[float] = []
     for k in (first, second):
         axis, occupied = cut.axes[k], np.any(cut.reachable, axis=tuple(other for other in range(3) if other != k))

@@ -93,7 +93,7 @@ def linearise_reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Lin
 
 
 def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.ndarray) -> Linear:
-    """Transform the system in theta and p = M(theta) v to one in theta and v; at rest dp = M dv."""
+    """Return the system in theta and p = M(theta) v as one in theta and v; at rest dp = M dv."""
     from scipy.linalg import block_diag
 
     arms = robot.forward_kinematics(y).theta.reshape(3, 3)

@@ -112,7 +112,6 @@ class DeltaRun:
         return self.result.ledger
 
     def _arms(self, signal: str) -> np.ndarray:
-        """Return a signal of the three arms in adjacent columns."""
         return np.concatenate([self.result[f"arm {i}.{signal}"] for i in (1, 2, 3)], axis=1)
 
     @cached_property
@@ -149,8 +148,9 @@ class DeltaRun:
 
     @cached_property
     def singular_postures(self) -> tuple[SingularPosture, ...]:
-        """Singular configurations of the kinematics between rows of the result, in order; two of the same kind between two rows
-        are missed."""
+        """Singular configurations of the kinematics between rows of the result, in order. Two of the same kind between two rows
+        are missed.
+        """
         if len(self.t) < 2:
             return ()
         from scipy.interpolate import CubicHermiteSpline
@@ -175,7 +175,6 @@ class DeltaRun:
         return singularities
 
     def _refine(self, spline: Any, column: int, first: int, last: int) -> SingularPosture:
-        """Locate the smallest magnitude of a measure between two rows, on the spline of angles."""
         t = np.concatenate([np.linspace(self.t[k], self.t[k + 1], 65) for k in range(first, last)])
         samples = spline(t)
         index = int(np.argmin(np.abs(_singularity_measures(self.kinematics, samples)[:, column])))
@@ -191,7 +190,7 @@ SINGULARITY_KINDS = (
 
 
 def _singularity_measures(kinematics: DeltaKinematics, theta: np.ndarray) -> np.ndarray:
-    """Return measures (k, 7) at coordinates (k, 9), in the order of SINGULARITY_KINDS; zero where singular."""
+    """Return measures (k, 7) at coordinates (k, 9), which are zero where singular, in the order of SINGULARITY_KINDS."""
     posture: dict[str, Any] = kinematics.postures_at(theta)
     return np.column_stack([posture["side"], posture["stretch"], np.cos(theta[:, 2::3])])
 
@@ -335,7 +334,6 @@ class DeltaRobot:
     def _with_torque(
         self, torque: Any, start: InitialState, signals: str | Sequence[str] | None, blocks: Sequence[Element]
     ) -> tuple[Compiled, dict[str, Any]]:
-        """Return the compiled graph and the parameters for a torque."""
         parameters: dict[str, Any] = {}
         pieces = None
         if isinstance(torque, Motion):
@@ -360,7 +358,6 @@ class DeltaRobot:
 
 @functools.lru_cache(maxsize=32)
 def _compiled(robot: DeltaRobot, pieces: tuple[int, ...] | None) -> Compiled:
-    """Compile the robot's graph; with `pieces` (N, order + 1, 3), its torques follow a motion."""
     if pieces is None:
         return compile_model(robot.graph(), backend=robot.backend)
     graph = robot.graph(signals="torque.position")

@@ -1,20 +1,19 @@
 """Soft touch: the finger of a delta robot approaches a brick on a table, touches it, and presses without moving it.
 
-The tool follows a spline until it is close, then approaches at a low speed. Meanwhile the gain kp along its path fades to zero:
+The tool follows a spline until it is close, then approaches at a low speed v. Meanwhile the gain kp along its path fades to zero:
 at the contact the robot is under velocity control and presses with the holding force Lambda_xx kd v, wherever the brick is. The
 peak force Lambda_xx alpha1 v comes from the constraint, which removes the approach speed.
-
-Source: Bortoff 2020, section 4 and fig. 13.
-
-The mechanical part has a finger on the tool of a delta robot, and a brick on a table:
 
 ```
  tip of arm 1 <-- TF along x <-- 0 <-- 1 brick --> I mass
                                  |       |
                      contact (switched)  Friction table
 ```
-The contact's flow is the rate of its gap, h' = v_brick - v_finger. Its state machine has three states, as in Bortoff 2020,
-fig. 1: "free", "contact", where the constraint is active, and "ballistic", without force until h > 0.
+
+The flow of the contact is the rate of its gap, h' = v_brick - v_finger. Its states are "free", "contact", where the constraint is
+active, and "ballistic", without force until h > 0 (Bortoff 2020, fig. 1).
+
+Source: Bortoff 2020, section 4 and fig. 13.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ from screws.names import answer_old_names
 from screws.scalars import equal, where
 
 APPROACH_DIRECTION = np.array([1.0, 0.0, 0.0])
-"""Approach direction, x1."""
 
 
 def add_brick(
@@ -106,7 +104,6 @@ BALL = (100.0, 4e5, 0.0)
 """Constants alpha1, alpha0, alpha2 of a contact as stiff as a hard ball, which bounces: 1/s, 1/s^2, 1/(m^2 s^2)."""
 
 REST = (0.25 * math.pi,) * 3
-"""Default motor angles at the contact, rad."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,6 @@ def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchD
 
 
 def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = None) -> Graph:
-    """Return robot, controller, brick and table as a single graph."""
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     parameters = robot.parameters
     designed = design(parameters, plan)
@@ -333,7 +329,7 @@ class SoftTouchRun:
 
     @property
     def peak(self) -> float:
-        """Largest contact force at contact events and in rows of the result, N; 0 without contact."""
+        """Largest contact force at contact events and in rows of the result, N, or 0 without contact."""
         return max(*self.impacts, float(np.max(self["contact.multiplier"])), 0.0) if self.impacts else 0.0
 
     @property

@@ -22,7 +22,6 @@ COMPONENT_TYPES = {"float32": 5126, "uint32": 5125, "uint16": 5123}
 """Component-type codes (glTF 3.6.2.2)."""
 
 WIDTHS = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4"}
-"""Accessor types by element shape."""
 
 VERTICES, INDICES = 34962, 34963
 """Buffer-view targets for mesh data (glTF 5.11.5)."""
@@ -34,7 +33,6 @@ UNLIT = "KHR_materials_unlit"
 """Extension for a material whose colour is independent of lighting."""
 
 TRANSFORMS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
-"""Animated properties of a node, and their defaults."""
 
 
 def single_precision(values: ArrayLike, about: str) -> NDArray[np.float32]:
@@ -58,7 +56,6 @@ def linear_colour(colour: str) -> tuple[float, float, float]:
 
 
 def linear(colours: Array) -> Array:
-    """Return linear values of sRGB values, 0 to 1."""
     return np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
 
 
@@ -81,7 +78,6 @@ class GltfDraft:
         self._extensions: set[str] = set()
 
     def _add(self, table: str, entry: dict[str, Any], key: str | bytes = "") -> int:
-        """Append an entry to a table, unless its key is present; return its index."""
         key = key or json.dumps(entry, sort_keys=True)
         number = self._numbers.setdefault((table, key), len(self._tables[table]))
         if number == len(self._tables[table]):
@@ -89,7 +85,7 @@ class GltfDraft:
         return number
 
     def accessor(self, values: NDArray[Any], target: int | None = None, *, bounds: bool = False) -> int:
-        """Store an array (n,), (n, 3) or (n, 4) and return the index of its accessor; `bounds`: also store its extremes."""
+        """Store an array (n,), (n, 3) or (n, 4), with its extremes if `bounds`, and return the index of its accessor."""
         raw = np.ascontiguousarray(values).tobytes()
         kind, code = WIDTHS[values.shape[1:]], COMPONENT_TYPES[values.dtype.name]
         key = b"%d %s %d %d " % (code, kind.encode(), target or 0, bounds) + raw
@@ -111,7 +107,7 @@ class GltfDraft:
         both_sides: bool = False,
         unlit: bool = False,
     ) -> int:
-        """Return the index of a material with a linear colour; `both_sides`: visible from behind too."""
+        """Return the index of a material with a linear colour; with `both_sides` it is visible from behind too."""
         surface = {"baseColorFactor": [*colour, opacity], "metallicFactor": 0.0, "roughnessFactor": 0.6}
         entry: dict[str, Any] = {"name": name, "pbrMetallicRoughness": surface}
         entry |= {"alphaMode": "BLEND"} if opacity < 1.0 else {}
@@ -122,7 +118,7 @@ class GltfDraft:
         return self._add("materials", entry)
 
     def mesh(self, name: str, mesh: Mesh, material: int, line_material: int | None = None) -> int | None:
-        """Return the index of a mesh with materials for its triangles and lines; None if it has neither."""
+        """Return the index of a mesh with materials for its triangles and lines, or None if it has neither."""
         points = self.accessor(single_precision(mesh.points, name), VERTICES, bounds=True) if len(mesh.points) else 0
         # The largest index of 16 bits would mark the end of a strip (glTF 3.7.2.1).
         index = np.uint16 if len(mesh.points) < 0xFFFF else np.uint32
@@ -142,12 +138,14 @@ class GltfDraft:
         return self._add("meshes", {"name": name, "primitives": primitives}, json.dumps(primitives))
 
     def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
-        """Return the index of a perspective camera: vertical field of view (rad), aspect ratio, near and far planes, m."""
+        """Return the index of a perspective camera with a vertical field of view (rad), an aspect ratio, and near and far planes,
+        m.
+        """
         view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 
     def node(self, name: str, parent: int | None = None, **properties: int | None) -> int:
-        """Add a node below a parent, with its `mesh` or `camera`; return its index."""
+        """Add a node with a `mesh` or `camera` below a parent, and return its index."""
         entry = {"name": name} | {key: value for key, value in properties.items() if value is not None}
         self._tables["nodes"].append(entry)
         number = len(self._tables["nodes"]) - 1
@@ -174,8 +172,9 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the JSON document and the buffer; `scene` has its name and extras, `root` is the index of
-        its root node."""
+        """Return the file: a header, the JSON document and the buffer. `scene` is the name and extras, `root` the index of the
+        root node.
+        """
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}
@@ -191,6 +190,6 @@ class GltfDraft:
 
 
 def unit_rows(vectors: Array) -> NDArray[np.float32]:
-    """Return vectors (n, 3) as unit vectors; z for a zero vector."""
+    """Return vectors (n, 3) divided by their lengths, and z for a zero vector."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.where(lengths > 0.0, vectors / np.where(lengths > 0.0, lengths, 1.0), [0.0, 0.0, 1.0]).astype(np.float32)

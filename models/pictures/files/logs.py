@@ -28,10 +28,8 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run.results.result import Result
 
 WORLD = "world"
-"""Name of the root frame."""
 
 GREY = "#9aa3b2"
-"""Colour of a frame without a body."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class LoggedFrame:
 
 @dataclass(frozen=True, eq=False)
 class LoggedSignal:
-    """Quantity over time, (k, *shape)."""
+    """Quantity over time, with values (k, *shape)."""
 
     name: str
     unit: str
@@ -102,7 +100,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
 
 
 def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
-    """Return the logged content of a scene and its result. Raises E160, E682, E683."""
+    """Return the content of the log of a scene and its result; raise E160, E682 or E683 as `save_log` does."""
     result = scene.result
     names = (characteristic_quantities(result) if result is not None else ()) if signals is None else signals
     for name in names:
@@ -135,7 +133,6 @@ def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
 
 
 def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
-    """Return the solids of a scene with their meshes, and its other frames, each with a unique name."""
     taken, frames = {WORLD}, []
 
     def add(name: str, part: Solid | Frame, mesh: Mesh | None = None, colour: str = GREY) -> None:
@@ -156,7 +153,6 @@ def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
 
 
 def write_mcap(path: Path, log: Log) -> None:
-    """Write a log as MCAP, with messages in order of time."""
     import foxglove
     from foxglove.channels import FrameTransformsChannel, SceneUpdateChannel
     from foxglove.messages import SceneUpdate
@@ -182,7 +178,6 @@ def write_mcap(path: Path, log: Log) -> None:
 
 
 Messages = Iterator[tuple[int, Any, Any]]
-"""Times (ns), channels and messages."""
 
 
 def _transforms(channel: Any, log: Log) -> Messages:
@@ -210,7 +205,6 @@ def _values(channel: Any, times: NDArray[np.int64], signal: LoggedSignal) -> Mes
 
 
 def _entity(frame: LoggedFrame) -> Any:
-    """Return the mesh that moves with a frame."""
     from foxglove.messages import Color, Point3, SceneEntity, TriangleListPrimitive
 
     assert frame.mesh is not None
@@ -269,4 +263,3 @@ def _mesh(rerun: Any, frame: LoggedFrame) -> Any:
 
 
 LOGS: Mapping[str, tuple[str, Callable[[Path, Log], None]]] = {".mcap": ("foxglove", write_mcap), ".rrd": ("rerun", write_rrd)}
-"""Package and writer for each file extension."""

@@ -25,22 +25,18 @@ OPACITY = {Look.GLASS: 0.5, Look.OPAQUE: 1.0, Look.VEIL: 0.3, Look.WALL: 1.0}
 """Opacity of each look; in glTF it cannot depend on the viewing angle."""
 
 LINE_OPACITY = 0.6
-"""Opacity of lines on solids."""
 
 RINGS = 1000
-"""Largest number of rings of a path's tube."""
 
 WINDOW, MARGINS = (1280, 720), (60, 60, 60, 60)
 """Window and margins, pixels, for which the camera is placed."""
 
 MESH = 41, 61
-"""Points of a surface's mesh along u and v."""
 
 UP = np.array([0.0, 1.0, 0.0])
 """Upward direction of glTF (glTF 3.3)."""
 
 WHITE = (1.0, 1.0, 1.0)
-"""Colour of a material that leaves the colours of a mesh unchanged."""
 
 
 def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: float | None = None) -> Path:
@@ -66,7 +62,6 @@ def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: 
 
 
 def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
-    """Return the bytes of the file that `save_scene` writes."""
     scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0.0):
         raise refusal(
@@ -93,7 +88,6 @@ def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
 
 
 def _placed(poses: Array) -> dict[str, Array]:
-    """Return the animation of poses (k, 4, 4)."""
     constant = bool(np.all(poses == poses[0]))
     poses = poses[:1] if constant else poses
     return {"translation": poses[:, :3, 3], "rotation": np.roll(quaternions(poses), -1, axis=1)}
@@ -105,7 +99,6 @@ def _shown(shown: NDArray[np.bool_]) -> Array:
 
 
 def _solid(draft: GltfDraft, world: int, solid: Solid, mesh: Mesh) -> int:
-    """Add a solid with its lines; return its node."""
     opacity, looks = OPACITY[solid.look], f"{solid.look.name.lower()} {solid.colour}"
     both = mesh.open and solid.look is not Look.WALL
     shade, unlit = WHITE if mesh.colours is not None else linear_colour(solid.colour), solid.look is Look.VEIL
@@ -129,7 +122,6 @@ def _frame(draft: GltfDraft, world: int, frame: Frame, unit: float) -> None:
 
 
 def _path(draft: GltfDraft, parent: int, path: Trail, unit: float) -> None:
-    """Add a path as a tube on its solid, or in the world; skip a single point."""
     count = len(path.points)
     if count < 2:
         return
@@ -141,7 +133,6 @@ def _path(draft: GltfDraft, parent: int, path: Trail, unit: float) -> None:
 
 
 def _spring(draft: GltfDraft, world: int, spring: SpringDrawing, coil: Mesh) -> None:
-    """Add a spring as a helix that is stretched along its axis."""
     material = draft.material(f"spring {spring.colour}", linear_colour(spring.colour))
     node = draft.node(spring.name, world, mesh=draft.mesh(spring.name, coil, material))
     span = spring.ends - spring.starts
@@ -151,7 +142,6 @@ def _spring(draft: GltfDraft, world: int, spring: SpringDrawing, coil: Mesh) -> 
 
 
 def _force(draft: GltfDraft, world: int, force: Force, scene: Scene) -> None:
-    """Add a force as an arrow: a shaft that is stretched, and a head of constant size, hidden where the force is small."""
     radius = scene.arrow_radius
     head = HEAD[0] * radius
     starts, tips = scene.arrow(force)
@@ -174,7 +164,6 @@ def _force(draft: GltfDraft, world: int, force: Force, scene: Scene) -> None:
 
 
 def _camera(draft: GltfDraft, world: int, scene: Scene, corners: Array) -> None:
-    """Add a camera that sees corner points (j, 3), each with space for a frame."""
     around = GAUSS * scene.unit * np.concatenate([np.eye(3), -np.eye(3)])
     view = fit((corners[:, None] + around).reshape(-1, 3), direction(scene), upward(scene), WINDOW, MARGINS)
     distance, pose = float(np.linalg.norm(view.eye - view.centre)), np.eye(4)

@@ -24,7 +24,7 @@ from screws.surfaces import Surface
 
 @dataclass(frozen=True, eq=False)
 class ContactBodies:
-    """Bodies of a contact: their paths, keys of their solids, and their surfaces."""
+    """Both bodies of a contact: paths, keys of their solids, and surfaces."""
 
     bodies: tuple[str, str]
     keys: tuple[str, str]
@@ -34,7 +34,7 @@ class ContactBodies:
 def touches_of(
     result: Result, contacts: Mapping[str, ContactBodies], solids: Mapping[str, Solid]
 ) -> tuple[list[ContactDrawing], list[Panel]]:
-    """Return contacts, and the panels of their gaps, forces and coordinates; `contacts` by path, `solids` by key."""
+    """Return contacts, and the panels of their gaps, forces and coordinates. `contacts` are by path, `solids` by key."""
     single, keys = len(contacts) == 1, list(solids)
     touches, gaps, forces, coordinates = [], [], [], []
     for k, (path, touched) in enumerate(contacts.items()):
@@ -67,13 +67,11 @@ NEGLIGIBLE_GAP = 1e-9
 
 
 def without_rounding(gap: Array, solids: Sequence[Solid]) -> Array:
-    """Return a gap (k,) between solids, m, with zeros where it is within rounding error."""
     size = min(solid.size for solid in solids)
     return np.where(np.abs(gap) <= NEGLIGIBLE_GAP * size, 0.0, gap) if np.isfinite(size) else gap
 
 
 def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource | None:
-    """Return the sources of a contact in continuous time: Gauss frames in the current charts, and the contact wrench."""
     contact = find_contact(result, path)
     if contact.forces:
         return None  # a contact of a time-stepping run, which no page can repeat
@@ -84,7 +82,6 @@ def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource |
 
 
 def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Panel]) -> list[Panel]:
-    """Return panels of gaps and normal forces, with a curve for each contact, then panels of the coordinates."""
     if not gaps:
         return []
     gap = Panel("gap $d$", "m", tuple(gaps), level=True)
@@ -94,7 +91,6 @@ def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Pan
 def coordinate_panel(
     uv: tuple[Array, Array], alpha: Array, surfaces: tuple[Surface, Surface], inks: tuple[str, str], words: str = ""
 ) -> Panel:
-    """Return a panel of the coordinates (k, 2) of a contact on both surfaces and of the angle between its frames."""
     curves = [
         Curve(f"${letter}_{side}$", values[:, k], ink, dashed=k == 1)
         for side, values, ink in zip((1, 2), uv, inks, strict=True)
@@ -109,7 +105,6 @@ MECHANISMS = "mechanisms"
 
 
 def pile_panels(result: Result) -> tuple[Panel, ...]:
-    """Return panels of the number of pressing contacts and of the fastest slip, in a run of free bodies."""
     if not isinstance(result, FreeBodyResult):
         return ()
     touching = Panel("pressing contacts", "", (Curve("", result.contact_count.astype(float), FORCE),))
@@ -117,14 +112,15 @@ def pile_panels(result: Result) -> tuple[Panel, ...]:
 
 
 def happenings_of(result: Result) -> tuple[EventMark, ...]:
-    """Return the events of a result, without labels."""
     events = result.events
     return tuple(EventMark(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
-    """Return energies (k,) by kind, J, without negligible kinds; the sum of all kinds is constant. `contacts`: paths of contacts,
-    whose springs are a separate kind."""
+    """Return energies (k,) by kind, J, without negligible kinds; the sum of all kinds is constant.
+
+    `contacts` : paths of contacts, whose springs are a kind of their own.
+    """
     ledger, program, model = result.ledger, result.program, result.program.model
     kinds: dict[str, Array] = {}
     of_contacts = tuple(f"{path}." for path in contacts)
@@ -138,7 +134,6 @@ def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
 
 
 def _kind_of(model: Model, name: str) -> str:
-    """Return the kind of energy that an element stores: its domain's name for the energy of a C or an I."""
     law = model.elements[name].law
     if isinstance(law, InertialField):
         return MECHANISMS
@@ -147,7 +142,6 @@ def _kind_of(model: Model, name: str) -> str:
 
 
 def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:
-    """Return a panel of energies (k,), J, with their sum, and a panel of the residual of the energy account, if known."""
     curves = [Curve(kind, np.asarray(v, dtype=float), c) for c, (kind, v) in zip(ENERGIES * 3, energies.items(), strict=False)]
     panels = []
     if curves:

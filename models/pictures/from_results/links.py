@@ -20,10 +20,8 @@ from screws.shapes import HalfSpace
 from screws.surfaces import Surface
 
 JOINT = "#5d6675"
-"""Colour of joints."""
 
 LINKS = ("#dfe5ee", "#aab6c8")
-"""Default colours of links, alternating from the base outward."""
 
 
 def link_poses(tree: Tree, q: Array) -> Array:
@@ -53,8 +51,7 @@ def link_poses(tree: Tree, q: Array) -> Array:
 class RodLinks:
     """Tree drawn as rods between its joints, for links without visuals.
 
-    `ends` : additional end points (3,) of links in their frames, by link number; `colours`: colours that links take in
-        turn.
+    `ends` are further end points (3,) of links in their frames, by link number; links take `colours` in turn.
     """
 
     tree: Tree
@@ -76,17 +73,17 @@ class RodLinks:
 
     @cached_property
     def radius(self) -> float:
-        """Radius of the rods, m."""
         ends = [point for k in range(len(self.tree.links)) for point in self._ends(k)]
         return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
 
     def _ends(self, k: int) -> list[Array]:
-        """Return the end points (3,) of a link beyond the joints that it carries, in the home pose and in base axes."""
         home = np.asarray(self.tree.links[k].home)
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 
     def mesh(self, k: int) -> Mesh | None:
-        """Return the mesh of link k in its own frame: its joint, rods to its child joints and to its ends; None without parts."""
+        """Return the mesh of link k in its own frame, with its joint and rods to its child joints and its ends, or None without
+        parts.
+        """
         home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
         ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
         parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
@@ -101,12 +98,12 @@ class RodLinks:
         return merged.moved(np.linalg.inv(home))
 
     def colour(self, k: int) -> str:
-        """Return the colour of a link."""
         return self.colours[k % len(self.colours)]
 
     def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
-        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name`: prefix of
-        names."""
+        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name` is a prefix of
+        their names.
+        """
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(
@@ -122,7 +119,7 @@ class RodLinks:
         return [*links, *self.stand(courses.shape[1], name)]
 
     def stand(self, count: int, name: str = "") -> list[Solid]:
-        """Return the stand of the base at `count` samples; empty for a free base or a robot without extent."""
+        """Return the stand of the base at `count` samples; a free base or a robot without extent has none."""
         if self.tree.links[0].joint.freedoms == 6 or not self.radius:
             return []
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
@@ -130,13 +127,14 @@ class RodLinks:
         return [Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE, source=fixed(self.tree.base))]
 
     def touching(self, k: int, courses: Array, point: Array) -> Solid:
-        """Return a contact point (3,) of a link as a small ball."""
         ball = globe(0.6 * self.radius).moved(along(np.array([0.0, 0.0, 1.0]), point)).painted(self.colour(0))
         return Solid("point", courses[k], ball, self.colour(0), look=Look.OPAQUE)
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n), the values of `signal`, as their visuals or as rods between joints."""
+    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is
+    the path of q.
+    """
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
@@ -170,19 +168,16 @@ def _link_ends(tree: Tree) -> dict[int, list[Array]]:
 
 
 BODY_AXES = (0.65, 0.55)
-"""Length and thickness of the axes of a body's frame, relative to a Gauss frame."""
 
 GROUND = "#eef0f5"
-"""Colour of the user's floors and walls."""
 
 FLOOR = "#fbfcfd"
-"""Colour of the floor that a picture adds."""
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; None if it has none of these.
+    """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; return None if it has none of these.
 
-    `colours` : of the body, and of contact paths on it; `span`: drawn size of unbounded shapes, m.
+    `colours` : colour of the body, and of contact paths on it; `span` : drawn size of unbounded shapes, m.
     """
     if looks.visuals:
         clear = any(visual.opacity < 1.0 for visual in looks.visuals)

@@ -26,13 +26,10 @@ from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
 
 BODY, TOUCH = "planar body", "planar touch"
-"""Kinds of visible objects."""
 
 PLATE_THICKNESS = 0.25
-"""Thickness of plates, relative to the extent of the largest plate."""
 
 POINT_DIAMETER = 0.1
-"""Diameter of the disc that shows a body without size, relative to the extent of the largest plate."""
 
 GROUND_MARGIN = 0.45
 """Extension of a ground beyond the plates on it, relative to the extent of the largest plate."""
@@ -58,7 +55,7 @@ def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
 
 
 def planar_size(result: Result, visible: Sequence[Visible]) -> float:
-    """Return the extent of the largest body in the plane, m; if none has a size, the extent of all positions at the start."""
+    """Return the extent of the largest body in the plane, m, or that of all positions at the start if no body has a size."""
     bodies = [item for item in visible if item.kind == BODY]
     largest = max((float(np.ptp(corners, axis=0).max()) for item in bodies if len(corners := _outline(item.shape))), default=0.0)
     if largest > 0.0:
@@ -69,7 +66,7 @@ def planar_size(result: Result, visible: Sequence[Visible]) -> float:
 
 
 def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
-    """Return a body as a plate with its outline, or as its visuals; `size`: extent of the largest body, m."""
+    """Return a body as a plate with its outline, or as its visuals; `size` is the extent of the largest body, m."""
     if looks.visuals:
         mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
         return Solid(called, H, mesh, colour, colours[1], look=Look.OPAQUE)
@@ -83,7 +80,6 @@ def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, st
 
 
 def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTouch]:
-    """Return the planar contacts whose bodies are known, in the order of the model."""
     bodies = {_signals_of_side(item.signals): item.path for item in visible if item.kind == BODY}
     contacts, placed = {contact.point.path for contact in result.program.contacts}, []
     for item in visible:
@@ -127,7 +123,7 @@ def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[
 def planar_touches(
     result: Result, placed: Sequence[PlacedTouch], solids: Mapping[str, Solid]
 ) -> tuple[list[ContactDrawing], list[Panel]]:
-    """Return contacts, frames and forces where point and face meet, and panels of gaps and forces; `solids` by key."""
+    """Return contacts with frames and forces where point and face meet, and panels of gaps and forces. `solids` are by key."""
     touches, gaps, forces, frictions = [], [], [], []
     contacts, keys, single = {item.point.path: item for item in result.program.contacts}, list(solids), len(placed) == 1
     for k, (touch, face, point) in enumerate(placed):
@@ -155,7 +151,6 @@ def planar_touches(
 
 
 def _outline(looks: PlanarAppearance) -> Array:
-    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty for a body without size."""
     if isinstance(looks.outline, float):
         return circle(looks.outline, sides=48)[:, :2]
     if looks.outline is not None:
@@ -167,20 +162,19 @@ def _outline(looks: PlanarAppearance) -> Array:
 
 
 def _slab(corners: Array, deep: float) -> Mesh:
-    """Return a plate between two equal outlines, with lines along both."""
     low, high = (np.column_stack([corners, np.full(len(corners), z)]) for z in (-deep, 0.0))
     rims = [_line(np.vstack([corners, corners[:1]]), z) for z in (-deep, 0.0)]
     return joined(lofted(low, high), *rims)
 
 
 def _line(points: Array, z: float) -> Mesh:
-    """Return a line through points (n, 2) at a height."""
     return polyline(np.column_stack([points, np.full(len(points), z)]))
 
 
 def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[str, str], ...]:
-    """Return the pairs (use, signal) whose use begins with `side`, without this prefix. They are the key that a body and its
-    contacts share."""
+    """Return the pairs (use, signal) whose use begins with `side`, without this prefix: the key that a body and its contacts
+    share.
+    """
     return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
 
 
@@ -190,18 +184,15 @@ def _ground_key(shape: PlanarContactGeometry) -> str:
 
 
 def _points(result: Result, touch: Visible) -> Array:
-    """Return the trajectory (k, 3) of the contact point."""
     H = planar_poses(result, dict(_signals_of_side(touch.signals, "point ")))
     return np.asarray(H[:, :3, :2] @ touch.shape.point + H[:, :3, 3])
 
 
 def _rotated(H: Array, vector: Array) -> Array:
-    """Return a vector (2,) of a body in the axes of the world (k, 3)."""
     return np.asarray(H[:, :3, :2] @ vector)
 
 
 def _gauss(origins: Array, normals: Array) -> Array:
-    """Return frames (k, 4, 4) at origins (k, 3), z along normals (k, 3), y out of the plane."""
     H, out = unrotated_poses(origins), np.tile([0.0, 0.0, 1.0], (len(origins), 1))
     H[:, :3, 0], H[:, :3, 1], H[:, :3, 2] = np.cross(out, normals), out, normals
     return H

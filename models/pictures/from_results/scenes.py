@@ -122,14 +122,12 @@ def scene_of(
 
 
 def as_scene(shown: Result | Scene) -> Scene:
-    """Convert a result to a scene; return a scene unchanged; raise E579 for anything else."""
+    """Convert a result to a scene, and return a scene unchanged; raise E579 for anything else."""
     return shown if isinstance(shown, Scene) else scene_of(shown)
 
 
 @dataclass
 class _SceneBuilder:
-    """Scene under construction."""
-
     result: Result
     names: Mapping[str, str]
     own_colours: Mapping[str, tuple[str, str]]
@@ -143,33 +141,27 @@ class _SceneBuilder:
 
     @property
     def visible(self) -> tuple[Visible, ...]:
-        """Visible objects of the model; empty for a result from another process, which has no model."""
+        """Visible objects of the model, or none for a result from another process, which has no model."""
         return _visible(self.result)
 
     def bodies(self) -> dict[str, Visible]:
-        """Return the visible object of every body by its path."""
         return {item.path: item for item in self.visible if item.kind == "body"}
 
     @property
     def chains(self) -> list[str]:
-        """Paths of chains."""
         return [item.path for item in self.visible if item.kind == "chain"]
 
     def colours(self, path: str) -> tuple[str, str]:
-        """Return the colours of a body and of paths on it."""
         return self.own_colours.get(path, SOLIDS[len(self.solids) % len(SOLIDS)])
 
     def course(self, signal: str) -> Array:
-        """Return the poses (k, 4, 4) of a signal, (7,) or (4, 4)."""
         return poses_of(self.result, signal)
 
     def note_gravity(self, gravity: Array | None) -> None:
-        """Store the first gravity vector that is known."""
         if gravity is not None and not np.any(self.gravity):
             self.gravity = np.asarray(gravity, dtype=float)
 
     def endless_size(self) -> float:
-        """Return the drawn size of unbounded shapes: twice the final extent of bodies with shapes, m."""
         ends = [
             np.abs(self.course(item.signals["pose"])[-1, :3, 3]).max()
             + max(float(shape.half.max()) + shape.radius for shape in item.shape.solids)
@@ -180,7 +172,6 @@ class _SceneBuilder:
 
 
 def _contact(draft: _SceneBuilder, contact: Visible) -> None:
-    """Add the two bodies of a contact with their contact surfaces."""
     if contact.path not in {item.point.path for item in draft.result.program.contacts}:
         return
     bodies, keys = draft.bodies(), []
@@ -204,7 +195,6 @@ def _body(draft: _SceneBuilder, body: Visible) -> None:
 
 
 def _add_body(draft: _SceneBuilder, body: Visible, key: str, looks: Appearance) -> None:
-    """Add a body under a key, with its frame."""
     H, called = draft.course(body.signals["pose"]), draft.names.get(body.path, body.path)
     draft.note_gravity(looks.gravity)
     source = of_signal(body.signals["pose"])
@@ -238,12 +228,10 @@ def _chain(draft: _SceneBuilder, chain: Visible) -> None:
 
 
 def _prefix(path: str) -> str:
-    """Return the prefix of paths inside a graph; "" for the whole model."""
     return f"{path}." if path else ""
 
 
 def _planar_body(draft: _SceneBuilder, body: Visible) -> None:
-    """Add a plate, with its frame."""
     H, called = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
     draft.note_gravity(np.array([0.0, -body.shape.gravity, 0.0]))
     size = planar_size(draft.result, draft.visible)
@@ -271,7 +259,6 @@ def _spring(draft: _SceneBuilder, spring: Visible) -> None:
 
 
 def _line_force(draft: _SceneBuilder, line: Visible) -> None:
-    """Add a straight rod between the two points."""
     _spring(draft, line)
     draft.coils[-1] = replace(draft.coils[-1], turns=0, radius=0.6)
 
@@ -302,11 +289,9 @@ BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
     "line force": _line_force,
     "force": _force,
 }
-"""Builder of each kind of visible object, in order."""
 
 
 def poses_of(result: Result, name: str) -> Array:
-    """Return the poses (k, 4, 4) of a signal or parameter (7,) or (4, 4)."""
     rows = time_series(result, name)
     return poses(rows[:, 4:], rows[:, :4]) if rows.ndim == 2 else np.asarray(rows, dtype=float)
 
@@ -316,7 +301,6 @@ def _visible(result: Result) -> tuple[Visible, ...]:
 
 
 def _loose_frames(result: Result) -> list[Frame]:
-    """Return signals that are poses at all times and belong to no drawn object: references, targets, and the user's cameras."""
     owned = tuple(f"{path}." for path in {item.path for item in _visible(result)} if path)
     owned += tuple(f"{contact.point.path}." for contact in result.program.contacts)
     root_chains = [item for item in _visible(result) if item.kind == "chain" and not item.path]
@@ -336,7 +320,6 @@ def _loose_frames(result: Result) -> list[Frame]:
 
 
 def _sizes(draft: _SceneBuilder, touches: Sequence[ContactDrawing]) -> tuple[float | None, float]:
-    """Return the unit length of frames, m, and the extent of the scene at the start, m."""
     corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.unbounded]
     corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]
     corners += [coil.starts[:1] for coil in draft.coils] + [coil.ends[:1] for coil in draft.coils]
@@ -348,14 +331,12 @@ def _sizes(draft: _SceneBuilder, touches: Sequence[ContactDrawing]) -> tuple[flo
 
 
 def _corners(solid: Solid, k: int) -> Array:
-    """Return world points (j, 3) that outline a solid at a sample."""
     shape, H = solid.shape, solid.poses[k]
     points = shape.outline if isinstance(shape, Mesh) else np.asarray(shape.grid(9, 9), dtype=float).reshape(-1, 3)
     return np.asarray(points @ H[:3, :3].T + H[:3, 3])
 
 
 def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
-    """Return a pale floor with a grid below everything at all times; None if the scene already has a floor."""
     if any(solid.unbounded or solid.look is Look.WALL for solid in solids):
         return None
     samples = np.unique(np.linspace(0, len(solids[0].poses) - 1, min(len(solids[0].poses), 60)).astype(int))

@@ -62,20 +62,17 @@ class Mesh:
 
     @cached_property
     def outline(self) -> Array:
-        """Outermost points (j, 3) of the mesh."""
         return farthest(self.points, 300)
 
     def moved(self, H: ArrayLike) -> Mesh:
-        """Return the mesh at a pose (4, 4)."""
         H = np.asarray(H, dtype=float)
         return replace(self, points=self.points @ H[:3, :3].T + H[:3, 3], normals=self.normals @ H[:3, :3].T)
 
     def at(self, *offset: float) -> Mesh:
-        """Return the mesh shifted by x, y, z, m."""
         return replace(self, points=self.points + np.array(offset))
 
     def scaled(self, by: ArrayLike) -> Mesh:
-        """Return the mesh scaled by one or three factors; triangles are flipped if the scaling mirrors it."""
+        """Return the mesh scaled by one or three factors; if these mirror it, its triangles stay outward."""
         factors = np.broadcast_to(np.asarray(by, dtype=float), 3)
         normals = self.normals / factors
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -83,7 +80,6 @@ class Mesh:
         return replace(self, points=self.points * factors, normals=normals, faces=faces)
 
     def painted(self, colour: str) -> Mesh:
-        """Return the mesh in a colour "#rrggbb"."""
         return replace(self, colours=np.tile(np.array(rgb(colour)) / 255.0, (len(self.points), 1)))
 
 
@@ -96,12 +92,11 @@ def directions(count: int) -> Array:
 
 
 def farthest(points: Array, count: int) -> Array:
-    """Return the points (j, 3) that lie farthest out in `count` directions."""
     return points[np.unique(np.argmax(points @ directions(count).T, axis=0))]
 
 
 def joined(*parts: Mesh) -> Mesh:
-    """Merge several meshes; either all or none have colours."""
+    """Merge several meshes, of which all or none must have colours."""
     starts = np.cumsum([0, *(len(part.points) for part in parts[:-1])])
     points, normals = (np.concatenate([getattr(part, key) for part in parts]) for key in ("points", "normals"))
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts, strict=True)])
@@ -111,7 +106,6 @@ def joined(*parts: Mesh) -> Mesh:
 
 
 def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
-    """Return points (sides, 3) of a circle about the z axis."""
     angle = 2.0 * np.pi * np.arange(sides) / sides
     return np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(sides, z)], axis=1)
 
@@ -152,12 +146,11 @@ def sheet(outline: Array) -> Mesh:
 
 
 def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
-    """Return a closed cylinder along z."""
     return lofted(circle(radius, low, sides), circle(radius, high, sides))
 
 
 def cuboid(edges: ArrayLike) -> Mesh:
-    """Return a box with edges (3,) along the axes, m."""
+    """Return a box with its centre at the origin and edges (3,) along the axes, m."""
     x, y, z = 0.5 * np.asarray(edges, dtype=float)
     half = np.array([0.0, 0.0, z])
     outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
@@ -165,28 +158,24 @@ def cuboid(edges: ArrayLike) -> Mesh:
 
 
 def rod(a: Array, b: Array, radius: float, sides: int = 28) -> Mesh:
-    """Return a round rod from a (3,) to b (3,), m."""
     return cylinder(radius, 0.0, float(np.linalg.norm(b - a)), sides).moved(along(b - a, a))
 
 
 def cone(radius: float, low: float, tip: float, sides: int = 28) -> Mesh:
-    """Return a closed cone along z, with its base at `low`."""
     return lofted(circle(radius, low, sides), circle(1e-4 * radius, tip, sides))
 
 
 TRIAD_HEAD = 0.26, 0.42
-"""Length of an axis head, relative to the axis; radius of the head, relative to its length."""
+"""Length of an axis head relative to the axis, and radius of the head relative to its length."""
 
 
 def triad_mesh(length: float, radius: float) -> Mesh:
-    """Return three arrows x, y, z in their colours; their heads do not grow with the radius of their shafts."""
     head = TRIAD_HEAD[0] * length
     axis = joined(cylinder(radius, 0.0, length - head, 12), cone(TRIAD_HEAD[1] * head, length - head, length, 16))
     return joined(*(axis.moved(along(e, np.zeros(3))).painted(colour) for e, colour in zip(np.eye(3), AXES, strict=True)))
 
 
 def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Mesh:
-    """Return a sphere about (0, 0, z)."""
     a, b = np.meshgrid(np.linspace(np.pi, 0.0, rings + 1), 2.0 * np.pi * np.arange(sides) / sides, indexing="ij")
     normals = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], axis=-1).reshape(-1, 3)
     low = sides * np.arange(rings)[:, None] + np.arange(sides)
@@ -196,7 +185,7 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
 
 
 def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
-    """Return pose (1, 4, 4) and mesh of a square sheet with a grid below points (k, 3); `spare`: margin, m."""
+    """Return pose (1, 4, 4) and mesh of a square sheet with a grid below points (k, 3), with a margin `spare`, m."""
     H = along(np.asarray(up, dtype=float), np.zeros(3))
     local = points @ H[:3, :3]
     low, high = local.min(axis=0), local.max(axis=0)
@@ -219,7 +208,6 @@ def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
 
 
 def polyline(points: Array) -> Mesh:
-    """Return a line through points (k, 3), without triangles."""
     index = np.arange(len(points) - 1)
     upward = np.tile([0.0, 0.0, 1.0], (len(points), 1))
     return Mesh(points, upward, np.zeros((0, 3), dtype=np.int64), np.stack([index, index + 1], axis=1))
@@ -236,7 +224,6 @@ def along(axis: Array, origin: Array) -> Array:
 
 
 SIDES = 8
-"""Number of sides of a path's tube."""
 
 
 def path_tube(points: Array, normals: Array, radius: Array) -> tuple[Array, Array, NDArray[np.int64]]:
@@ -286,14 +273,13 @@ def free_normals(points: Array) -> Array:
 
 
 WIRE = 0.13
-"""Radius of the wire, relative to the helix."""
 
 LEAD = 0.1
 """Fraction of the length that is straight at either end."""
 
 
 def helix(length: float, radius: float, turns: int) -> Mesh:
-    """Build a spring along z from 0 to `length` (m), with a radius (m): a wire that winds between two straight ends."""
+    """Return a spring along z from 0 to `length` (m), with a radius (m): a wire that winds between two straight ends."""
     part = np.linspace(0.0, 1.0, 24 * turns + 1)
     angle = 2.0 * np.pi * turns * part
     swell = np.minimum(1.0, np.minimum(part, 1.0 - part) * 2.0 * turns)
@@ -341,8 +327,9 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
 
 
 def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Mesh:
-    """Return a surface's mesh with coordinate lines; arguments as for `body_points`, with n_u, n_v multiples of `LINE_COUNTS`,
-    plus 1."""
+    """Return a surface's mesh with coordinate lines. Arguments are as for `body_points`; n_u and n_v are multiples of
+    `LINE_COUNTS`, plus 1.
+    """
     grid = body_points(surface, contacts, reach, n_u, n_v)
     outward = is_outward(grid, surface)
     faces = grid_faces(n_u, n_v)
@@ -351,7 +338,7 @@ def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v
 
 
 def grid_normals(grid: Array, outward: bool) -> Array:
-    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward`: True if c_u x c_v points outward."""
+    """Return outward unit normals (n_u, n_v, 3) of a grid of surface points; `outward` is True if c_u x c_v points outward."""
     closed = np.allclose(grid[:, 0], grid[:, -1], atol=1e-9 * float(np.abs(grid).max()))
     wide = np.concatenate([grid[:, -2:-1], grid, grid[:, 1:2]], axis=1) if closed else grid
     along_v = np.gradient(wide, axis=1)
@@ -394,7 +381,6 @@ VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 
 
 def shades(values: Array) -> Array:
-    """Return colours (k, 3), 0 to 1, for values (k,) from 0 to 1."""
     marks = np.array([rgb(colour) for colour in VIRIDIS]) / 255.0
     at = np.linspace(0.0, 1.0, len(marks))
     return np.stack([np.interp(values, at, channel) for channel in marks.T], axis=1)

@@ -37,7 +37,6 @@ def solids_mesh(solids: Sequence[Solid], span: float) -> Mesh:
 
 
 def _wall(wall: HalfSpace, walls: Sequence[HalfSpace], span: float) -> Array:
-    """Return the outline (n, 3) of the part of a half-space's plane outside other half-spaces."""
     square = span * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
     outline = square @ wall.pose[:3, :3].T + wall.pose[:3, 3]
     for other in walls:
@@ -77,14 +76,12 @@ _BOX_EDGES = np.array(
 
 
 def _with_edges(mesh: Mesh, points: Array, edges: Indices) -> Mesh:
-    """Return a mesh with added points and lines between them."""
     count = len(mesh.points)
     normals = points / np.linalg.norm(points, axis=1, keepdims=True)
     return Mesh(np.concatenate([mesh.points, points]), np.concatenate([mesh.normals, normals]), mesh.faces, edges + count)
 
 
 def _with_meridians(mesh: Mesh, radius: float) -> Mesh:
-    """Add three great circles, which make the rotation of a ball visible."""
     ring = circle(1.001 * radius, sides=48)
     points = np.concatenate([ring, ring[:, [1, 2, 0]], ring[:, [2, 0, 1]]])
     index = np.arange(48)
@@ -93,7 +90,6 @@ def _with_meridians(mesh: Mesh, radius: float) -> Mesh:
 
 
 def _hull(points: Array) -> Mesh:
-    """Return flat triangles, with lines along edges between different faces."""
     from scipy.spatial import ConvexHull
 
     hull = ConvexHull(points)
@@ -125,18 +121,18 @@ JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
     "inplane": lambda: joined(globe(0.22), cylinder(0.5, -0.25, -0.22, 48)),
     "rod": lambda: globe(0.22),
 }
-"""Meshes for a unit length; free and fixed joints have none."""
 
 
 def joint_mesh(kind: str, size: float) -> Mesh:
-    """Return the mesh of a joint of this kind and size (m), with z along its axis; empty for a free or fixed joint."""
+    """Return the mesh of a joint of this kind and size (m), with z along its axis; free and fixed joints have an empty mesh."""
     make = JOINT_MESHES.get(kind)
     return NOTHING if make is None else make().scaled(size)
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Read triangles from stl, obj, ply or dae; return None and a reason if there are none. Raises `ExtraError` (E416) without
-    trimesh."""
+    """Return triangles from stl, obj, ply or dae, or None and a reason if there are none. Raises `ExtraError` (E416) without
+    trimesh.
+    """
     require_package("meshes from files", "trimesh")
     import trimesh
 
@@ -153,8 +149,9 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
 
 
 def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
-    """Build a mesh of points (m, 3) and triangles (n, 3), outward by the right-hand rule: coinciding points are merged, sharp
-    edges split them, and point normals average the adjacent faces."""
+    """Return a mesh of points (m, 3) and triangles (n, 3), which are outward by the right-hand rule; coinciding points are
+    merged, and edges between triangles at large angles stay sharp.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -193,7 +190,6 @@ def _across(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 MIN_EDGE = 0.03
-"""Smallest edge of a box of given inertia, relative to its longest edge."""
 
 
 def visual_mesh(visual: Visual) -> Mesh:
@@ -214,12 +210,10 @@ def visual_mesh(visual: Visual) -> Mesh:
 
 
 def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
-    """Merge visuals into one mesh; visuals without a colour take `colour`."""
     return joined(*(visual_mesh(visual).painted(visual.colour or colour) for visual in visuals))
 
 
 def _custom_mesh(visual: Visual) -> Mesh:
-    """Return the mesh of a file, of pyvista, or of points and triangles."""
     source = visual.mesh() if callable(visual.mesh) else visual.mesh
     if isinstance(source, Mesh):
         return source

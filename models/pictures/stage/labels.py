@@ -16,7 +16,7 @@ from bondgraph.output.plot_style import INK, PAPER
 Box = tuple[float, float, float, float]
 
 Side = tuple[float, float]
-"""Distance of a label from its point, relative to the minimum, and its angle (rad) from the preferred side."""
+"""Distance of a label from its point, relative to the least distance, and its angle (rad) from the preferred side."""
 
 DISTANCES = (1.0, 1.6, 2.4, 3.4)
 TURNS = (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6)
@@ -30,8 +30,9 @@ AT_REST = 0.05
 
 @dataclass(frozen=True)
 class Label:
-    """Name with a subscript at a pixel, placed on the side that `away` points to; `on`: indices of the solids that it may
-    cover."""
+    """Name with a subscript at a pixel, placed on the side that `away` points to; it may cover the solids with the
+    indices `on`.
+    """
 
     text: str
     index: str
@@ -42,19 +43,16 @@ class Label:
 
 
 def is_word(text: str) -> bool:
-    """Return True if a label is a word, not a symbol."""
     return len(text) > 1
 
 
 def _side(a: Array, b: Array, points: Array) -> Array:
-    """Return numbers that are positive for points (..., 2) on the left of the line from a to b, if y points up."""
     return np.asarray(
         (b[..., 0] - a[..., 0]) * (points[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (points[..., 0] - a[..., 0])
     )
 
 
 def _covers(hull: Array, box: Box) -> bool:
-    """Return True if a box overlaps a convex hull (j, 2): no edge of either separates them."""
     if np.any(hull.max(axis=0) <= box[:2]) or np.any(hull.min(axis=0) >= box[2:]):
         return False
     corners = np.array([(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])])
@@ -66,7 +64,6 @@ def _overlap(a: Box, b: Box) -> float:
 
 
 def _label_box(label: Label, size: tuple[float, float], distance: float, turn: float) -> Box:
-    """Return the box of a label at a distance from its point, rotated (rad) from its preferred side."""
     angle = float(np.arctan2(label.away[1], label.away[0])) + turn
     x = label.at[0] + np.cos(angle) * (distance + 0.5 * size[0])
     y = label.at[1] + np.sin(angle) * (distance + 0.5 * size[1])
@@ -89,7 +86,7 @@ def place_labels(
     ----------
     bodies : convex hull (j, 2) of each solid, and the cost of covering it with a label; covering another label costs 1.
     reach : minimum distance from a point.
-    sides : sides by label in the previous frame of a movie: a label keeps a side that is free. Updated in place.
+    sides : sides by label in the previous frame of a movie, updated in place; a label keeps a side that is free.
     """
     placed: list[Box] = []
     last = dict(sides)

@@ -26,7 +26,6 @@ from bondgraph.output.progress import track
 from bondgraph.run.results.result import Result
 
 PLOT_HEIGHT = 132
-"""Height of the plot at the foot of each frame, pixels at a height of 720."""
 
 
 def movie(
@@ -62,7 +61,6 @@ def movie(
 
 
 def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, int]) -> Iterator[Any]:
-    """Render Pillow images of a scene at times (s)."""
     from PIL import Image
 
     scale = size[1] / 720
@@ -88,7 +86,6 @@ def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, 
 
 
 def _has_ffmpeg() -> bool:
-    """Return True if a working ffmpeg comes with imageio-ffmpeg or is on the path."""
     try:
         import imageio_ffmpeg
 
@@ -120,7 +117,6 @@ def _write_gif(path: Path, images: Iterator[Any], size: tuple[int, int], fps: in
 
 
 INSET = (60, 70, 60, 90)
-"""Margins for the title and the slider, pixels at a height of 720."""
 
 
 class View:
@@ -207,7 +203,6 @@ def show(
 
 
 def in_notebook() -> bool:
-    """Return True if Python runs in a Jupyter kernel."""
     kernel = sys.modules.get("ipykernel.zmqshell")
     ipython = sys.modules.get("IPython")
     return kernel is not None and ipython is not None and isinstance(ipython.get_ipython(), kernel.ZMQInteractiveShell)

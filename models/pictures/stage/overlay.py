@@ -21,7 +21,6 @@ from screws.shapes import plane_hull
 
 
 def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, float], scale: float) -> Box:
-    """Draw a title and the lines below it; return their box."""
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)
@@ -79,7 +78,6 @@ def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
 
 
 def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) -> Box:
-    """Draw a scale bar of lengths in the lower right corner above `foot` (pixels); return its box."""
     from PIL import ImageDraw
 
     draw, text = ImageDraw.Draw(image), font(round(14 * scale))
@@ -93,7 +91,6 @@ def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) 
 
 
 def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None:
-    """Draw a line down a plot, between its first and last rows of pixels, with a dot at its lower end."""
     from PIL import ImageDraw
 
     draw, r = ImageDraw.Draw(image), 4.5 * scale
@@ -107,7 +104,7 @@ MIN_EXTENT = 0.03
 
 @dataclass(frozen=True, eq=False)
 class Sight:
-    """Depth buffer of a rendered window (rows, columns), m, which decides visibility; NaN for the background."""
+    """Depth buffer of a rendered window (rows, columns), m, which decides what is visible; the background is NaN."""
 
     stage: Stage
     camera: Camera
@@ -115,7 +112,6 @@ class Sight:
 
     @classmethod
     def of(cls, stage: Stage, camera: Camera) -> Sight:
-        """Read the depth buffer of the last rendering."""
         depths = stage.plotter.get_image_depth(fill_value=np.nan, reset_camera_clipping_range=False)
         return cls(stage, camera, -np.asarray(depths, dtype=float))
 
@@ -129,7 +125,6 @@ class Sight:
         return within & ~(away > depths + near)
 
     def legend(self, now: Scene) -> tuple[tuple[str, str], ...]:
-        """Return the legend entries of objects that are visible in this picture."""
         scene, seen = self.stage.scene, {(solid.colour, solid.legend) for solid in self.stage.scene.solids}
         for path, here in zip(scene.all_paths, now.all_paths, strict=True):
             if self._extent(scene, now, path, here) > MIN_EXTENT:
@@ -137,7 +132,6 @@ class Sight:
         return tuple(entry for entry in scene.legend if entry in seen)
 
     def _extent(self, scene: Scene, now: Scene, path: Trail, end: Trail) -> float:
-        """Return the extent in the picture of a path's visible part up to now, relative to the picture's height."""
         points = np.vstack([path.points[scene.t <= now.t[0]], end.points])
         if path.on is not None:
             H = now.solids[path.on].poses[0]
@@ -150,7 +144,7 @@ class Sight:
 def frame_labels(
     stage: Stage, now: Scene, camera: Camera, size: tuple[int, int], sight: Sight | None = None
 ) -> tuple[list[Label], Array]:
-    """Return labels beside the z axes of frames or at their origins; and pixels (j, 2) of axes and arrows, which they avoid.
+    """Return labels beside the z axes of frames or at their origins, and pixels (j, 2) of axes and arrows, which they avoid.
 
     With `sight`, hidden frames have no label, and a frame with a hidden origin has its label at the tip of an axis.
     """
@@ -188,7 +182,9 @@ def frame_labels(
 
 
 def bodies_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[tuple[Array, float]]:
-    """Return the convex hull (j, 2) of each solid, pixels, and the cost of a label on it: 0 for floors and surroundings."""
+    """Return the convex hull (j, 2) of each solid, pixels, and the cost of a label on it, which is 0 for floors and
+    surroundings.
+    """
     bodies = [(np.zeros((0, 2)), 0.0)] * len(now.solids)
     for i in stage.in_view:
         H = now.solids[i].poses[0]
@@ -198,7 +194,6 @@ def bodies_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -
 
 
 def ghost_labels(stage: Stage, t: float, sight: Sight, size: tuple[int, int]) -> list[Label]:
-    """Return the times of the visible ghosts as labels below their centres."""
     places, times = [], []
     for index, solid in enumerate(stage.scene.solids):
         for k in stage.ghost_samples(index, t):
@@ -224,17 +219,14 @@ def format_times(times: list[float]) -> list[str]:
 
 
 def axes_in(camera: Camera, H: Array, length: float, size: tuple[int, int]) -> Array:
-    """Return pixels (4, 2) of the origin and the tips of a frame's axes."""
     return camera.pixels(np.vstack([H[:3, 3], H[:3, 3] + length * H[:3, :3].T]), size)
 
 
 def arrows_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[Array]:
-    """Return pixels (j, 2) along every drawn arrow, spaced a few pixels apart."""
     shown = [arrow for force in now.all_forces if (arrow := stage.arrow(force)) is not None]
     ends = [camera.pixels(np.stack(arrow), size) for arrow in shown]
     return [pixels_between(start, tip, 2 + int(np.linalg.norm(tip - start) / 6.0)) for start, tip in ends]
 
 
 def pixels_between(start: Array, end: Array, count: int) -> Array:
-    """Return points (count, 2) from one point to another."""
     return np.asarray(start + np.linspace(0.0, 1.0, count)[:, None] * (end - start))

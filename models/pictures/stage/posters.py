@@ -47,7 +47,6 @@ Inset = tuple[float, float, float, float]
 """Margins at the left, top, right and bottom of a picture, pixels at a height of 720."""
 
 MAX_FORCE_BAR = 0.1
-"""Largest length of the force scale bar, relative to the picture's height."""
 
 BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120)
 """Margins for text in a column on the left with a narrow or wide title, or in bands above and below."""
@@ -62,9 +61,7 @@ def still(
 ) -> None:
     """Write the picture of a result or scene at a time (s), with a size (width, height) in pixels, as PNG or JPEG.
 
-    `t`: by default a representative time.
-
-    `ghosts`: number of earlier poses shown of each solid with ghosts.
+    `t` : by default a representative time; `ghosts` : number of earlier poses shown of each solid with ghosts.
     """
     scene, scale = as_scene(shown), size[1] / 720
     t = representative_time(scene) if t is None else t
@@ -85,8 +82,6 @@ def still(
 
 
 def _roomy_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0) -> Camera:
-    """Return the camera of a still that shows the solids as large as possible, with text beside them or above and below them;
-    `right` is a margin on the right, pixels at a height of 720."""
     narrow = font(23, "bold").getlength(stage.scene.title) < BESIDE[0] - 40
     insets = ((a, b, max(c, right), d) for a, b, c, d in (BESIDE if narrow else BELOW, BETWEEN))
     cameras = [camera_of(stage, [t], size, inset) for inset in insets]
@@ -98,8 +93,6 @@ SMALL = 20
 
 
 def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> ContactDrawing | None:
-    """Return the strongest contact of a scene of one sample if it is closed and its axes are too small to see or hidden by
-    bodies; else None."""
     if not now.contacts:
         return None
     touch, length = strongest_contact(now), GAUSS * now.unit
@@ -122,7 +115,6 @@ def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> 
 
 
 def to_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
-    """Convert rendered pixels to a Pillow image, averaged down to a size."""
     from PIL import Image
 
     image = Image.fromarray(pixels)
@@ -130,7 +122,6 @@ def to_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
 
 
 def past_events(scene: Scene, t: float, max_lines: int = 8) -> list[str]:
-    """Return the labels of events up to a time (s), latest first."""
     return [h.label for h in scene.event_marks if h.label and not h.internal and h.t <= t][::-1][:max_lines]
 
 
@@ -167,7 +158,6 @@ def annotate(
 
 
 def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[str, float] | None:
-    """Return the label of the force scale bar and its length in pixels; None without arrows."""
     forces = [force for force in now.all_forces if stage.arrow(force) is not None]
     if not forces:
         return None
@@ -186,9 +176,11 @@ class Layout:
 
     Attributes
     ----------
-    size, scene : (width, height) of the poster, and of the scene; `top`: its first row.
+    size, scene : (width, height) of the poster, and of the scene.
+    top : first row of the scene.
     title : upper left corner, and largest font size.
-    foot, height : first row of the plots, and their height; `dpi`: sets their text size.
+    foot, height : first row of the plots, and their height.
+    dpi : resolution, which sets the size of the plots' text.
     legend : lower left corner.
     room : margins of the scene that stay free of solids.
     """
@@ -205,19 +197,17 @@ class Layout:
 
 
 WIDER = 1830 / 1560
-"""Width of the first plot, relative to the other plots."""
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
 FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
 """Layouts with and without a close-up of a contact; the layout without a close-up is trimmed to the height of its content."""
 
 FEATHER = 60
-"""Pixels over which a scene fades into the paper at its sides."""
 
 
 @dataclass(frozen=True)
 class Ring:
-    """Circle, pixels."""
+    """Circle on a picture, in pixels."""
 
     x: float
     y: float
@@ -225,23 +215,21 @@ class Ring:
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """Left, top, right, bottom."""
         return self.x - self.radius, self.y - self.radius, self.x + self.radius, self.y + self.radius
 
 
 CLOSE_UP = Ring(2880, 930, 560)
-"""Circle of the close-up on a poster."""
 
 
 def _corner(size: tuple[int, int]) -> Ring:
-    """Return the circle of the close-up, in the upper right corner of a still."""
     scale = size[1] / 720
     return Ring(size[0] - 124 * scale, 124 * scale, 100 * scale)
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG: 3600 by 2400 pixels, or 2400
-    wide without contacts."""
+    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG of 3600 by 2400 pixels, or
+    2400 wide without contacts.
+    """
     from PIL import Image
 
     scene = as_scene(shown)
@@ -275,7 +263,6 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
 
 def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
-    """Remove empty rows of a scene beyond its margins; the content extends from row `first` to row `last`."""
     top = max(0, round(first) - layout.room[1])
     height = min(layout.scene[1], round(last) + layout.room[3]) - top
     saved = layout.scene[1] - height
@@ -285,7 +272,6 @@ def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout
 
 
 def _feather(size: tuple[int, int]) -> Any:
-    """Return a mask that fades a picture out at its sides."""
     from PIL import Image
 
     across, down = (np.minimum(1.0, np.minimum(np.arange(n), np.arange(n)[::-1]) / FEATHER) for n in size)
@@ -302,8 +288,6 @@ def _add_lens(
     size: tuple[int, int] | None = None,
     top: int = 0,
 ) -> None:
-    """Add a round close-up of a contact at a time (s) to the picture of its scene. The picture fills the page, or has a
-    `size` and begins at the row `top`."""
     near, reach = _close_up(scene, t, touch, round(2 * ring.radius))
     middle, window = 0.5 * sum(H[0, :3, 3] for H in touch.frames), size or page.size
     x, y = camera.pixels(middle, window)[0]
@@ -311,7 +295,6 @@ def _add_lens(
 
 
 def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple[Any, float]:
-    """Render a close-up of a contact, with all axes of both Gauss frames labelled; return the image and its half width (m)."""
     size, scale = (side, side), 1.25 * SCALE * (0.5 * side / CLOSE_UP.radius) ** 0.75
     # Draw bodies as glass, so that they do not hide the axes.
     clear = [replace(solid, look=Look.GLASS) if solid.look is Look.OPAQUE else solid for solid in scene.solids]
@@ -334,7 +317,6 @@ def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple
 
 
 def _magnify(page: Any, near: Any, small: Ring, ring: Ring) -> None:
-    """Paste a round close-up into a ring, with a circle around its region and two connecting lines."""
     from PIL import Image, ImageDraw
 
     # Draw at twice the size and average, for smooth thin lines.
@@ -360,7 +342,6 @@ def _magnify(page: Any, near: Any, small: Ring, ring: Ring) -> None:
 
 
 def _caption(page: Any, scene: Scene, touch: ContactDrawing) -> None:
-    """Draw the caption below the close-up."""
     from PIL import ImageDraw
 
     first, second = (scene.solids[i].words for i in touch.solids)
@@ -371,7 +352,6 @@ def _caption(page: Any, scene: Scene, touch: ContactDrawing) -> None:
 
 
 def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """Draw title, name and time."""
     from PIL import ImageDraw
 
     draw, (x, y, most) = ImageDraw.Draw(page), layout.title
@@ -385,7 +365,6 @@ def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
 
 
 def _strips(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """Draw the key panels along the bottom, with the time of the picture marked."""
     from PIL import Image
 
     span, panels, x = close_up(scene), key_panels(scene)[:3], 90

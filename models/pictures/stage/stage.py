@@ -24,11 +24,11 @@ _GLASS = """//VTK::Light::Impl
 """
 
 _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
-"""Positions of lights relative to the camera, and their intensities."""
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
-    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background`: colours at the bottom and top.
+    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background` has the colours at the bottom and
+    top.
 
     Raises `ExtraError` E418 if rendering is impossible.
     """
@@ -77,13 +77,11 @@ MATERIALS: dict[Look, dict[str, Any]] = {
 
 
 def painted(window: Any, mesh: Mesh, colour: str, look: Look) -> Any:
-    """Add a mesh in its own colours, if any, else in the given colour."""
     colours = {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
     return window.add_mesh(surface(mesh), reset_camera=False, **MATERIALS[look], **colours)
 
 
 def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) -> Any:
-    """Add the lines of a mesh."""
     import pyvista as pv
 
     cells = np.column_stack([np.full(len(mesh.lines), 2), mesh.lines])
@@ -92,7 +90,6 @@ def lines(window: Any, mesh: Mesh, colour: str, width: float, opacity: float) ->
 
 
 def triad(window: Any, length: float, radius: float) -> Any:
-    """Add three arrows x, y, z in their colours, whose heads do not grow with their radius."""
     import pyvista as pv
 
     head = 0.26
@@ -122,7 +119,6 @@ class Tube:
         self.bead = window.add_mesh(bead, smooth_shading=True, **look)
 
     def show(self, rings: int, pose: Array, end: Array) -> None:
-        """Show the first `rings` rings at the pose (4, 4) of their body, and the bead at the current end (3,) in body axes."""
         import pyvista as pv
 
         faces = self._triangles[: max(rings - 1, 0) * SIDES * 2]
@@ -138,7 +134,7 @@ class Tube:
 
 
 class Arrow:
-    """Force arrow: a shaft that grows with the force and a head of constant size."""
+    """Force arrow with a shaft that grows with the force and a head of constant size."""
 
     def __init__(self, window: Any, radius: float):
         import pyvista as pv
@@ -151,8 +147,9 @@ class Arrow:
         self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
-        """Draw the arrow from one point (3,) to another, with two heads if it is cut; hide it if it is hardly longer than its
-        head."""
+        """Draw the arrow from one point (3,) to another, with two heads if it is cut, and hide it if it is hardly longer than its
+        head.
+        """
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):
@@ -201,7 +198,6 @@ def ghost_samples(
 
 
 MAX_RINGS = 4000
-"""Largest number of rings of a tube."""
 
 
 class Stage:
@@ -259,7 +255,6 @@ class Stage:
         self._order: list[int] = []
 
     def _solid(self, index: int) -> list[Any]:
-        """Return the actors of a solid and of its lines."""
         solid, mesh = self.scene.solids[index], self.meshes[index]
         if solid.look is Look.GLASS:
             low, high = (0.4, 0.4) if solid.unbounded else (0.20, 0.95)
@@ -276,7 +271,6 @@ class Stage:
         return triad(self.plotter, self.axis * frame.length, self.radius * frame.thickness) if frame.length else None
 
     def _tube(self, path: Trail) -> tuple[Tube, Array]:
-        """Return the actors of a path, and the times of its rings."""
         t = self.scene.t
         pick = np.unique(np.linspace(0, len(t) - 1, min(len(t), MAX_RINGS)).astype(int))
         thick = TUBE * self.radius * np.broadcast_to(path.thick, len(t))[pick]
@@ -292,7 +286,7 @@ class Stage:
         self.plotter.close()
 
     def arrow(self, force: Force) -> tuple[Array, Array] | None:
-        """Return start and tip (3,) of the arrow of a force with one sample; None if it is too small to draw."""
+        """Return start and tip (3,) of the arrow of a force with one sample, or None if it is too small to draw."""
         start, tip = (ends[0] for ends in self.scene.arrow(force))
         return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * self.shaft else (start, tip)
 
@@ -303,8 +297,9 @@ class Stage:
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s) and return the scene at that time. The camera stays, and determines the painting
-        order."""
+        """Move everything to a time (s) and return the scene at that time. The camera stays, and decides in which order glass is
+        painted.
+        """
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):
@@ -333,7 +328,6 @@ class Stage:
         return now
 
     def ghost_samples(self, index: int, t: float) -> list[int]:
-        """Return the samples of a solid's ghosts at a time (s), nearest first."""
         solid = self.scene.solids[index]
         if solid.ghosts is None:
             return []
@@ -341,11 +335,9 @@ class Stage:
         return ghost_samples(solid.poses, self.scene.t, t, count, spacing, self.around, solid.ghosts)
 
     def ghost_poses(self, index: int, t: float) -> Array:
-        """Return the poses (j, 4, 4) of a solid's ghosts at a time (s), nearest first."""
         return self.scene.solids[index].poses[self.ghost_samples(index, t)]
 
     def _show_strings(self, now: Scene) -> None:
-        """Draw lines between the closest points of separated solids."""
         import pyvista as pv
 
         for string, touch in zip(self._strings, now.contacts, strict=True):
@@ -381,7 +373,6 @@ class Stage:
         view.clipping_range = (0.02 * distance, 6.0 * distance)
 
     def image(self) -> NDArray[np.uint8]:
-        """Render the window, (height, width, 3)."""
         self.plotter.render()
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
@@ -404,8 +395,9 @@ class Stage:
 
 
 def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[int]:
-    """Return the solids of a scene of one sample from back to front: by the tangent plane for two in contact, else by the
-    distance of their origins."""
+    """Return the solids of a scene of one sample from back to front. Two in contact are ordered by their tangent plane, all
+    others by the distance of their origins.
+    """
     away = {i: float(np.linalg.norm(now.solids[i].poses[0, :3, 3] - camera.eye)) for i in indices}
     behind = set()
     for touch in now.contacts:

@@ -30,8 +30,8 @@ OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
 
 
 def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSettings) -> str:
-    """Return the run of a scene's result as JSON for the page's script; `data` is the remaining content of the page, at the
-    scene's times.
+    """Return the run of a scene's result as JSON for the page's script; `data` is the other content of the page, at the scene's
+    times.
 
     Raises `ModelError` E624 without a model, E625 for parts of the scene that follow from no signal, E626 if the run cannot be
     repeated with these settings; E281, E620 to E622 as for `live_page`.
@@ -60,8 +60,6 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
 
 
 def _how_to_repeat(method: str, on_page: str) -> str:
-    """Return what to try when a page took different steps from the run, whose `method` may name two methods, "dop853,
-    rodas5p"."""
     last = method.rpartition(", ")[2]
     if last in METHODS and METHODS[last].needs_series:
         return f'simulate(..., method="{START.name}"): a page has no {last} method'
@@ -84,8 +82,6 @@ def _refuse_parts_without_source(scene: Scene) -> None:
 
 
 def _start(result: Result, compiled: Compiled) -> tuple[dict[str, Any], Any]:
-    """Return the parameters of a run that differ from those of its model, and its start values unless the parameters determine
-    them."""
     plain = compiled.parameters
     parameters = {name: result[name] for name in plain if not np.array_equal(result[name], plain[name].value)}
     x, m = compiled.initial(None, parameters)
@@ -94,13 +90,10 @@ def _start(result: Result, compiled: Compiled) -> tuple[dict[str, Any], Any]:
 
 
 class _Columns:
-    """Columns of numbers computed by the run at each sample."""
-
     def __init__(self, layout: Layout):
         self.layout, self.slots, self._first, self._count = layout, list[Slot](), dict[Slot, int](), 0
 
     def of_slot(self, slot: Slot) -> int:
-        """Return the index of the first column of a slot."""
         if slot not in self._first:
             self._first[slot] = self._count
             self.slots.append(slot)
@@ -108,18 +101,14 @@ class _Columns:
         return self._first[slot]
 
     def of(self, signal: Signal) -> int:
-        """Return the column of a component of a signal."""
         return self.of_slot(self.layout[signal.name]) + signal.index
 
 
 class _Rules:
-    """Rules of the script, each after the rules whose poses it needs."""
-
     def __init__(self, columns: _Columns):
         self.columns, self.rules, self._numbers = columns, list[list[Any]](), dict[int, int]()
 
     def of(self, source: Source) -> int:
-        """Return the index of a source's rule."""
         if id(source) not in self._numbers:
             rule = [source.rule, *map(self._argument, source.arguments)]
             if source.rule in ("signal", "place"):
@@ -143,7 +132,6 @@ class _Rules:
 
 
 def _places(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: _Columns) -> dict[str, Any]:
-    """Return where the script finds poses, curves and modes among the columns of the run."""
     rules, program = _Rules(columns), compiled.program
     contacts = {contact.point.path: contact for contact in program.contacts}
     touches = [touch.source for touch in scene.contacts if touch.source is not None]
@@ -176,5 +164,4 @@ def _places(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: 
 
 
 def _off(contact: RunContact, columns: _Columns) -> Sequence[tuple[int, float]]:
-    """Return pairs: a column of modes, and a value at which a contact has no force."""
     return [(columns.of_slot(Slot("m", slot)), mode) for slot, mode in contact.off]

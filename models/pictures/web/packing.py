@@ -19,7 +19,6 @@ from screwbond.models.pictures.style import AXES, FORCE, GAUSS, RADIUS, TUBE
 from bondgraph.run.results.result import Result
 
 NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
-"""NumPy types by the name of the type in the script."""
 
 STEPS = 65534
 """Number of steps between a curve's minimum and maximum; one more value marks a gap."""
@@ -34,23 +33,19 @@ class Packed:
         self._meshes: dict[tuple[bytes | None, ...], str] = {}
 
     def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
-        """Pack an array as 32-bit floats, or as another type of `NUMBER_TYPES`."""
         text = base64.b64encode(np.ascontiguousarray(values, dtype=NUMBER_TYPES[kind]).tobytes()).decode()
         self.arrays[name] = text if kind == "Float32" else (kind, text)
         return name
 
     def course(self, name: str, values: Array) -> str:
-        """Pack rows over time."""
         return self.put(name, values[:1] if np.all(values == values[:1]) else values)
 
     def pose(self, name: str, poses: Array) -> str:
-        """Pack poses (k, 4, 4)."""
         self.course(f"{name}_p", poses[:, :3, 3])
         self.course(f"{name}_q", quaternions(poses))
         return name
 
     def mesh(self, mesh: Mesh) -> str:
-        """Pack a mesh, shared by solids with equal meshes."""
         parts = (mesh.points, mesh.normals, mesh.faces, mesh.lines, mesh.colours)
         same = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
         if same not in self._meshes:
@@ -84,7 +79,7 @@ OUTLINE = 64
 """Number of directions in which the scene is bounded for the camera of a page."""
 
 SAMPLES = (300, 2000)
-"""Smallest and largest number of samples of a scene in a page; fewer when more objects move, to keep about 2 MB."""
+"""Smallest and largest number of samples of a scene in a page; scenes with more moving objects have fewer, to keep about 2 MB."""
 
 
 def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
@@ -128,7 +123,9 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsampled(scene: Scene) -> Scene:
-    """Return the scene with at most as many samples as fit into a page: half evenly spaced, half where playback is slow."""
+    """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half where playback is
+    slow.
+    """
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))
@@ -177,14 +174,12 @@ def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
 
 
 def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
-    """Pack a helix along z, and its end points."""
     ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
     mesh = packed.mesh(scene.coil(coil))
     return {"mesh": mesh, "colour": coil.colour, "length": coil.length, **ends}
 
 
 def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
-    """Pack a path as a tube whose triangles are in the order of the path."""
     thick = np.broadcast_to(path.thick, len(scene.t)) * TUBE * RADIUS * scene.unit
     rings = SIDES * np.arange(len(scene.t) - 1)
     lines = np.stack([rings, rings + SIDES], axis=1)[: None if path.ahead else 0]
@@ -194,7 +189,7 @@ def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 STRAIGHTNESS = 2e-3
-"""Largest invisible distance of samples from the line between two kept rows, relative to the range of the curve."""
+"""Largest distance of samples from the line between two kept rows that does not show, relative to the range of the curve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +211,6 @@ class EventRows:
 
     @classmethod
     def of(cls, result: Result, start: float, end: float) -> EventRows:
-        """Select the span from start to end, s."""
         happened = result.events.times
         times = np.concatenate([result.t, np.repeat(happened, 2), [start, end]])
         # Each event has values before and after it; the ends come last, and only where there is no sample.
@@ -231,7 +225,6 @@ class EventRows:
         return cls(result, times[order], order, Interpolation.of(result.t, [start, end]))
 
     def values(self, name: str) -> Array:
-        """Return a quantity over time, (k, *shape)."""
         samples, (before, after) = np.asarray(self.result[name], dtype=float), self.result.at_events(name)
         sides = np.stack([before, after], axis=1).reshape(-1, *samples.shape[1:])
         constant = self.result.program.layout[name].block == "m"
@@ -241,7 +234,7 @@ class EventRows:
 
 @dataclass(frozen=True, eq=False)
 class Downsampling:
-    """Selection of at most a given number of rows: two per interval, or one if the interval has a single row.
+    """Selection of at most a given number of rows, with two per interval, or one if the interval has a single row.
 
     Where a curve is nearly straight in an interval, the ends of the interval are kept; elsewhere the minimum and maximum, in time
     order, so that no short peak is lost.
@@ -258,7 +251,7 @@ class Downsampling:
 
     @classmethod
     def of(cls, t: Array, count: int) -> Downsampling:
-        """Divide rows at t (k,) into intervals; half of them are spread over time, half over the rows."""
+        """Divide rows at t (k,) into intervals, of which half are spread over time and half over the rows."""
         rows = np.arange(len(t))
         if len(t) <= count:
             return cls(t, rows, rows)
@@ -269,12 +262,10 @@ class Downsampling:
 
     @property
     def _kept_rows(self) -> NDArray[np.bool_]:
-        """Mask (n, 2) of the first and last rows that are kept."""
         return np.column_stack([np.ones(len(self.first), dtype=bool), self.last > self.first])
 
     @property
     def times(self) -> Array:
-        """Times of the kept rows, s."""
         return np.asarray(self.t[np.column_stack([self.first, self.last])[self._kept_rows]])
 
     def select(self, values: Array) -> Array:
@@ -296,8 +287,6 @@ class Downsampling:
         return np.asarray(pair[self._kept_rows])
 
     def _chord(self, values: Array) -> Array:
-        """Return the linear interpolation (k,) between the first and last row of every interval, without jumps between
-        simultaneous rows."""
         sizes = self.last - self.first + 1
         start, end = (np.repeat(values[rows], sizes) for rows in (self.first, self.last))
         since, until = (np.repeat(self.t[rows], sizes) for rows in (self.first, self.last))
@@ -305,7 +294,6 @@ class Downsampling:
         return np.asarray(start + part * (end - start))
 
     def _row_of(self, values: Array, targets: Array) -> NDArray[np.intp]:
-        """Return the first row (n,) of each interval that has the target value (n,)."""
         matches = values == np.repeat(targets, self.last - self.first + 1)
         rows = np.where(matches, np.arange(len(values)), len(values))
         return np.asarray(np.minimum.reduceat(rows, self.first))

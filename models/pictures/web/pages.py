@@ -41,10 +41,11 @@ from bondgraph.run_arguments import RunSettings
 from screws.errors import plural
 
 MAX_NODES = 400
-"""Largest number of nodes, with nested graphs folded, that is drawn."""
 
 POWER_PERCENTILE = 99.0
-"""Percentile over time of each bond's power; the largest sets the scale of widths, so that a short impact does not dominate."""
+"""Percentile over time of each bond's power. The largest of these sets the scale of widths, so that a short impact does not
+dominate.
+"""
 
 
 MAX_NODES_UNFOLDED = 15
@@ -54,7 +55,6 @@ PANES = {True: (1010.0, 480.0), False: (900.0, 700.0)}
 """Largest width and height of a drawing that is legible in a window of 1300 x 800, with a scene beside it (True) or without."""
 
 MIN_BONDS = 2
-"""Minimum number of bonds that a drawing with folded parts must show."""
 
 
 def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
@@ -85,8 +85,6 @@ def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
 
 
 def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield growing sets of outermost nested graphs to fold, the largest first and graphs of equal size together, each with the
-    number of nodes that remain; nothing for small graphs."""
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
     remaining = len(shown)
@@ -127,8 +125,9 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
 
 
 def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
-    """Return, for each automaton, the nodes of the drawing that show its state, the names of its states, and which states pass
-    power."""
+    """Return, for each automaton, the nodes that show its state in the drawing, the names of its states, and which of these pass
+    power.
+    """
     nodes: dict[str, list[dict[str, Any]]] = {}
     for path, element in model.elements.items():
         if isinstance(element.law, Junction) and element.law.automaton is not None:
@@ -156,13 +155,12 @@ NEGLIGIBLE_SHARE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Plottable:
-    """Quantities to plot, without duplicates: names by the slot of their values, the displayed name first."""
+    """Quantities to plot without duplicates, as names by the slot of their values, the displayed name first."""
 
     names: Mapping[tuple[str, int, int], tuple[str, ...]]
     slots: Mapping[tuple[str, int, int], Slot]
 
     def key(self, result: Result, name: str) -> tuple[str, int, int]:
-        """Return the slot of a name."""
         slot = result.program.layout[name]
         return slot.block, slot.start, slot.size
 
@@ -185,7 +183,6 @@ def plottable(result: Result) -> Plottable:
 
 
 def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]:
-    """Return the names plotted initially; raise E581 for unknown names or quantities that are not curves."""
     if plots is None:
         return []
     quantities = plottable(result)
@@ -197,8 +194,9 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; quantities that are only
-    rounding noise beside other quantities of the same unit come last."""
+    """Return a few characteristic quantities, the flows of inertias and the efforts of compliances. Those that are only rounding
+    noise beside other quantities of the same unit come last.
+    """
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -215,8 +213,9 @@ def characteristic_quantities(result: Result) -> list[str]:
 
 
 def first_plots(scene: Scene) -> list[str]:
-    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities; without either,
-    states."""
+    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or states if there are
+    neither.
+    """
     if scene.result is None:
         return []
     names = plottable(scene.result)
@@ -265,13 +264,10 @@ def open_in_browser(path: Path) -> bool:
 
 
 SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "labels.js", "plots.js", "graph.js", "play.js")
-"""Scripts in the order in which the page runs them."""
 
 MAX_EVENT_MARKS = 80
-"""Largest number of events that plots mark."""
 
 FRAME = "width: 100%; height: 720px; border: 1px solid #d5d9e0; border-radius: 8px"
-"""Style of a page inside a notebook."""
 
 UNPACK = """<!DOCTYPE html>
 <p>This page needs JavaScript, which is switched off here.</p>
@@ -282,7 +278,7 @@ new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzi
 });
 </script>
 """
-"""Page that unpacks another page and turns into it."""
+"""Page that unpacks the packed page inside it and then shows that page."""
 
 
 @dataclass(frozen=True)
@@ -388,7 +384,6 @@ def page(
 
 
 def _scene(shown: Result | Scene) -> Scene:
-    """Return a scene, or the scene of a result; raise E580 or E583 for anything else."""
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
@@ -403,19 +398,16 @@ def _scene(shown: Result | Scene) -> Scene:
 
 
 REAL_TIME = 1.0, 60.0
-"""Shortest and longest run that plays in real time, s."""
 PLAYING = 10.0
-"""Playing time of all other runs, s."""
+"""Playing time, s, of runs that are shorter or longer than `REAL_TIME`."""
 
 
 def _duration(scene: Scene) -> float:
-    """Return the default playing time, s."""
     duration = float(scene.t[-1] - scene.t[0])
     return duration if REAL_TIME[0] <= duration <= REAL_TIME[1] else PLAYING
 
 
 def _times(scene: Scene, seconds: float, show: float | None) -> None:
-    """Refuse an invalid duration or start time (E582)."""
     if not (math.isfinite(seconds) and seconds > 0.0):
         raise refusal("E582", f"the duration cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
@@ -425,7 +417,7 @@ def _times(scene: Scene, seconds: float, show: float | None) -> None:
 
 
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the data of the page's script: small values by name, arrays and curves packed."""
+    """Return the data of the page's script, with small values by name and arrays and curves packed."""
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
@@ -455,18 +447,15 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 
 
 def _early(scene: Scene) -> str:
-    """Return the reason why the run ended early; "" if it did not."""
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 
 
 def _of_energy(panel: Panel) -> bool:
-    """Return True if a panel shows energies only."""
     return panel.unit == "J" or panel.title.startswith("energy")
 
 
 def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:
-    """Return quantities, bonds and switches of the scene's result, if it has one."""
     result = scene.result
     if result is None:
         return {"quantities": [], "also": [], "left_out": 0, "open": [], "bonds": [], "switches": [], "most_power": 0.0}
@@ -484,7 +473,6 @@ def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, 
 
 
 def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
-    """Return titles and curves of the scene's panels, at times "tp"."""
     thin, plots = Downsampling.of(scene.t, SAMPLES[1]), []
     packed.put("tp", thin.times, "Float64")
     for panel in scene.panels:
