@@ -16,8 +16,6 @@ Found = Sequence[tuple[Any, Any, float]]
 
 
 class Entries(dict[str, Callable[[], Found]]):
-    """Name of a case -> the function that computes it."""
-
     def add(self, name: str) -> Callable[[Callable[[], Found]], Callable[[], Found]]:
         def put(function: Callable[[], Found]) -> Callable[[], Found]:
             self[name] = function
@@ -47,7 +45,6 @@ def matrices(graph: Graph, states: Sequence[str], inputs: Sequence[str] = ()) ->
 
 
 def poles(graph: Graph) -> np.ndarray:
-    """Return poles at the start, sorted by real part, then by imaginary part."""
     return np.sort_complex(linearise(compiled(graph)).poles())
 
 

@@ -38,7 +38,6 @@ FOUND = [
     ("hand", changed("hand", t_end=1e6, sample_dt=1e-6)),
     ("contact", changed("contact", t_end=1e6, sample_dt=1e-6)),
 ]
-"""Failures that the campaign found, in their smallest form."""
 
 
 @pytest.mark.parametrize(("name", "data"), FOUND)

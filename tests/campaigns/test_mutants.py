@@ -1,5 +1,4 @@
-"""Mutation testing of the runtime: each mutant differs from the source, and is killed by the tests that execute it or
-survives."""
+"""Mutation testing of the runtime: a mutant differs from the source, and tests that execute it either kill it or do not."""
 
 import ast
 import os

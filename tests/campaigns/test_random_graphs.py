@@ -67,7 +67,7 @@ def loop() -> Graph:
 
 
 def test_hidden_equations_give_the_rates_of_dependent_storages() -> None:
-    """Two masses of 2 kg move together with v = 2: F = 2 - 6 = -4, v' = -2."""
+    """Two masses of 2 kg move together with v = 2, so F = 2 - 6 = -4 and v' = -2."""
     compiled = compile_model(loop(), backend="numpy")
     x, m = compiled.initial()
     point = Point(compiled.model, Situation(values_of(compiled, x, m), {}))

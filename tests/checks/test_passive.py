@@ -9,7 +9,7 @@ from screws.scalars import array, exp
 
 
 def test_relations_declared_passive_are_tried() -> None:
-    """Even a diode's exponential and a relation with a skew part pass."""
+    """A diode's exponential and a relation with a skew part pass the test."""
 
     def freeze(part, size: int = 1) -> None:
         junction = J1("v", dimension=size)

@@ -1,5 +1,4 @@
-"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations derived by
-hand."""
+"""Friction, impacts and mechanisms from public issue trackers, with closed forms or equations derived by hand."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ from tests.comparisons.public_cases import GRAVITY, Answer, ball, case, times, t
 
 @case("ModelicaStandardLibrary #1121", 1e-14)
 def two_frictions_on_one_shaft() -> Answer:
-    """Dry friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; how they share the torque does not
-    affect the motion."""
+    """Friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; their shares do not affect the motion."""
     graph, shaft = Graph("shaft"), J1("shaft", domain="rotation")
     graph.connect(Se("torque", lambda t: 0.5 * t, signals=["time"]), shaft).connect(shaft, I("rotor", 2.0))
     run = graph.connect(shaft, Friction("bearing", 0.3)).connect(shaft, Friction("brake", 0.7)).simulate(4.0)
@@ -41,14 +39,12 @@ def commanded_friction() -> Answer:
 
 
 def gripped(mass: float, weight: float, limit: float) -> Graph:
-    """Return a body that dry friction holds against its weight."""
     graph, v = Graph("grip"), J1("v", domain="translation")
     return graph.connect(Se("weight", -weight), v).connect(v, I("body", mass)).connect(v, Friction("pads", limit))
 
 
 @case("mujoco #3328", 1e-10)
 def gripped_body() -> Answer:
-    """Friction far below its limit holds a body for an hour without creep."""
     run = gripped(0.045, 0.44, 42.0).simulate(3600.0)
     return Answer(run, np.stack([run["v.flow"], run["pads.effort"]]), np.array([[0.0], [-0.44]]))
 
@@ -64,7 +60,7 @@ def ball_that_loses_nothing() -> Answer:
 
 @case("nimblephysics #143", 1e-14)
 def two_balls_and_a_wall() -> Answer:
-    """Ball 1 hits ball 2, which hits the wall and then ball 1; all impacts are elastic, and ball 1 returns at 2 m/s."""
+    """Ball 1 hits ball 2, which hits the wall and then ball 1: all impacts are elastic, and ball 1 returns at 2 m/s."""
     graph, gap, turned = Graph("balls"), J0("gap", domain="translation"), TF("turned", -1.0)
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     graph.connect(v1, I("m1", 1.0, initial=2.0)).connect(v2, I("m2", 1.0)).connect(v2, gap).connect(gap, v1).connect(v2, turned)
@@ -75,7 +71,7 @@ def two_balls_and_a_wall() -> Answer:
 
 
 def swing(t: np.ndarray, top: float) -> np.ndarray:
-    """Return the angle of a pendulum of 1 m that starts at rest."""
+    """Return the angle of a pendulum of 1 m that starts at rest at the angle `top`."""
     m = np.sin(top / 2) ** 2
     return 2 * np.arcsin(np.sin(top / 2) * ellipj(ellipk(m) - np.sqrt(GRAVITY) * t, m)[0])
 
@@ -102,7 +98,6 @@ def pendulum_without_loss() -> Answer:
 
 
 def turning(inertia: tuple[float, ...], spin: tuple[float, ...], t_end: float) -> tuple[Any, np.ndarray]:
-    """Return the run of a free body, and the body's angular velocity in body axes."""
     run = with_blocks("turning", rigid_body("body", mass=1.0, inertia=inertia, angular_velocity=spin)).simulate(t_end, rtol=1e-10)
     return run, run["body.twist"][:, :3]
 
@@ -131,7 +126,7 @@ def fast_symmetric_spin() -> Answer:
 
 @case("sympy #27631", 1e-10)
 def rolling_disk() -> Answer:
-    """A disk rolls without slip (q: contact point, heading, lean, spin), as in SciPy's solution of the reduced equations."""
+    """A disk rolls without slip as in SciPy's solution of the reduced equations; q is contact point, heading, lean and spin."""
     radius, flat, polar = 1.0, 0.25, 0.5
 
     def kinetic(q: Any, v: Any) -> Any:
@@ -165,11 +160,7 @@ def rolling_disk() -> Answer:
 
 @case("mujoco #172", 1e-7)
 def driven_four_bar() -> Answer:
-    """Three bars, described by their angles, form a loop closed by a constraint; with a torque at the crank, w = sqrt(2 work /
-    J(angle)).
-
-    The bars are slender; the reference has one coordinate, with the loop solved by the law of cosines.
-    """
+    """Slender bars form a closed loop with w = sqrt(2 work / J(angle)), from one coordinate and the law of cosines."""
     a, b, c, d, torque = 0.1, 0.3, 0.25, 0.32, 2.0
     m1, m2, m3 = 0.4, 0.6, 0.5
 
@@ -219,7 +210,7 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A belt drags a mass on a spring; the mass slips when the spring force reaches 2 N, and sticks again at the belt's speed."""
+    """A mass on a spring slips on a belt when the spring force reaches 2 N, and sticks again at the belt's speed."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")
@@ -246,7 +237,7 @@ def one_way_clutch() -> Answer:
 
 @case("ModelicaStandardLibrary #14", 1e-8)
 def stop_that_does_not_pull() -> Answer:
-    """A spring and a damper push a mass out, and release it when their force would pull."""
+    """A spring and a damper push a mass out, and release it before their force would pull."""
     stiffness, damping = 100.0, 15.0
     graph, v = Graph("stop"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0, initial=1.0)).add(signals.integrator("way", "v.flow", initial=-1.0))

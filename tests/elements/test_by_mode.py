@@ -1,4 +1,4 @@
-"""Parameters that depend on the mode of an automaton: resistors, springs, sources and gears, in flat and nested graphs."""
+"""Parameters of resistors, springs, sources and gears depend on the mode of an automaton, in flat and nested graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from bondgraph.export import c_source, latex, state_equations
 
 
 def after(time: float) -> Automaton:
-    """Return an automaton that enters the state "contact" at a given time."""
     return Automaton("bumper", ("free", "contact"), "free", (Transition("free", "contact", lambda t: t - time, ("time",)),))
 
 
