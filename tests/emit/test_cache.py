@@ -53,7 +53,6 @@ def test_damaged_object_is_compiled_anew(folder):
 
 
 def written():
-    """Return procedures as a module of this project writes them."""
     write = Procedure("twice", {"x": "double"}, "double")
     write.give(write.step("add double", write["x"], write["x"]))
     return [write]
@@ -121,7 +120,6 @@ def supplied(tmp_path, monkeypatch):
 
 
 def asked_for(monkeypatch):
-    """Record the source code that is generated."""
     text, asked = llvm.module_text, []
     monkeypatch.setattr(llvm, "module_text", lambda *given: asked.append(given) or text(*given))
     return asked

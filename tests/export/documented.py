@@ -1,4 +1,4 @@
-"""Models whose documents are tested, each compiled once: models of papers and examples, and small models of every kind."""
+"""Models whose documents are tested, each compiled once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def greek() -> Graph:
 
 
 def long_names() -> Graph:
-    """Return a model with names wider than any column."""
     long = "an_unusually_long_name_that_somebody_gave_to_a_part_of_the_machine_number_"
     graph, v, inner, w = Graph(long * 2), J1(f"{long}v", domain="translation"), Graph(f"{long}inner"), J1(f"{long}w")
     inner.connect(w, I(f"{long}m2", 1.0)).connect(w, R(f"{long}r2", 0.3)).expose("port", w)
@@ -51,7 +50,6 @@ def long_names() -> Graph:
 
 
 def sampled_delta() -> Graph:
-    """Return the delta robot under task control at 1 kHz."""
     control = task_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0, period=1e-3)
     graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)
@@ -59,7 +57,6 @@ def sampled_delta() -> Graph:
 
 
 def linearised_delta() -> Graph:
-    """Return the delta robot under linearising control."""
     control = linearising_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0)
     graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)

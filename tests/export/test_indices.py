@@ -21,7 +21,6 @@ def doubled(text):
     found = []
 
     def atom(k):
-        """Return the position after the atom at k, a group or a token."""
         if tokens[k] != "{":
             return k + 1
         k += 1
@@ -30,7 +29,6 @@ def doubled(text):
         return k + 1
 
     def scripted(k):
-        """Return the position after the atom at k and its scripts."""
         start, seen, k = k, set(), atom(k)
         while k < len(tokens) and tokens[k] in "_^":
             if tokens[k] in seen:
@@ -74,7 +72,7 @@ def limited_arm():
 
 
 def indexed_and_raised():
-    """Return a user's formula that adds subscripts and powers to arguments with indices."""
+    """Return a formula that adds subscripts and powers to arguments with indices."""
     graph, law = Graph("own"), Op("law", lambda f, q: f * q * q, "#1_1 + #2_{2}^2 + #2^T")
     loops = []
     for k in (1, 2):

@@ -25,7 +25,6 @@ needs_typst = pytest.mark.skipif(typst is None, reason="Typst is not installed")
 
 
 def printed(source: str) -> list[str]:
-    """Compile a document, and return the warnings."""
     _, warnings = typst.Compiler(source.encode()).compile_with_warnings(format="pdf")
     return [str(each) for each in warnings]
 

@@ -1,4 +1,4 @@
-"""Display in notebooks: well-formed, bounded, with the object's values and names."""
+"""Objects are displayed in notebooks with well-formed, bounded HTML."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VOID = ("meta", "br", "img")
 
 
 class Reader(HTMLParser):
-    """Parser for the text of HTML; tags that close in the wrong order are an error."""
+    """Parser for the text of HTML, which raises an error if tags close in the wrong order."""
 
     def __init__(self, text):
         super().__init__()

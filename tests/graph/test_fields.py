@@ -1,4 +1,4 @@
-"""Storage elements from an energy alone, and multiport fields: outputs are gradients for every kind of scalar."""
+"""The outputs of storage elements and multiport fields are the gradients of their energies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a page in Markdown as the model that it describes: rates, guards, resets and ticks, from the page alone."""
+"""Rates, guards, resets and ticks of a model, read from its Markdown page alone."""
 
 from __future__ import annotations
 
@@ -108,13 +108,12 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield the letter, name and value of a row for each member of a family; the members may share one value."""
+        """Yield the letter, name and value for each member of a family; the members may share one value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]
 
     def heads(self) -> dict[str, str]:
-        """Return the paths of nested graphs, by number."""
         found: dict[str, str] = {}
         for number, local in re.findall(r"^### ([\w.]+) (.*)$", self.text, re.MULTILINE):
             family = next((f for f in self.families if f.letter == number), None)
@@ -225,7 +224,7 @@ class Page:
         return parser.whole(parser.choice)
 
     def read_group(self, equations: Sequence[str], clauses: str) -> None:
-        """Read equations and, after the last of them, the local letters."""
+        """Read equations, and the local letters after the last of them."""
         rest = clauses.split(r"\text{, }") if clauses else []
         group, pairs = len(self.definitions), [clause.split(" = ", 1) for clause in rest]
         self.own = {letter: f"{letter} of {group}" for left, _ in pairs for letter in own_letters(left)}
@@ -270,13 +269,11 @@ class Page:
         return Implicit(((self.expression(left), self.expression(right)),), lambda at: True, text)
 
     def powers(self, law: Implicit) -> list[str]:
-        """Return the letters of the powers in an energy balance."""
         found = [self.alone(part.strip()) for part in re.split(r" [+-] |^- ", law.text.split(" = ")[1])]
         return [letter for letter in found if letter is not None]
 
     @staticmethod
     def apart(text: str) -> list[str]:
-        """Split a string at the commas outside brackets."""
         found, depth = [""], 0
         for sign in text:
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(sign, 0)
@@ -312,8 +309,7 @@ class Page:
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
-        """Evaluate the model at a given time, with states, modes and parameters (by default the page's) by letter; solve for
-        unknowns."""
+        """Evaluate the model at a time; states, modes and parameters (by default the page's) are given by letter."""
         given = {**self.parameters, **({} if p is None else p), **m}
         while True:
             try:

@@ -99,7 +99,6 @@ def is_pose(value: Any) -> bool:
 
 
 def times(left: Any, right: Any, poses: bool) -> Any:
-    """Return a product, by the conventions of a page."""
     if poses and is_pose(left) and is_pose(right) and (7,) in (np.shape(left), np.shape(right)):
         return matrix_of(left) @ matrix_of(right)
     if poses and is_pose(left) and np.shape(right) == (3,):
@@ -114,7 +113,7 @@ def times(left: Any, right: Any, poses: bool) -> Any:
 
 
 def dotted(left: Any, right: Any, poses: bool) -> Any:
-    """Return a product with a dot; for columns, the inner product."""
+    """Return a product with a dot, which is the inner product of columns."""
     if np.ndim(left) == 1 and np.ndim(right) == 1:
         return np.sum(left * right)
     return times(left, right, poses)
