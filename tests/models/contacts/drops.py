@@ -1,4 +1,4 @@
-"""A ball dropped or rolled on a floor under a contact law; the tested laws, and the times of events."""
+"""A ball dropped or rolled on a floor under each of the tested contact laws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPEED = G * FALL
 
 
 def ball(**motion: Any) -> Body:
-    """Return a homogeneous ball; `motion` consists of further arguments of `rigid_body`: position, velocities and gravity."""
+    """Return a homogeneous ball; `motion` consists of arguments of `rigid_body`."""
     inertia = (0.4 * MASS * RADIUS**2,) * 3
     return rigid_body("ball", mass=MASS, inertia=inertia, surface=sphere(RADIUS), **motion)
 

@@ -52,7 +52,6 @@ def description(version: int, **changes: str) -> str:
 
 
 def built(folder: Path) -> dict[int, bytes]:
-    """Build the libraries of both FMI versions."""
     for version in (2, 3):
         command = ["cc", "-O1", "-fPIC", "-shared", f"-DVERSION={version}", str(HERE / "unit.c"), "-o", f"{version}.so", "-lm"]
         subprocess.run(command, cwd=folder, check=True)
@@ -75,7 +74,7 @@ def block(path: Path, **changes):
 
 
 def twin(period: float, gain: float) -> Block:
-    """Return the controller of `unit.c` as a part of the graph."""
+    """Return the controller of `unit.c` as a block of this package."""
     equations = [
         ("next", lambda e, s, gain: gain * e + s, ["e", "s", "gain"]),
         ("sum", lambda e, s, period: s + e * period, ["e", "s", "period"]),
@@ -101,7 +100,7 @@ def still(name: str) -> Graph:
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """Return this package's PID controller as an FMU; the controller samples its input, as a library does."""
+    """Return this package's PID controller as an FMU that samples its input."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

@@ -1,4 +1,4 @@
-"""The independent hand: published values, energy, convergence, and the posture compared with statics."""
+"""The independent hand agrees with published values, conserves energy, and converges."""
 
 from __future__ import annotations
 

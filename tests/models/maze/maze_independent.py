@@ -1,4 +1,4 @@
-"""A ball maze written by hand with NumPy and SciPy alone; every evaluation solves for the accelerations of the constraints.
+"""A ball maze written by hand with NumPy and SciPy; every evaluation solves for the accelerations of the constraints.
 
 M q'' + G = H^T lambda + B u with q = (maze, right, up, spin), and h'' + a1 h' + a0 h = 0 for h1 and h2 on a ring: two linear
 equations for lambda. The compensators are realised as (s + z)/(s + p) = 1 + (z - p)/(s + p).
@@ -22,19 +22,18 @@ M = np.diag([MAZE_J, MASS, MASS, BALL_J])
 
 @dataclass(frozen=True)
 class Leg:
-    """Phase between two events: states 0 to 2 n of the course, and q at the last landing."""
+    """Phase between two events, with states 0 to 2 n of the course, and q at the last landing."""
 
     state: int
     q0: np.ndarray
 
     @property
     def ring(self) -> int:
-        """Return the index of the active ring."""
         return min(self.state // 2, len(RADII) - 1)
 
 
 def torque(t: float, y: np.ndarray, state: int) -> float:
-    """Return the torque of both control loops; y = (q, q', two filters)."""
+    """Return the torque of both control loops, where y = (q, q', two filters)."""
     if state == 2 * len(RADII):
         return 0.0
     goal = 0.0 if t < BEGIN or state == 0 else GATES[(state - 1) // 2]
@@ -53,7 +52,6 @@ def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
-    """Return H (2, 4), and H' q' (2,) as a function of q'."""
     r = RADII[leg.ring]
     a, d = r + BALL, q[1] ** 2 + q[2] ** 2
     H = np.array([[0.0, 2.0 * q[1], 2.0 * q[2], 0.0], [r, a * q[2] / d, -a * q[1] / d, BALL]])

@@ -1,5 +1,4 @@
-"""Laws that all recorded parts must obey: completeness, power, passivity, and invariance under changes of units, names and
-arrows."""
+"""All recorded parts are complete and obey laws of power, passivity, and invariance under units, names and arrows."""
 
 from __future__ import annotations
 
@@ -18,7 +17,6 @@ from tests.inner.units import Unit, read
 from tests.models.parts.checks import CHECKED, PARTS, bench, driven, gives_work_alone, ports_of
 
 SCALED = re.compile(r"(V|A|H|F|S|Wb|N|Pa|ohm|C|W)(?![\w^])")
-"""Units whose first symbol takes a prefix."""
 EACH = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 

@@ -1,5 +1,4 @@
-"""Reader of binary glTF files, written from the specification, which checks the structure and returns arrays, poses and node
-trajectories."""
+"""Reader of binary glTF files, written from the specification, which checks the structure."""
 
 from __future__ import annotations
 
@@ -17,8 +16,6 @@ WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 
 @dataclass(frozen=True)
 class Glb:
-    """Document and buffer of a file."""
-
     document: dict[str, Any]
     data: bytes
 
@@ -56,7 +53,7 @@ class Glb:
         return self.array(number)
 
     def course(self, name: str, path: str) -> np.ndarray:
-        """Return a node's translation, rotation or scale over time (k, 3 or 4), or its constant value (1, 3 or 4)."""
+        """Return a node's translation, rotation or scale over time (k, 3 or 4), or the constant (1, 3 or 4)."""
         for animation in self.document.get("animations", []):
             for channel in animation["channels"]:
                 if channel["target"] == {"node": self.names.index(name), "path": path}:
