@@ -1,4 +1,4 @@
-"""Elementary functions have errors below one unit in the last place, and equal bits on all processors, in lanes, C and CPython."""
+"""Elementary functions have errors below one unit in the last place, and equal bits on all processors and in C and CPython."""
 
 from __future__ import annotations
 

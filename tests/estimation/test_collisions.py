@@ -401,7 +401,7 @@ def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
 
 
 def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
-    """The impulses of three supports are indeterminate, which matters if friction or a varied restitution depends on one of them."""
+    """The impulses of three supports are indeterminate, which matters if friction or a varied number depends on one of them."""
     arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
     smooth = plank(arms)
     found = run_sensitivities(smooth, ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)

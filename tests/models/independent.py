@@ -3,7 +3,7 @@
 Only poses and velocities are integrated, with the deformations of the tangential springs. Every evaluation finds the closest
 points again by Newton iteration on the implicit equations of both surfaces. Springs are components in the Gauss frame of body 2
 (transport "gauss"), or vectors in world axes that turn with the normal and, about the normal, either not at all ("parallel") or
-with the mean spin of the bodies ("bodies"). Nothing of `screws`, `bondgraph` or `models` is used except the records of a scenario.
+with the mean spin of the bodies ("bodies"). Of this package, only the records of a scenario are used.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def test_margins_are_where_poles_cross(i):
 
 
 def test_phase_margin_of_a_loop_that_is_known():
-    """With positive feedback of L = -4 / (s (s + 2)), |L| = 1 at w^2 = 2 (5^1/2 - 1), and the margin is 90 degrees - atan(w / 2)."""
+    """With positive feedback of L = -4 / (s (s + 2)), |L| = 1 at w^2 = 2 (5^1/2 - 1), and the margin is 90 - atan(w / 2)."""
     found = margins(TransferFunction("u", "y", np.zeros(0), np.array([0.0, -2.0]), -4.0))
     w = math.sqrt(2.0 * (math.sqrt(5.0) - 1.0))
     assert found.crossings == pytest.approx((w,)) and found.phase == pytest.approx(0.5 * math.pi - math.atan(0.5 * w))
