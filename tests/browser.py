@@ -32,7 +32,6 @@ def _works(path: str | None) -> bool:
 
 
 PATIENCE = 240.0
-"""Time limit for one reply, s."""
 CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
@@ -159,7 +158,6 @@ class Browser:
         self.rest()
 
     def type(self, text: str) -> None:
-        """Type these keys, then Enter."""
         self._ask("Input.insertText", text=text)
         self.press("Enter")
 

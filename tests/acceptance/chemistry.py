@@ -53,7 +53,6 @@ def cycle() -> Found:
 
 @ENTRIES.add("A <=> 2B")
 def dissociation() -> Found:
-    """An absent species has a large negative potential, whose exponential is zero."""
     reaction, two = Re("r"), TF("two", 2.0)
     graph = Graph("dissociation").connect(Ce("A", initial=1.0), reaction.port("1"))
     graph.connect(reaction.port("2"), two).connect(two, Ce("B", initial=0.0))

@@ -128,8 +128,6 @@ def pendulum() -> Found:
 
 @ENTRIES.add("Euler junction")
 def euler() -> Found:
-    """Rotation about the middle axis is unstable, while the energy and the magnitude of the angular momentum are constant."""
-
     def turned(h):  # h' = h x w, so that the junction takes w x h
         return array([[0.0, h[2], -h[1]], [-h[2], 0.0, h[0]], [h[1], -h[0], 0.0]])
 

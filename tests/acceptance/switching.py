@@ -32,7 +32,6 @@ def bouncing() -> Found:
 
 @ENTRIES.add("bullet and wood")
 def bullet() -> Found:
-    """A plastic impact on an equal mass at rest halves the speed and loses half of the energy."""
     graph, bullet, wood, gap = Graph("shot"), J1("bullet v"), J1("wood v"), J0("gap")
     graph.connect(bullet, I("bullet", 1.0, initial=1.0)).connect(wood, I("wood", 1.0))
     graph.connect(wood, gap).connect(gap, bullet)
@@ -135,7 +134,6 @@ def landing(alpha1: float) -> Graph:
 
 @ENTRIES.add("ball on a constraint, a1 = 0")
 def growing() -> Found:
-    """Each bounce is 0.0138852 m higher than the previous one; the fifth contact lasts from 4.3116 to 4.3620 s."""
     result = run(landing(0.0), 12.0, rtol=1e-11)
     touches = [event for event in result.events if event.kind == "touch"]
     slot = result.program.layout
@@ -146,7 +144,6 @@ def growing() -> Found:
 
 @ENTRIES.add("ball on a constraint, a1 = 10 and 20")
 def settling() -> Found:
-    """The ball bounces four times with alpha1 = 10, twice with 20, and then stays at rest with the multiplier m g."""
     found: Found = []
     for alpha1, bounces in ((10.0, 4), (20.0, 2)):
         result = run(landing(alpha1), 8.0)

@@ -7,7 +7,6 @@ from screws.scalars import exp, log
 
 
 def motor() -> Graph:
-    """Return the DC motor of the acceptance suite."""
     graph = Graph("motor")
     armature, rotor = J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     graph.connect(Se("supply", 5.0), armature).connect(armature, R("winding", 4.0)).connect(armature, I("coil", 15e-6))

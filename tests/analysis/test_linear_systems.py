@@ -49,7 +49,6 @@ def test_two_masses_in_series_from_the_wall() -> None:
 
 
 def test_dependent_inertias() -> None:
-    """The effective mass is 2 + 5/9 = 23/9, and the pole is -7/23."""
     system = linearise(compile_model(coupled_masses(), backend="numpy"), ["push.value"], ["v1.flow"])
     np.testing.assert_allclose(system.poles(), [-7.0 / 23.0], rtol=1e-12)
     assert system.transfer_function().gain == pytest.approx(9.0 / 23.0, rel=1e-12)

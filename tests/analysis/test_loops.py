@@ -35,8 +35,6 @@ def loop() -> Compiled:
 
 
 def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
-    """A disturbance added to a signal acts on the closed loop from that point; a reference acts the same way through its
-    parameter."""
     linear, s = loop.linearise(["error.y", "control.y", "goal.after"], ["plant.y", "error.y"], t=1.0), 1j * OMEGA
     closed = 1.0 / (1.0 + plant(s) * controller(s))
     expected = [[plant(s) * controller(s), plant(s), plant(s) * controller(s)], [np.ones(3), -plant(s), np.ones(3)]]

@@ -232,8 +232,6 @@ def test_sensitivity_of_what_nothing_holds() -> None:
 
 
 def test_newton_on_rectangular_equations() -> None:
-    """One equation for two unknowns is solved with minimum norm."""
-
     def three(z):
         return np.array([z[0] ** 2 - 4, z[1] - z[0], z[0] * z[1] - 4]), np.array([[2 * z[0], 0], [-1, 1], [z[1], z[0]]])
 

@@ -42,6 +42,5 @@ FOUND = [
 
 @pytest.mark.parametrize(("name", "data"), FOUND)
 def test_what_was_found_before(tmp_path, name, data):
-    """The command refuses each of these files with a code, and leaves no output."""
     kind, what = run_trial(FORMATS[name], data, tmp_path)
     assert kind == "refused" and what[0] in "EG", what

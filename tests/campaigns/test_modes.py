@@ -146,7 +146,6 @@ def test_a_four_bar_closes_and_comes_to_rest() -> None:
 
 
 def test_a_stop_and_a_lock() -> None:
-    """A flywheel bounces back at half its rate; another is driven, locked, and driven again from rest."""
     light = Dyad("rocker", Link(0.4, 0.0, 0.0), Link(0.3, 0.0, 0.0), (0.4, 0.0), 0.1)
     wheel = Linkage(Link(0.1, 0.0, 0.5), (light,), start=0.0, rate=4.0, stop=(2.0, 0.5))
     known = integrated(wheel, SAMPLES)
@@ -283,7 +282,6 @@ def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
 
 
 def test_linkages_are_graphs() -> None:
-    """The thorough tests also compile the graphs."""
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}

@@ -38,7 +38,6 @@ def test_random_graphs_agree_with_dense_algebra(part: int) -> None:
 
 @pytest.mark.parametrize("number", [2505, 3222])
 def test_states_that_depend_by_a_ratio_jump_with_it(number: int) -> None:
-    """Where a mode changes the ratio between dependent storages, impulses agree with the reference's own algebra."""
     found = trial((1, number))
     assert {"instant", "ratio"} <= set(found.drawn_from) and found.verdict.kind == "right"
 

@@ -70,14 +70,12 @@ class BruteForce:
 
     agrees: bool
     decides: bool
-    """Whether the relations determine the rates of the storage elements."""
     states: dict[str, float]
     """States of the storage elements that satisfy the relations and are nearest to the requested states."""
     rates: dict[str, float]
 
 
 def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str, float]) -> BruteForce:
-    """Return the implications of a linear graph with constant sources."""
     ideal = [path for path, e in compiled.model.elements.items() if isinstance(e.law, (IdealConstraint, IdealSwitch))]
     system = Descriptor(compiled.model, modes, compiled.causality, ideal)
     n, zero = system.size, np.zeros((system.size, system.size))

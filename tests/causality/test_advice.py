@@ -39,7 +39,6 @@ Kind = Callable[..., object]
 
 
 def at(kind: Callable, domain: str, *parts, more: Graph | None = None, name: str = "node") -> Graph:
-    """Return elements at a junction, to which a tuple of elements is connected through a junction of the other type."""
     graph, node = more or Graph("model"), kind(name, domain=domain)
     for k, part in enumerate(parts):
         if isinstance(part, tuple):

@@ -34,7 +34,6 @@ def network(parts: list[tuple], flipped: bool = False, name: str = "n") -> Graph
 
 
 def dual(parts: list[tuple]) -> Graph:
-    """Return the dual network, with 1-junctions for nodes and 0-junctions for arms."""
     graph = Graph("dual")
     nodes = {k: J1(f"n{k}", domain="electrical") for k in sorted({k for *_, a, b in parts for k in (a, b)} - {0})}
     for *arms, tail, head in parts:
@@ -138,7 +137,6 @@ def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float
 
 
 def test_random_networks_of_capacitors() -> None:
-    """The potentials of networks with floating nodes and several rings agree with nodal analysis."""
     random, several = np.random.default_rng(7), 0
     for _ in range(6):
         n = int(random.integers(2, 5))
@@ -240,7 +238,6 @@ def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
 
 
 def test_a_coil_beside_a_switch_keeps_its_causality() -> None:
-    """The switch forces the flow to zero immediately when it opens."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (I("L", 1.0), 1, 2), (switch("S"), 1, 2), (Se("u", -1.0), 1, 0)]
     compiled = compile_model(dual(parts).add_automaton(lever("on", "off")), progress=False)
     run = compiled.simulate(2.0, samples=np.linspace(0.0, 2.0, 21), progress=False)

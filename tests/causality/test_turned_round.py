@@ -34,7 +34,6 @@ def behind(near, far, turn, junctions):
 @pytest.mark.parametrize("junctions", [False, True])
 @pytest.mark.parametrize("kind", ["TF", "MTF"])
 def test_the_advice_turns_it_round(kind, junctions):
-    """The graph with N is refused if port 1 is at the source; the graph with N^-1 runs."""
     values = matrix(3, 1)
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()

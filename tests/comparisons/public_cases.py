@@ -49,7 +49,6 @@ def with_blocks(name: str, *blocks: Element) -> Graph:
 
 
 def sliding() -> Graph:
-    """Return a model whose states reach x = y, after which only a mixture of the two modes is possible."""
     laws = [("dx", lambda m: where(less(0.5, m), -2.0, 2.0), ["m"]), ("dy", lambda m: where(less(0.5, m), 1.5, -3.0), ["m"])]
     block = Block("s", laws, inputs={"m": "order.mode"}, states={"x": 1.5, "y": 1.0}, rates={"x": "dx", "y": "dy"})
     graph = with_blocks("sliding", block)
@@ -68,7 +67,6 @@ def latch(name: str, guard: Callable[..., Any], *arguments: str, **more: Any) ->
 
 
 def touch(graph: Graph, place: Any, name: str, gap: float, restitution: float) -> None:
-    """Add an ideal contact, which comes to rest where bounces accumulate."""
     edges = (
         Transition("free", "free", lambda h: -h, (f"{name}.h",), kind="hit", impact=(name,), accumulates="rest"),
         Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind="off"),

@@ -44,7 +44,6 @@ def trigger_with_hysteresis() -> Answer:
 
 
 def cubic_loop(**guess: Any) -> Graph:
-    """Return a loop whose solutions are -10, 3 and 15."""
     loop = J1("loop")
     return (
         Graph("cubic")
@@ -100,7 +99,6 @@ def coils_in_series() -> Answer:
 
 @case("ModelingToolkit.jl #1363", 1e-13)
 def capacitors_across_a_source() -> Answer:
-    """Two capacitors in series across a source of sin(2 pi t) have no independent state."""
     graph, i = Graph("divider"), J1("i", domain="electrical")
     graph.connect(Se("u", lambda t: sin(2 * np.pi * t), signals=["time"]), i)
     run = graph.connect(i, C("a", capacitance=1.0)).connect(i, C("b", capacitance=3.0)).simulate(1.0)
@@ -147,7 +145,6 @@ def coil_without_resistance() -> Answer:
 
 
 def diode_beside_a_resistor(resistance: float) -> Graph:
-    """Return an RC circuit under a pulse of 5 V; the capacitor discharges through a diode in parallel with the resistor."""
     graph, i, node, arm = Graph("rectified RC"), J1("i"), J0("node"), J1("arm")
     graph.connect(Se("u", lambda u: u, signals=["p.y"]), i).connect(i, node).connect(i, C("C", capacitance=1e-3))
     graph.connect(node, R("R", 1e3)).connect(arm, Diode("D")).connect(arm, node)

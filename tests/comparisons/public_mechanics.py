@@ -29,7 +29,6 @@ def two_frictions_on_one_shaft() -> Answer:
 
 @case("ModelicaStandardLibrary #4129", 1e-12)
 def commanded_friction() -> Answer:
-    """Dry friction opposes a motion that a source imposes, and dissipates its limit times the path."""
     graph, v = Graph("commanded"), J1("v", domain="translation")
     graph.connect(Sf("drive", lambda t: sin(t), signals=["time"]), v).connect(v, I("slide", 2.0))
     run = graph.connect(v, Friction("brake", 10.0)).simulate(7.0, samples=np.linspace(0.0, 7.0, 8))
@@ -51,7 +50,6 @@ def gripped_body() -> Answer:
 
 @case("bullet3 #1530", 1e-9)
 def ball_that_loses_nothing() -> Answer:
-    """A ball dropped from 10 m with restitution 1 rises to 10 m again after each of 350 bounces."""
     run = ball(10.0, 1.0).simulate(1000.0)
     fall = np.sqrt(20 / GRAVITY)
     phase = (run.t / fall + 1) % 2 - 1
@@ -90,7 +88,6 @@ def pendulum_in_two_coordinates() -> Answer:
 
 @case("matter-js #1250", 1e-5)
 def pendulum_without_loss() -> Answer:
-    """A pendulum described by its angle swings as high after 1000 s as at the start."""
     graph, w = Graph("pendulum"), J1("w", domain="rotation")
     bob = IC("bob", inertia=lambda q: 1.0 + 0 * q, potential=lambda q: -GRAVITY * cos(q), position=2.0)
     run = graph.connect(w, bob).connect(w, Se("free")).simulate(1000.0, rtol=1e-10)
@@ -104,7 +101,6 @@ def turning(inertia: tuple[float, ...], spin: tuple[float, ...], t_end: float) -
 
 @case("Principia #2519", 1e-6)
 def dzhanibekov() -> Answer:
-    """A body spun about its middle axis tumbles as in SciPy's solution of Euler's equations."""
     A, B, D = 1.0, 2.0, 3.0
     run, spin = turning((A, B, D), (0.01, 5.0, 0.0), 60.0)
 
@@ -194,7 +190,6 @@ def driven_four_bar() -> Answer:
 
 @case("example-robot-data #67", 1e-8)
 def tool_without_inertia() -> Answer:
-    """A robot file ends in a massless link on a fixed joint; the arm swings as it would without the link."""
     text = """<robot name="arm"><link name="world"/><link name="tool0"/>
       <link name="rod"><inertial><origin xyz="1 0 0"/><mass value="2"/><inertia ixx="0" iyy="0.5" izz="0.5"/></inertial></link>
       <joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/><axis xyz="0 1 0"/></joint>

@@ -24,7 +24,6 @@ REFUSED = {
     "ModelicaStandardLibrary #1011": (circuits.coupled_coils, "E119"),
     "circuitjs1 #637": (lambda: circuits.diode_beside_a_resistor(0.0), "E209"),
 }
-"""Models that are refused, each with the error code."""
 
 ENDED = {
     "OpenModelica #12190": (lambda: cases.sliding().compile(), 1.0, "chattering", 1 / 7),

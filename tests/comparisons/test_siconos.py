@@ -21,7 +21,6 @@ PUBLISHED = json.loads((Path(__file__).parent / "siconos.json").read_text())
 
 
 def column(masses: Sequence[float], gaps: Sequence[float], restitution: float, gravity: float, ceiling: float | None) -> Compiled:
-    """Return balls above one another over a floor, with gaps from the bottom up and an optional ceiling."""
     graph = Graph("column")
     nodes = [J1(f"v{k}", domain="translation") for k in range(len(masses))]
     for k, mass in enumerate(masses):

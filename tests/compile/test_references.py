@@ -10,7 +10,6 @@ from screws.scalars import sin
 
 
 def joined(parts: list, inner: type, outer: type, names: list[str]) -> Graph:
-    """Return elements (tail, head, element), each at an `inner` junction between `outer` junctions."""
     graph, nodes = Graph("floating"), [outer(name) for name in names]
     for k, (tail, head, part) in enumerate(parts):
         arm = inner(f"arm{k}")

@@ -75,7 +75,6 @@ OLD_NAMES = ROOT / "screws" / "names" / "renamed.py"
 
 
 def text_of(path: Path) -> str:
-    """Return a page without its code, or a source file, as one line."""
     text = path.read_text(encoding="utf-8")
     return " ".join(
         (re.sub(r"^```.*?^```|`[^`\n]*`", "``", text, flags=re.DOTALL | re.MULTILINE) if path in PAGES else text).split()

@@ -39,7 +39,6 @@ def file_of(module: str) -> Path:
 
 
 def plain(text: str) -> str:
-    """Convert to lower case, with one space for blanks, hyphens and brackets."""
     return re.sub(r"[\s\-()]+", " ", text).lower()
 
 

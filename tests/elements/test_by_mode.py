@@ -51,8 +51,6 @@ def test_a_damper_that_switches() -> None:
 
 
 def test_values_by_mode_have_units() -> None:
-    """Each value has its own unit, or all share one unit; a bare number is allowed if it is zero."""
-
     def brake(value: Any) -> Graph:
         graph, v = Graph("brake").add_automaton(after(1.0)), J1("v", domain="translation")
         return graph.connect(v, I("mass", 2.0, initial=6.0)).connect(v, R("damper", value))

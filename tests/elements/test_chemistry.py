@@ -86,7 +86,6 @@ def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypa
 
 
 def test_an_enzyme_agrees_with_mass_action_written_out() -> None:
-    """The reaction E + S <=> ES <=> E + P agrees with SciPy; total enzyme and substrate are conserved."""
     k1, k2, K = 5.0, 2.0, {"E": 1.5, "S": 2.0, "ES": 0.3, "P": 0.7}
     start = {"E": 0.2, "S": 1.0, "ES": 0.0, "P": 0.0}
     graph, bind, make = Graph("enzyme"), Re("bind", k1, RT=RT), Re("make", k2, RT=RT)

@@ -255,7 +255,6 @@ def test_friction_that_outgrows_its_load_ends_the_run():
 
 
 def test_backward_friction_of_its_own_limit():
-    """The block sticks between limits of 1 forward and 3 backward."""
     for load, speed in ((2.0, 1.0), (-2.0, 0.0), (-4.0, -1.0)):
         graph, v = Graph("ratchet"), J1("v", domain="translation")
         graph.connect(Se("load", load), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0, backward=lambda: 3.0))

@@ -19,12 +19,10 @@ def commanded(friction: Element, command, mass: float = 0.0) -> Graph:
 
 
 def swing(t):
-    """Return a speed that covers 4 m in two seconds."""
     return np.pi * cos(2 * np.pi * t)
 
 
 def course(t):
-    """Return a speed that is zero from 1 to 2 s and covers 2.5 m in three seconds."""
     return where(t < 1.0, np.pi * sin(2 * np.pi * t), where(t < 2.0, 0.0 * t, t - 2.0))
 
 
@@ -152,7 +150,6 @@ def test_viscous_friction_behind_a_spring(given) -> None:
 
 @pytest.mark.parametrize("pace", [2.2, 3.0])
 def test_a_limit_that_varies_behind_a_spring(pace) -> None:
-    """An integration error at the limit does not make the slider slip too early or too late."""
     compiled = jenkin(scale=lambda t: 1.0 + 0.3 * sin(pace * t), signals=["time"])
     run = compiled.simulate(T[-1], samples=T, progress=False, rtol=1e-9)
     force, limit = run["spring0.effort"], 1.0 + 0.3 * np.sin(pace * T)

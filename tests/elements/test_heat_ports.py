@@ -32,7 +32,6 @@ from tests.inner.render import COLOURED
 from tests.inner.run import BatchCollector, Result
 
 DOMAINS = ("thermal", "heat")
-"""The domains of true bonds and of pseudo-bonds."""
 CAPACITY, START = 100.0, 300.0
 """Heat capacity of a body, J/K, and its initial temperature, K."""
 
@@ -225,7 +224,6 @@ def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
 
 
 def test_a_paper_has_the_balance_of_all():
-    """The balance counts converted and received powers neither as supplied nor as dissipated."""
     text = document(kettle("thermal"))
     balance = next(line for line in text.splitlines() if "tfrac{d}{dt}(" in line)
     assert balance.count(" + ") == 0 and " - " not in balance
@@ -245,7 +243,6 @@ def test_equal_resistors_are_booked_by_their_ports():
 
 
 def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
-    """Machine code checks valid runs without calling Python."""
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})

@@ -70,7 +70,6 @@ def test_radiation_to_the_surroundings():
 
 
 def test_a_node_between_heat_flows_needs_no_capacity():
-    """The node's temperature balances the heat flows; an R at pseudo-bonds gives the same temperature."""
     graph, loop, node = Graph("wire"), J1("loop", domain="electrical"), J0("node", domain="thermal")
     wire, film = R("wire", 5.0, heat=True), HeatTransfer("film", 0.4)
     graph.connect(Sf("i", 2.0), loop).connect(loop, wire).connect(wire.port("heat"), node).connect(node, film.port("1"))

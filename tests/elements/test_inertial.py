@@ -138,7 +138,6 @@ def test_double_pendulum_keeps_its_energy_and_takes_what_is_supplied(form: str) 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_rigidly_coupled_inertia_follows_and_a_constraint_stops(form: str) -> None:
-    """A rotor on the pendulum's shaft adds its inertia; a constraint at the joint holds it against gravity."""
     shaft = J1("shaft")
     graph = Graph("loaded").connect(shaft, pendulum(form, "kinetic")).connect(shaft, I("rotor", 3.0))
     compiled = compile_model(graph)

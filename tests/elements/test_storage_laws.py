@@ -28,7 +28,6 @@ def energy_of_flux(i):
 
 
 def circuit(inductor, *others, away=False):
-    """Return a source, 1 ohm and inductors in series; `away` reverses the arrow of the first inductor."""
     graph, loop = Graph("saturating"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0))
     graph.connect(inductor, loop) if away else graph.connect(loop, inductor)
@@ -62,7 +61,6 @@ def test_every_method_and_a_start_by_the_flow(method):
 
 
 def test_it_depends_on_another_inductor_in_series():
-    """Two saturating inductors in series share one Newton iteration."""
     with_constant = circuit(I("l", flux=flux), I("air", 0.05)).compile()
     run = with_constant.simulate(1.0, samples=0.01)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -174,7 +172,6 @@ def test_a_hardening_force_law_runs_as_by_its_energy():
 
 
 def test_parameters_and_modulated_kinks():
-    """The position of a stop is a parameter, or moves with time without power at the port."""
     spring = C("c", output=lambda q, at: where(q > at, 20.0 * (q - at), 0.0), parameters={"at": 0.5})
     compiled = mass_on(spring).compile()
     for at in (0.5, 0.25, -0.125):

@@ -86,7 +86,6 @@ def test_several_active_states() -> None:
 
 
 def test_both_modes_with_every_arrow() -> None:
-    """A switched junction takes no power in either mode."""
     for flips in np.ndindex(2, 2, 2):
         for kind, parts in (
             (X0, (C("s", capacitance=1.0, initial=2.0), I("a", 1.0, initial=3.0), R("b", 5.0))),
@@ -104,7 +103,6 @@ def test_both_modes_with_every_arrow() -> None:
 
 
 def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
-    """The switched junction is the port of a nested graph, and has no bond inside."""
     inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
     inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
     outer, loop = Graph("outer"), J1("loop")
@@ -155,7 +153,6 @@ def test_guards_are_masked_and_resets_set_their_states_only(backend: str) -> Non
 
 
 def test_one_transition_sets_off_the_next() -> None:
-    """The third bounce raises the counter, and the counter's guard fires at the same instant: flying -> down."""
     compiled = compile_model(bouncing(), backend="numpy")
     program, p = compiled.program, compiled.parameters()
     x, m = compiled.initial({"at.h": -1e-9, "at.n": 2.0, "ball.p": -3.0})
@@ -192,7 +189,6 @@ def test_two_automata_have_two_slots() -> None:
 
 
 def test_a_switched_circuit_runs() -> None:
-    """A capacitor charges through R up to 2 V; then the switch opens, and the capacitor keeps its charge."""
     graph = Graph("charger")
     switch = X1("switch", automaton="relay", active=["closed"])
     graph.connect(Se("u", 3.0), switch).connect(switch, R("r", 2.0)).connect(switch, C("c", capacitance=0.5))

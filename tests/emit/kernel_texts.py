@@ -236,11 +236,9 @@ EACH = (
     names,
     rooms,
 )
-"""Functions that together contain every construct."""
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """Take branches that depend on the lane's own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]

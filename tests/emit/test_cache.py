@@ -107,7 +107,6 @@ def test_the_key_of_the_sources_follows_what_they_say(tmp_path, monkeypatch):
 
 @pytest.fixture
 def supplied(tmp_path, monkeypatch):
-    """Return the supplied file with the compiled code of `written`, which replaces the cache."""
     monkeypatch.setenv("SCREWBOND_CACHE", "off")
     monkeypatch.setattr(
         warming, "PARTS", {"twice": lambda: compile_written(written), warming.PAGES: lambda: pytest.fail("pages")}

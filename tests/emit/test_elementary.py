@@ -52,7 +52,6 @@ def routine(name: str) -> Routine:
 
 
 def machine(name: str, points: np.ndarray) -> np.ndarray:
-    """Return a function's results (samples,) at points (samples, 2)."""
     return compile_routines([routine(name)]).kernel("rates").many(points)[:, 0]
 
 

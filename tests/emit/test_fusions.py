@@ -14,7 +14,6 @@ from tests.inner.tape import opcodes as op
 
 
 def processors() -> list[str]:
-    """Return the settings of `SCREWBOND_PROCESSOR` whose code runs here."""
     import llvmlite.binding
 
     has_vectors = llvmlite.binding.get_host_cpu_features().get("avx2")

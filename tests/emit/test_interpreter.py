@@ -31,7 +31,6 @@ from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):
-    """Return functions for the dense derivatives by the interpreter and by `jacobian`, and the operations used."""
     tape = Tape()
     before = tape.inputs("before", len(constants)) if constants else []
     x = tape.inputs("x", n)

@@ -13,7 +13,6 @@ ANGLES = 6
 
 
 def _sines_and_cosines(angles: np.ndarray) -> np.ndarray:
-    """Return the sines and cosines (samples, 6, 2) of angles (samples, 6)."""
     tape = Tape()
     x = tape.inputs("x", ANGLES)
     routine = Routine("angles", tape, (("x", ANGLES),), tuple(f(a) for a in x for f in (sin, cos)))

@@ -49,7 +49,6 @@ def bounced(times, numbers):
 
 @pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
 def test_a_ball_with_spin_against_complex_steps(spin):
-    """The ball sticks at the first bounce or at a later bounce, or keeps sliding."""
     names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
     inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
     start = {"J.p": inertia * spin, "m.p": 0.2}
@@ -336,7 +335,6 @@ def test_a_ball_in_space():
 
 @pytest.mark.parametrize("seed", range(1))
 def test_friction_and_restitution_are_found_from_noisy_data(seed):
-    """The ball slides in its first bounces and then rolls."""
     t = np.linspace(0.0, 0.65, 80)[1:]
     t = t[np.all(np.abs(np.subtract.outer(t, (0.247, 0.544))) > 0.015, axis=1)]  # where speeds jump, so would the sum of squares
     truth = {"rubs.limit": 0.15, "floor.restitution": 0.6, "J.p": 0.2}

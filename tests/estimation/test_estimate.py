@@ -98,7 +98,6 @@ def test_fewer_data_than_numbers_tell_none_that_takes_part():
 
 
 def test_data_without_noise_leave_rounding():
-    """The search starts at or near the true values, where the residual vanishes."""
     data, value = {name: (TIMES, y) for name, y in measured().items()}, TRUTH["winding.resistance"]
     found, near = (estimate(drive(), {"winding.resistance": begin}, data, progress=False) for begin in (value, 1.05 * value))
     assert found.chi2 == 0.0 and "rounding" in found.findings[0] and not any("rounding" in finding for finding in near.findings)

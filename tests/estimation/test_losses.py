@@ -12,7 +12,6 @@ from tests.inner.estimation import LOSSES, MARGIN
 
 
 def spoilt(seed, known=True):
-    """Return data in which a tenth of the values have twenty times the noise."""
     rng, found = np.random.default_rng(seed), {}
     for name, sigma in NOISE.items():
         size = np.where(rng.random(len(TIMES)) < 0.1, 20.0 * sigma, sigma)

@@ -47,7 +47,6 @@ METHODS = [{"method": "dop853"}, {"method": "rodas5p"}]
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_motor_against_complex_steps(options):
-    """The implicit method uses the exact Jacobian of x and S."""
     compiled = compile_model(motor())
     times = np.array([0.0, 2e-5, 1e-3, 0.02, 0.1])
     found = run_sensitivities(compiled, MOTOR, times[-1], samples=times, rtol=1e-10, progress=False, **options)
@@ -132,7 +131,6 @@ def test_bounces_against_complex_steps():
 
 
 def test_where_bounces_accumulate():
-    """After the time at which bounces accumulate, the ball is at rest whatever the parameters."""
     compiled = compile_model(ball(0.6, [stop()]))
     found = run_sensitivities(compiled, ["weight.g", "height.x"], 3.0, samples=[1.5, 1.8, 2.5, 3.0], **TIGHT)
     assert found.ok and found.result["floor.mode"].tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
@@ -172,7 +170,6 @@ def test_a_clutch_that_locks_against_complex_steps():
 
 
 def test_a_source_that_jumps_at_a_time_that_is_varied():
-    """The momentum is the force times the elapsed part of the pulse."""
     compiled = compile_model(pushed(signals.pulse("p", start=0.3, width=0.4, after=2.0)))
     found = run_sensitivities(compiled, ["p.start", "p.width", "p.after"], 1.0, samples=[0.2, 0.5, 1.0], **TIGHT)
     wanted = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 0.2], [0.0, 2.0, 0.4]]
@@ -270,8 +267,6 @@ def test_torques_of_the_delta_robot_against_differences_of_runs():
 
 
 def test_two_balls_that_touch_at_the_same_time_by_chance():
-    """Each ball has its own bounces, and the same derivatives as a single ball."""
-
     def balls(count):
         graph = Graph("balls")
         for k in range(count):
@@ -292,8 +287,6 @@ def test_two_balls_that_touch_at_the_same_time_by_chance():
 
 
 def test_units_do_not_matter():
-    """The same circuit in farads and in picofarads has the same relative sensitivities."""
-
     def circuit(unit):
         graph, loop = Graph("rc"), J1("loop")
         graph.connect(Se("u", 2.0), loop).connect(loop, R("r", 3.0 / unit))

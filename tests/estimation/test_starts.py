@@ -15,7 +15,6 @@ from tests.inner.estimation import free_parameters_of, start_slopes
 
 
 def eggs():
-    """Return two eggs close to each other, whose contact coordinates at the start are found from both poses."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     bodies = [
         rigid_body(f"egg {k}", mass=0.06, inertia=(1.5e-5, 1.5e-5, 1.25e-5), surface=skin, position=place, velocity=velocity)

@@ -76,7 +76,6 @@ def test_every_example_is_tested():
 
 
 def test_arm_impact(monkeypatch):
-    """The paper's impulse and duration give the example's parameters, and each graph yields the mass of its formula."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]
@@ -220,7 +219,6 @@ def test_delta_soft_touch():
 
 
 def test_pile():
-    """All boxes of a smaller heap come to rest, and the floor carries their weight."""
     floor = pile.ground("floor", shape=pile.HalfSpace())
     graph = pile.collisions(pile.Graph("heap"), [floor, *pile.boxes(9)], friction=pile.FRICTION, max_contacts=256)
     run = pile.simulate(graph, 1.5)
@@ -230,7 +228,6 @@ def test_pile():
 
 
 def test_urdf_robot():
-    """The motors hold the crane still until they fail; then dampers and stops absorb its energy."""
     pytest.importorskip("lxml", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: lxml is not installed")
     run, robot = urdf_robot.run(), urdf_robot.read()
     q = run["crane.q"]

@@ -23,7 +23,6 @@ WITHOUT = 'NOTEBOOKS ARE NOT TESTED: pip install "screwbond[notebooks]"'
 pytestmark = pytest.mark.skipif(any(find_spec(name) is None for name in ("nbclient", "ipykernel", "nbconvert")), reason=WITHOUT)
 NAMES = ("battery_to_road", "delta_design", "digging", "exercises", "grasp", "heartbeat", "own_surface", "rc_to_motor")
 MOST = 500_000
-"""Maximum size of a notebook, bytes."""
 NUMBER = re.compile(r"[-−+]?\d+(?:\.\d*)?(?:e[-−+]?\d+)?")
 WIDTHS = (390, 1300)
 

@@ -100,7 +100,6 @@ def test_the_pacemaker_beats_as_another_program_says(anions, period, lowest, hig
 
 
 def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
-    """Over a period, the charges of the channels cancel and the energy of the ions is dissipated."""
     run = pacemaker.run(7.5e-5)
     v, channels = run["membrane.effort"], ("sodium", "potassium", "anions")
     start, stop = np.flatnonzero((v[:-1] < -0.08) & (v[1:] >= -0.08))[-2:]
@@ -118,7 +117,6 @@ def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
 
 
 def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the heights of the centres of mass and the lengths of the cylinders, m."""
     boom, stick, bucket = np.cumsum(q)
     heights = np.array([1.5 * sin(boom), 3 * sin(boom) + 0.7 * sin(stick), 3 * sin(boom) + 1.6 * sin(stick) + 0.5 * sin(bucket)])
     pins = ((0.6, 1.4, 1.0 + q[0]), (0.5, 1.0, 0.2 - q[1]), (0.4, 0.4, 0.2 - q[2]))

@@ -18,7 +18,6 @@ from tests.systems import ROBOT
 
 
 def sampled() -> Graph:
-    """Return a mass that a sampled controller positions against a spring."""
     graph, v = Graph("sampled position"), J1("velocity", domain="translation")
     graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=30.0, initial=0.1)).connect(v, R("drag", 0.5))
     error = Op("error", lambda q: 0.3 - q, "0.3 - #1")
@@ -28,7 +27,6 @@ def sampled() -> Graph:
 
 
 def greek() -> Graph:
-    """Return a model with names that LaTeX must escape."""
     graph, v = Graph("Größe_1 & 50 % of Ω"), J1("ω_1")
     graph.connect(v, I("θ #2", 2.0)).connect(v, C("пружина", stiffness=3.0, initial=1.0))
     turned = Block(
@@ -75,7 +73,6 @@ MODELS: dict[str, Callable[[], Graph]] = {
     "delta, sampled": sampled_delta,
     "delta, linearised": linearised_delta,
 }
-"""Graphs by name, without the graphs of the acceptance suite."""
 
 
 @cache
@@ -85,7 +82,6 @@ def compiled(name: str) -> Compiled:
 
 @cache
 def paper(name: str) -> Paper:
-    """Return the document of a model with all digits, not yet formatted in a style."""
     return paper_of(compiled(name), 17)
 
 

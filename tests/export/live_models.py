@@ -12,8 +12,6 @@ from tests.systems import SYSTEMS
 
 
 class Case(NamedTuple):
-    """A model with the end time of its run (s), and a slider with its range and another value."""
-
     graph: Callable[[], Graph]
     t_end: float
     settings: Mapping[str, Any]
@@ -64,7 +62,6 @@ def newton_loop() -> Graph:
 
 
 def resistive() -> Graph:
-    """Return a model without states."""
     v = J1("v")
     return Graph("resistive").connect(Se("source", lambda t: sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 2.0))
 

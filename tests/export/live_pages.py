@@ -37,7 +37,6 @@ def facts_of(page: LivePage) -> dict[str, Any]:
 
 
 def runs_in_node(page: LivePage, folder: Path, *changes: Mapping[str, float], flags: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Run a page with its slider parameters, and again with each of `changes`."""
     facts, path = facts_of(page), folder / "runs.js"
     index = {slider["name"]: slider["index"] for slider in facts["live"]}
     values = [[[index[name], value] for name, value in change.items()] for change in ({}, *changes)]

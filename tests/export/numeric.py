@@ -86,7 +86,6 @@ _FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """Return the value of an expression or matrix, whose function is made once."""
     if id(expression) not in _FUNCTIONS:
         _FUNCTIONS[id(expression)] = expression, _function(expression)
     return _FUNCTIONS[id(expression)][1](numbers)

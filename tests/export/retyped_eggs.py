@@ -31,7 +31,6 @@ NUMBERS = {
 S_FREE = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]])  # (18)
 S_CON = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 1]])  # (22)
 CONTACT = 1
-"""Value of the mode `m_2_12` in the state `contact`."""
 
 
 def rates(x: np.ndarray, p: Mapping[str, Any], m: np.ndarray) -> np.ndarray:

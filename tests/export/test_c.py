@@ -216,7 +216,6 @@ def plain(routine: Routine | Alternatives) -> Routine:
 def test_c_gives_the_bits_of_the_reference(
     model: str, built: Callable[[str], ctypes.CDLL], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The interpreter uses the C library's sine and exponential."""
     compiled = compile_model(MODELS[model](), backend="numpy")
     library = built(model)
     routines = {name: plain(routine) for name, routine in trace(compiled.system)[0].items()}

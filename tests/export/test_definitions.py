@@ -25,7 +25,6 @@ def written(name: str, numbers: bool = False) -> StateEquations:
 
 
 def deviation(model: Compiled, at: Numbers, seed: int, inside: bool = False) -> float:
-    """Return the largest difference from the compiled rates, relative to the largest rate."""
     x, m = start_of(model, seed)
     wanted = rates_of(model, x, m)
     found = at.found

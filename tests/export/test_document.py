@@ -169,7 +169,6 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
 
 
 def test_what_must_be_told_is_told() -> None:
-    """Documents once omitted these laws."""
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")
@@ -192,7 +191,6 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seen(letter: str) -> str:
-    """Return a letter without its font; letters of the same shape become equal."""
     plain = re.sub(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol)\b|[{}\s]|\\[, ]", "", letter)
     for greek, latin in {"nu": "v", "omega": "w", "kappa": "k", "iota": "i", "chi": "x", "rho": "p", "alpha": "a"}.items():
         plain = re.sub(rf"\\{greek}(?![a-z])", latin, plain)

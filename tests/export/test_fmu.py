@@ -65,7 +65,6 @@ class Opened:
         self.references = {each.name: each.valueReference for each in self.description.modelVariables}
 
     def instance(self, kind="Slave", begin=True, span=None, start=0.0, **modes):
-        """Return a new instance, which is initialised if `begin` is True."""
         words = {"guid": self.description.guid, "unzipDirectory": self.folder, "instanceName": "one"}
         words["modelIdentifier"] = self.unit.identifier
         if self.unit.version == 3:
@@ -132,7 +131,6 @@ def test_a_model_without_states_runs(folder):
 
 
 def test_ticks_and_events_at_a_point_belong_to_it(opened, models):
-    """The block that holds the momentum for 50 ms has its new value at the tick itself."""
     one, h = opened.instance(span=SPAN), 0.05
     for k in range(4):
         one.doStep(k * h, h)

@@ -45,7 +45,6 @@ PAGE = "documentation/index.html"
 
 
 def ports() -> Graph:
-    """Return a mass on a spring, a capacitor and a body in space, each with an open port, and two pushes."""
     graph, v, node, body = (
         Graph("ports"),
         J1("v", domain="translation"),
@@ -218,7 +217,6 @@ def test_every_name_comes_back(folder: Path) -> None:
 
 
 def reference(path: Path) -> dict[str, np.ndarray]:
-    """Return the reference results in the manifest of an FMU: values (samples, size) by name."""
     packed = zipfile.ZipFile(path)
     (related,) = Xml.fromstring(packed.read(f"{REFERENCES}/fmi-ls-manifest.xml"))
     assert (related.get("role"), related.get("type")) == ("result", "text/csv")
@@ -238,7 +236,6 @@ def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
 
 
 def test_reference_results_have_a_column_for_each_number_in_version_2(folder: Path) -> None:
-    """An empty parameter is not listed."""
     graph, v = Graph("plane"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0, initial=np.array([1.0, 2.0])))
     for name in ("drag", "more drag"):
@@ -285,7 +282,6 @@ def test_the_documentation_is_a_page_that_simulates(folder: Path, monkeypatch: p
 
 
 def test_an_archive_is_a_function_of_its_graph(folder: Path) -> None:
-    """The archive includes its page, terminals, icon and reference results."""
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["push.flow"]}
     first, second = (fmu(oscillator(), folder / f"{k}.fmu", t_end=1.0, **options, **SOURCES).path for k in range(2))
     assert TERMINALS in zipfile.ZipFile(first).namelist()

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not 
 
 @pytest.fixture(scope="module")
 def opened_slider(tmp_path_factory):
-    """Return an FMU whose input is sampled by a block, and is the amplitude of a force on a mass with dry friction."""
     folder = tmp_path_factory.mktemp("slider")
     graph, v = Graph("slider"), J1("v", domain="translation")
     graph.add(Block("wanted", [("y", lambda a, t: a + 0.0 * t, ["a", "t"])], inputs={"t": "time"}, parameters={"a": 1.0}))

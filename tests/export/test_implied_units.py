@@ -20,7 +20,6 @@ DECLARED = [name for name in MODELS if name.startswith(("two arms", "delta", "ro
 
 
 def drive(*blocks: Any, voltage: str) -> Graph:
-    """Return a motor whose voltage is a signal."""
     graph, winding, shaft = Graph("drive"), J1("winding", domain="electrical"), J1("shaft", domain="rotation")
     graph.connect(winding, I("coil", 1e-3)).connect(winding, R("copper", 0.5)).connect(winding, motor := GY("motor", 0.1))
     graph.connect(motor, shaft).connect(shaft, I("rotor", 0.1)).connect(shaft, C("angle", stiffness=2.0))
@@ -34,7 +33,6 @@ def implied(graph: Graph) -> dict[str, str]:
 
 
 def of_formula(formula: Any, *signals_read: str, parameters: dict[str, Any] | None = None, out: str = "y") -> dict[str, str]:
-    """Return the implied units of a block with one formula."""
     names = [*signals_read, *(parameters or {})]
     arguments = {f"s{k}": name for k, name in enumerate(signals_read)}
     block = Block(

@@ -72,7 +72,6 @@ def limited_arm():
 
 
 def indexed_and_raised():
-    """Return a formula that adds subscripts and powers to arguments with indices."""
     graph, law = Graph("own"), Op("law", lambda f, q: f * q * q, "#1_1 + #2_{2}^2 + #2^T")
     loops = []
     for k in (1, 2):

@@ -26,7 +26,6 @@ def motor() -> Graph:
 
 
 def chain(count: int, closed: bool = False) -> Graph:
-    """Return masses and springs; if `closed`, the last two masses are held together."""
     graph, before = Graph("chain"), Se("push", 1.0)
     for k in range(count):
         mass, force = J1(f"v{k}"), J0(f"f{k}")

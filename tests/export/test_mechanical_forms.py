@@ -55,7 +55,6 @@ def double_potential(q):
 
 
 def cart_pole(form: str = "lagrangian") -> Graph:
-    """Return a driven cart with a spring, a pole, and friction that grows with speed."""
     pole = IC(
         "pole",
         inertia=lambda q, M, m, l, g: array([[M + m, m * l * cos(q[1])], [m * l * cos(q[1]), m * l * l]]),
@@ -81,7 +80,6 @@ def four_bar(form: str = "lagrangian") -> Graph:
 
 
 def apart(a, b):
-    """Return the square of the coupler's length minus its value at the start, m^2."""
     x, y = 1.0 + 0.6 * cos(b) - 0.3 * cos(a), 0.6 * sin(b) - 0.3 * sin(a)
     return (x * x + y * y - COUPLER) / 2
 
@@ -90,7 +88,6 @@ COUPLER = (1.0 + 0.6 * np.cos(1.2) - 0.3 * np.cos(1.0)) ** 2 + (0.6 * np.sin(1.2
 
 
 def slider(form: str = "lagrangian") -> Graph:
-    """Return a crank that drives a mass, in derivative causality, through a transformer whose ratio depends on the angle."""
     graph, crank, slide = Graph("slider"), J1("crank rate"), J1("slide")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.4, form=form, position=0.5, velocity=1.0)).connect(
         Se("motor", 0.3), crank
@@ -384,7 +381,6 @@ def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element
 
 
 def test_delta_robot_of_nine_coordinates_and_six_constraints() -> None:
-    """The arms are IC fields with centrifugal forces and a friction matrix that depends on the angles."""
     model = compiled(delta_graph(DeltaParameters.fit()))
     found = mechanical_equations(model)
     assert found.M.shape == (9, 9) and found.H.shape == (6, 9) and len(found.multipliers) == 6

@@ -70,7 +70,6 @@ def swinging(*parts, rate=3.0):
 
 
 def swapped():
-    """Return a model whose transition exchanges two states, and a transition at the step of a signal."""
     exchange = (("spring.q", lambda p: p, "mass.p"), ("mass.p", lambda q: q, "spring.q"))
     above = Transition("low", "high", lambda t: t - 0.4, ("time",), resets=exchange)
     back = Transition("high", "after", lambda y: y - 0.5, ("jump.y",))
@@ -84,7 +83,6 @@ def sampled():
 
 
 def together():
-    """Return two automata that reset the same state at one instant."""
     named = {"one": lambda q: 0.5 * q, "other": lambda q: q + 0.2}
     graph = swinging()
     for name, change in sorted(named.items(), reverse=True):
@@ -103,7 +101,6 @@ def in_turn():
 
 
 def broken():
-    """Return a model with kinks, jumps, a table, and powers of negative numbers."""
     graph, v = Graph("broken"), J1("v")
     table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
     graph.connect(Se("push", lambda t: where(floor(2.0 * t) < 1.0, 1.0, -0.5), signals=["time"]), v)
@@ -155,7 +152,6 @@ def switched_loop():
 
 
 def sampled_loop():
-    """Return a loop that a clock reads, and whose source the clock sets."""
     graph, v = Graph("loop"), J1("v")
     graph.add(signals.hold("hold", "d.flow", period=0.1))
     graph.connect(Se("source", lambda y: 1.0 - 0.5 * y, signals=["hold.y"]), v).connect(v, R("r", 1.0))
@@ -163,7 +159,6 @@ def sampled_loop():
 
 
 def fires_at_a_tick():
-    """Return a clock that, at a transition, reads a value of the new mode."""
     graph, v = Graph("brake"), J1("v")
     closes = Transition("free", "closed", lambda t: t - 0.5, ("time",))
     graph.add_automaton(Automaton("brake", ("free", "closed"), "free", [closes]))

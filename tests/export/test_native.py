@@ -26,7 +26,6 @@ needed = pytest.mark.skipif(not COMPILERS, reason="no C compiler is installed")
 
 
 def by_c(programs: dict[str, Listing], blocks: int, folder, compiler: str, *more: str):
-    """Return compiled functions that map rows of arguments and a number of results to rows of results."""
     dialect, names = native_dialect("own_"), [f"b{k}" for k in range(blocks)]
     signature = [*(f"const double *restrict {name}" for name in names), "double *restrict out"]
     texts = [

@@ -88,7 +88,6 @@ def modulated() -> Graph:
 
 
 def resistive() -> Graph:
-    """Return sources connected directly to resistors, which make P, M and S nonzero."""
     graph, a, middle, b = Graph("resistive"), J1("a"), J0("middle"), J1("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("r2", 2.0)).connect(a, middle).connect(middle, R("r3", 3.0))
     graph.connect(middle, b).connect(b, R("r5", 5.0)).connect(b, I("i7", 7.0)).connect(Sf("i", 0.2), middle)
@@ -129,7 +128,6 @@ MODELS = {
 
 
 def values(form: PortHamiltonian, model: Compiled, seed: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return values at a random state, with inputs, and the compiled rates."""
     x, m = start_of(model, seed, 0.5)
     numbers = point_of(model, x, m)
     numbers |= {name: float(value_of(value, numbers)) for name, value in form.values.items()}
@@ -241,7 +239,6 @@ MOSTLY_SMALL = (0, 1, 3, 5, 6, 8, 9, 11)
     ("draw", "seeds"), [pytest.param(random_graph, MOSTLY_SMALL, marks=pytest.mark.thorough), (rigid_graph, range(15))]
 )
 def test_random_graphs(draw, seeds: Sequence[int]) -> None:
-    """The graphs have loops of resistors, dependent storage elements and modulated two-ports."""
     seen: Counter[str] = Counter()
     for seed in seeds:
         try:

@@ -92,7 +92,6 @@ def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, n
 
 
 def same_rates(it: Read, states: int, most: int) -> None:
-    """Compare rates at random states; the tolerance is wider where differences are used."""
     compiled, rng, rel = it.compiled, np.random.default_rng(3), 1e-7 if it.page.implicit else 1e-11
     p, slots = compiled.parameters(), compiled.program.layout
     for m in it.modes(most):
@@ -183,7 +182,6 @@ MISTAKES = {
     "function": (r"+ \hat{\mathsf{K}}\,\mathsf{s}_{1}", r"- \hat{\mathsf{K}}\,\mathsf{s}_{1}"),
     "clock": (r"$y_{6} := y^{+}$; ", ""),
 }
-"""Strings of the page of a sampled controller, and a careless writer's versions."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -192,7 +192,6 @@ int main(void)
 @needs_compiler
 @pytest.mark.thorough
 def test_a_run_that_needs_python_stops_and_says_so(tmp_path):
-    """A collision occurs only with other parameters."""
     compiled = compile_model(cradle(0.5))
     c_run(compiled, 0.4, name="toy").write(tmp_path)
     (tmp_path / "main.c").write_text(ENDS)
@@ -219,7 +218,6 @@ def test_ticks_that_solve_loops_are_refused():
 
 @needs_compiler
 def test_a_model_without_states_has_all_its_functions(tmp_path):
-    """Only events and samples are computed."""
     graph, ring = Graph("toy"), J1("ring", domain="electrical")
     graph.connect(Se("source", lambda t: sin(t), signals=["time"]), ring).connect(ring, Diode("diode"))
     run = c_run(graph.connect(ring, R("load", 1.0)), 5.0)

@@ -298,7 +298,6 @@ def bent() -> Graph:
 
 
 def agree(model: Compiled, equations: StateEquations, seed: int, positive: bool = False) -> None:
-    """Compare rates with the compiled model at random states, in every combination of modes."""
     rng, layout = np.random.default_rng(seed), model.program.layout
     flat, (start, _) = model.parameters(), model.initial()
     for combination in itertools.product(*(range(len(states)) for states, _ in model.system.modes.values())):
@@ -351,7 +350,6 @@ def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
 
 
 def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
-    """The graphs have switched constraints, switches and dry friction."""
     seen: Counter[str] = Counter()
     for seed in range(20):
         try:
@@ -371,7 +369,7 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
     """The graphs are those that each entry compiles before its first run."""
 
     class EnoughError(Exception):
-        """Exception that replaces a run."""
+        ...
 
     def stop(*_, **__):
         raise EnoughError
@@ -399,7 +397,6 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_diode_that_yields_at_once() -> None:
-    """While the diode blocks, the resistor alone makes its flow zero, and the source acts on the coil."""
     graph, a, node = Graph("coil"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))

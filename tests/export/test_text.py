@@ -242,7 +242,6 @@ def test_every_sign_of_latex_can_be_in_a_name() -> None:
 
 @pytest.mark.parametrize("name", ["motor", "switched", "spatial"])
 def test_sympy_statements_give_the_numbers_of_the_compiled_model(name: str) -> None:
-    """Plain substitution inserts the values statement by statement."""
     import sympy
 
     model = compiled(name)

@@ -46,7 +46,6 @@ def formulas(content: Paper) -> Iterator[str]:
 
 
 def letters_of_latex(latex: str) -> str:
-    """Return the Latin letters, digits and plain signs of a LaTeX formula, in order."""
     latex = re.sub(r"\\(?:begin|end)\{bmatrix\}", "", latex)
     return re.sub(r"[^A-Za-z0-9+=<>()\[\].|-]", "", re.sub(r"\\[a-zA-Z]+|\\.", "", latex.replace(":=", "")))
 
@@ -172,7 +171,6 @@ WORDS = """- no list, + none, = no head; 1. no number; #x $y$ *b* _i_ `r` <l> @m
 
 @needs_typst
 def test_words_are_no_markup() -> None:
-    """Special characters of Typst in words and names are literal, wherever they appear."""
     pieces = [(WORDS,), (WORDS[10:],), (InlineCode(WORDS), "(1)"), (InlineCode(WORDS), "."), ("1. x",), ("- x",)]
     table = TableBlock((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces), (WORDS,))
     blocks = (Section(WORDS), *(Paragraph(piece, WORDS) for piece in pieces), *(Paragraph(piece) for piece in pieces), table)

@@ -103,7 +103,6 @@ CHAIN = re.compile(r"(finger \d|left|right)\.(mechanism|stops|tip\.J|tip\.pose)"
 
 
 def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
-    """Return a value in the other units, or None if its unit is ambiguous."""
     if name.endswith(".mode"):
         return values[name]
     given = np.asarray(values[name], dtype=float)
@@ -127,7 +126,6 @@ def homogeneous(model: Compiled, values: dict[str, Any], statement: Statement) -
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_formula_is_homogeneous(name: str) -> None:
-    """In other units, the same operation gives the same quantity."""
     model = compiled(name)
     x, m = model.initial()
     x = x + 1e-3 * np.random.default_rng(3).normal(size=x.shape)

@@ -55,7 +55,6 @@ def stick_slip() -> Graph:
 
 
 def skid() -> Graph:
-    """Return a block that slides on a table while a side wind changes its direction of motion."""
     graph, block, down = Graph("skid"), J1("block"), J1("down")
     graph.connect(block, I("mass", np.array([1.0, 1.5]), initial=np.array([0.4, -0.2])))
     graph.connect(Se("wind", np.array([0.1, 0.3])), block)
@@ -65,7 +64,6 @@ def skid() -> Graph:
 
 
 def clutch() -> Graph:
-    """Return a constraint on velocities, with names that are invalid in every language."""
     graph, left, right = Graph("class"), J1("λ 1"), J1("λ-1")
     graph.connect(left, I("end", 1.0, initial=2.0)).connect(right, I("End", 3.0)).connect(right, R("für", 0.5))
     between, apart = J0("between"), J1("apart")
@@ -77,7 +75,6 @@ def clutch() -> Graph:
 
 
 def every() -> Graph:
-    """Return a block with every formula, applied to three growing states."""
     states = {name: StateSpec(0.5) for name in "abc"}
     outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(FORMULAS.values())]
     growth = [(f"d{name}", lambda a, k=k: (k + 1) * a / (3.0 + a * a), [name]) for k, name in enumerate("abc")]

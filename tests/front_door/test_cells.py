@@ -30,8 +30,6 @@ VOID = ("meta", "br", "img")
 
 
 class Reader(HTMLParser):
-    """Parser for the text of HTML, which raises an error if tags close in the wrong order."""
-
     def __init__(self, text):
         super().__init__()
         self.open, self.words = [], []

@@ -182,7 +182,6 @@ def test_what_has_no_period_is_refused():
 
 
 def derived(h, T, kd, **more):
-    """Return a mass (2 kg) without friction, held by a sampled PD of its position with a filtered difference."""
     m = J1("m", domain="translation")
     graph = Graph("derived").connect(Se("drive", effort=lambda u: u, signals="law.y"), m).connect(m, I("mass", 2.0))
     graph.add(signals.integrator("place", "m.flow"), signals.gain("error", "place.y", -1.0))

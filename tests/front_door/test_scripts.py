@@ -162,7 +162,6 @@ def boost(run, **_):
 
 
 def own_surface(tumbled, rolled, **_):
-    """Compare the cube with its energy and support function, and the ring with the Newton-Euler equations."""
     mass, inertia = 0.2, 8e-5
     phi = np.linspace(-np.pi / 4, np.pi / 4, 40001)
     quartic = np.sin(phi) ** 4 + np.cos(phi) ** 4

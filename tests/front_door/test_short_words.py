@@ -121,7 +121,6 @@ def test_repr_is_short_and_has_no_address(name):
 
 
 def test_a_printed_graph_shows_numbers_with_units_and_domains():
-    """Bonds show units and domains also before the graph is complete."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(v, C("spring", stiffness=100.0)).connect(v, I("mass", Parameter(2000.0, "g")))
     graph.connect(Se("push", lambda y: y, signals=["k.y"]), v)

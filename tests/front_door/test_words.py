@@ -24,7 +24,6 @@ DOMAIN = {"capacitance": "electrical", "resistance": "electrical", "conductance"
 
 
 def other_parts(word, domain):
-    """Return a loop of a C, an I and an R, one given by this coefficient, and the coefficient's path and value."""
     kind, number = COEFFICIENTS[word].kind, {"C": 0.5, "I": 2.0, "R": 0.3}[COEFFICIENTS[word].kind]
     number = 1.0 / number if word in ("stiffness", "elastance", "conductance") else number
     parts = {"C": C("C", capacitance=0.5), "I": I("I", 2.0), "R": R("R", 0.3)} | {kind: MAKE[kind](kind, **{word: number})}

@@ -48,7 +48,6 @@ from bondgraph.estimation import Experiment
 from screws import joints, shapes
 
 JUNK = (None, "x", float("nan"), -1, True, [], {}, np.zeros((2, 3)))
-"""Values of wrong types, which users often pass by mistake."""
 
 Calls = Mapping[str, tuple[Callable[..., Any], Mapping[str, Any]]]
 

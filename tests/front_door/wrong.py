@@ -126,7 +126,6 @@ def connected(*ends: Any) -> Any:
 
 
 def is_refused(row: Wrong) -> None:
-    """Check that a wrong input is refused with the words of its row, and that the corrected input works."""
     with pytest.raises(ScrewbondError) as caught:
         row.wrong()
     text = str(caught.value)

@@ -21,7 +21,6 @@ def test_every_model_has_its_reference() -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_public_model_gives_its_published_results(name) -> None:
-    """All models except one run at default settings."""
     entry, course = ENTRIES[name], published(REFERENCE / f"{name}.csv")
     assert entry.settings == ({"singular": "keep"} if name == "windows" else {})
     assert course.keys() == {"t", *entry.signals} and course["t"][-1] <= entry.t_end and len(course["t"]) >= 10

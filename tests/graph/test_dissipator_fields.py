@@ -29,7 +29,6 @@ def transistor(name="q", **arguments):
 
 
 def amplifier(capacitance=None, away=False):
-    """Return a common-emitter stage: 10 kohm at the base, 1 kohm at the collector, and a capacitor there."""
     graph, base, node, load, q = Graph("amplifier"), J1("base"), J0("node"), J1("load"), transistor(passive=True)
     graph.connect(Se("signal", lambda t: 1.0 + 0.5 * sin(100.0 * t), signals=["time"]), base).connect(base, R("rb", 1e4))
     graph.connect(base, q.port("b")).connect(Se("supply", 10.0), load).connect(load, R("rc", 1e3)).connect(load, node)
@@ -44,7 +43,6 @@ def base_voltage(t, collector):
 
 @pytest.mark.parametrize("away", [False, True])
 def test_a_transistor_and_a_capacitor(away):
-    """The base is in an algebraic loop with its resistor; the capacitor sets the collector voltage."""
     run = amplifier(1e-6, away).simulate(0.05, samples=1e-3)
     expected = solve_ivp(
         lambda t, v: [((10.0 - v[0]) / 1e3 - currents(base_voltage(t, v[0]), v[0])[1]) / 1e-6],

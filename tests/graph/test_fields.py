@@ -77,7 +77,6 @@ def test_moving_plate_capacitor_efforts_and_reciprocity() -> None:
 
 
 def test_an_inertia_field_couples_its_ports() -> None:
-    """Two coils share one core, and the flows are the gradient of the energy."""
     L = np.array([[2.0, 0.6], [0.6, 1.0]])
     inverse = np.linalg.inv(L)
 

@@ -31,7 +31,6 @@ from tests.inner.graph import nested
 
 
 def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:
-    """Return a mass behind a spring and a damper in parallel, with the ports `in` and `out`."""
     part = Graph(name)
     entry, velocity, stretch = J0("entry"), J1("velocity"), J1("stretch rate")
     part.connect(entry, velocity).connect(velocity, I("mass", mass, initial=0.1 * mass))

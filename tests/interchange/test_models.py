@@ -199,7 +199,6 @@ DRAWN_AS = {
     **{"J0": "0", "J1": "1", "EulerJunction": "MGY", "Switch": "Sw"},
     **{"Constraint": "constraint", "Friction": "friction", "Block": "block", "HeatTransfer": "RS"},
 }
-"""Function -> kind of its elements, if the two differ."""
 
 
 def held(value: Any, found: set[type]) -> set[type]:
@@ -224,7 +223,6 @@ def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
 
 
 def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
-    """Return every dataclass that a field of a record may contain."""
     if record in found:
         return found
     found[record] = None

@@ -134,7 +134,6 @@ HEAVY: list[Any] = [
     [["slopes", [0] * 400, [], [["slopes", [0] * 400, [], [["sin", 0]], [0]]], [0]]],
     [0],
 ]
-"""Steps that perform 6e7 operations."""
 
 CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E352", "unknown", lambda f: f.update(more=1)),

@@ -25,13 +25,11 @@ LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measure
 
 
 class Seen(Exception):
-    """Exception that ends an acceptance case once its graph and settings are known."""
+    ...
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A graph of an acceptance case, and the settings of its run, if any."""
-
     graph: Graph
     t_end: float = 0.0
     settings: Any = None
@@ -39,7 +37,6 @@ class Shown:
 
 @cache
 def shown_by(name: str) -> tuple[Shown, ...]:
-    """Return the graphs that a case passes to the compiler."""
     found: list[Shown] = []
     graphs: dict[int, Graph] = {}
     compile_it = entries.compile_model
@@ -63,7 +60,6 @@ def shown_by(name: str) -> tuple[Shown, ...]:
 
 @cache
 def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
-    """Return each graph of a case once, with its physics."""
     return [(one.graph, physics(one.graph)) for one in {id(one.graph): one for one in shown_by(name)}.values()]
 
 
@@ -97,7 +93,6 @@ def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: floa
 
 
 def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
-    """Return a graph rewritten under a law, or skip the test where the law does not apply."""
     try:
         found = LAWS[law](graph, np.random.default_rng(seed))
     except ModelError:
@@ -152,7 +147,6 @@ RUN = (
     "ideal rectifier",
     "two-port storage and moving-plate capacitor",
 )
-"""Cases whose runs are compared: smooth motion, impulses, friction, chemistry and diodes."""
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -44,7 +44,6 @@ class Memristor(Law):
 
 
 def write(draft: Assembly, path: str, element: Element) -> None:
-    """Write the statements of a memristor."""
     law = element.law
     assert isinstance(law, Memristor)
     bond = draft.model.bonds_at(path)[0]
@@ -94,7 +93,6 @@ def test_a_law_of_ones_own_runs(backend: str) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_an_arrow_that_points_away_turns_what_flows_in() -> None:
-    """With the arrow reversed, the loop's flow leaves the port."""
     one, other = (simulate(circuit(turned), 2.0, rtol=1e-9, progress=False) for turned in (False, True))
     assert other["mr.q"][-1] - 0.5 == pytest.approx(-(other["c.q"][-1]), rel=1e-6)
     assert one["mr.q"][-1] - 0.5 == pytest.approx(one["c.q"][-1], rel=1e-6)

@@ -22,7 +22,6 @@ DATA = Path(__file__).parent / "data"
 
 
 def scenario(t_end: float, sample_dt: float, body1: Any, body2: Any, contact: Any, gravity: Any = None) -> Scenario:
-    """Return a scenario from dictionaries in its file format."""
     content = {
         "t_end": t_end,
         "sample_dt": sample_dt,
@@ -61,7 +60,6 @@ def fixed(surface: dict[str, Any], p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTI
 
 
 def turning(surface: dict[str, Any], omega: Any, p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
-    """Return a body that turns at a constant rate about its fixed origin."""
     return {**fixed(surface, p0, quat), "motion": "prescribed", "omega0_world": list(omega)}
 
 
@@ -83,7 +81,6 @@ def uniform(*vector: float) -> dict[str, Any]:
 
 
 def frictionless(k_n: float, c_n: float = 0.0) -> dict[str, Any]:
-    """Return a contact that constrains v_z only."""
     return {"constrained": ["v_z"], "k_n": k_n, "c_n": c_n}
 
 

@@ -194,7 +194,6 @@ def first_closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray) -> Closest:
 
 
 def rotation(q: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion (w, x, y, z) of any length."""
     w, x, y, z = _unit(q).tolist()
     return np.array(
         [

@@ -90,8 +90,6 @@ class Language:
 
 
 class Parser:
-    """Parser of one formula, by recursive descent."""
-
     def __init__(self, text: str, language: Language, tokens: Sequence[str] | None = None):
         self.text, self.tokens, self.place = text, list(tokens_of(text) if tokens is None else tokens), 0
         self.language, self.bars, self.brackets = language, 0, 0

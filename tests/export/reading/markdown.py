@@ -11,7 +11,6 @@ import numpy as np
 from tests.export.reading.tokens import tokens_of
 
 NOTE = " In the notation of the source: "
-"""Text after the head of a function."""
 
 
 def formulas(text: str) -> list[str]:
@@ -19,7 +18,6 @@ def formulas(text: str) -> list[str]:
 
 
 def tables(text: str) -> Iterator[list[list[str]]]:
-    """Yield the tables of a page as rows of cells, without the line below the head."""
     rows: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):
@@ -68,5 +66,4 @@ def literal(text: str) -> Any:
 
 
 def with_index(text: str, letter: str, number: str) -> str:
-    """Return the formula of a family of equal parts for one member."""
     return re.sub(rf"(?<!\\math..\{{)(?<=[{{,\s]){letter}(?=[.,}}\\])", number, text)

@@ -145,7 +145,6 @@ class Page:
         return None
 
     def alone(self, text: str) -> str | None:
-        """Return the letter if the string is a single letter, otherwise None."""
         tokens = tokens_of(text)
         if "".join(tokens) in self.standing:
             return self.alone(self.standing["".join(tokens)])
@@ -224,7 +223,6 @@ class Page:
         return parser.whole(parser.choice)
 
     def read_group(self, equations: Sequence[str], clauses: str) -> None:
-        """Read equations, and the local letters after the last of them."""
         rest = clauses.split(r"\text{, }") if clauses else []
         group, pairs = len(self.definitions), [clause.split(" = ", 1) for clause in rest]
         self.own = {letter: f"{letter} of {group}" for left, _ in pairs for letter in own_letters(left)}
@@ -309,7 +307,6 @@ class Page:
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
-        """Evaluate the model at a time; states, modes and parameters (by default the page's) are given by letter."""
         given = {**self.parameters, **({} if p is None else p), **m}
         while True:
             try:
@@ -321,7 +318,6 @@ class Page:
 
     @property
     def unknowns(self) -> list[str]:
-        """Return the letters that some equation needs but no equation defines."""
         free = [name for name in self.sizes if not (name in self.definitions or name in self.states or name in self.parameters)]
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 

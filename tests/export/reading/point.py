@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from tests.export.reading.page import Page
 
 STEP = 1e-30
-"""Complex step of a derivative, s."""
 SPAN = 2e-3
 """Difference step of a derivative, s."""
 AROUND = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-"""Weights of central differences of order eight."""
 
 
 class Circular(Exception):
@@ -38,8 +36,6 @@ class Nested(Exception):
 
 
 class Point:
-    """A page at a given time, with states, modes and guesses of unknowns."""
-
     def __init__(self, page: Page, t: Any, x: dict[str, Any], given: Mapping[str, Any], base: tuple[Point, Any] | None = None):
         self.page, self.t, self.x, self.given, self.base = page, t, x, given, base
         self.known: dict[str, Any] = {}

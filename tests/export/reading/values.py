@@ -87,7 +87,6 @@ def seven_of(matrix: Any) -> Any:
 
 
 def adjoint(pose: Any) -> Any:
-    """Return Ad (6, 6) of a pose."""
     matrix = matrix_of(pose)
     turn, (a, b, c) = matrix[:3, :3], matrix[:3, 3]
     tilde = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
@@ -153,7 +152,6 @@ class One:
 
 
 def skew(vector: Any) -> Any:
-    """Return the matrix (3, 3) of a cross product."""
     a, b, c = vector
     return np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
 

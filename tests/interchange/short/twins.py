@@ -55,7 +55,6 @@ def sources(text: str) -> list[tuple[str, str]]:
 
 
 def model_of(page: str, name: str) -> Model:
-    """Return a graph of a page by its name, or of a script by the call that builds it."""
     if page.endswith(".py"):
         function, arguments = re.fullmatch(r"(\w+)\((.*)\)", name).groups()  # type: ignore[union-attr]
         graph = getattr(importlib.import_module(f"examples.{Path(page).stem}"), function)
@@ -66,7 +65,6 @@ def model_of(page: str, name: str) -> Model:
 
 
 def named_on_pages() -> list[tuple[str, str]]:
-    """Return (page, name) of each graph that the code of a page builds."""
     found: list[tuple[str, str]] = []
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         page, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")

@@ -124,7 +124,6 @@ def test_grazing_contact_is_not_missed(depth, flight):
 
 
 def test_start_exactly_touching_and_at_rest():
-    """The ball comes to rest at the depth due to its weight."""
     k, m = 1e4, 0.1
     ball = free(sphere(0.02), m, (0, 0, 0.02))
     run = run_scenario(scenario(0.5, 0.01, fixed(PLANE), ball, frictionless(k, 25.0), uniform(0, 0, -G)), progress=False)

@@ -37,7 +37,6 @@ def ball_on_a_plane(
     moved: np.ndarray | None = None,
     **law: float,
 ):
-    """Return a ball that lies on a plane in equilibrium, or drops from a height; the whole scene can be moved."""
     q = np.array([1.0, 0, 0, 0]) if turned is None else turned
     A, p = np.asarray(rotation(q), dtype=float), np.zeros(3) if moved is None else moved
     graph = Graph("ball on a plane")
@@ -172,7 +171,6 @@ BOUNCE = {
     "friction": 0.15,
     "torsional_friction": 5e-4,
 }
-"""Parameters of a ball that drops, slides, sticks and jumps again while it turns about all axes."""
 
 
 def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
@@ -266,7 +264,6 @@ def test_without_friction_coefficient_it_is_frictionless():
 
 
 def test_an_egg_slips_over_poles():
-    """Body 2 changes charts while it slips and sticks; force and energy are unaffected."""
     graph = Graph("egg on a plane")
     floor = ground("floor", surface=plane())
     body = rigid_body(

@@ -61,7 +61,6 @@ def test_ledger_residual_falls_with_the_tolerance(name):
 
 
 def momenta(given: Scenario, run: ContactRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return the linear and angular momentum (k, 3) of both bodies about the world's origin."""
     linear, angular = 0.0, 0.0
     for index, body in enumerate((given.body1, given.body2), start=1):
         p, v, w = (run.trajectory[key] for key in (f"p{index}", f"v{index}", f"w{index}_body"))
@@ -87,7 +86,6 @@ def test_momentum_of_two_free_bodies(name):
 
 @pytest.mark.parametrize("name", PASSIVE)
 def test_energy_never_grows(name):
-    """The stored energy decreases by the losses of dampers and released springs."""
     ledger = run_of(name).result.ledger
     assert np.diff(ledger.stored).max() < 1e-11 * ledger.in_play
     assert np.diff(ledger.dissipated).min() > -1e-11 * ledger.in_play

@@ -26,7 +26,6 @@ LEFT, RIGHT = (-0.05, 0.0, 0.02), (0.05, 0.0, 0.02)
 
 
 def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
-    """Run a bar that falls across a trough, with a contact near each place."""
     graph, floor = Graph("trough"), ground("trough", surface=TROUGH)
     bar = rigid_body(
         "bar", mass=0.1, inertia=(1e-5, 8e-5, 8e-5), surface=BAR, position=(0.0, 0.0, height), gravity=(0.0, 0.0, -9.81)
@@ -47,7 +46,6 @@ def test_places_of_a_bar_across_a_trough():
 
 
 def test_two_contacts_hold_a_bar_across_a_trough():
-    """The bar comes to rest level, and each end carries half of its weight."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", ContactWarning)
         run = dropped(LEFT, RIGHT)
@@ -58,7 +56,6 @@ def test_two_contacts_hold_a_bar_across_a_trough():
 
 
 def test_an_end_that_no_contact_holds_is_said():
-    """With a single contact, the bar's other end falls through the trough, and the message gives the place."""
     with pytest.warns(UnreliableRunWarning, match="where no contact acts"):
         run = dropped(LEFT, t_end=0.08)
         notes = run.summary()["notes"]
@@ -102,7 +99,6 @@ def test_every_run_notices_a_second_place(name):
 
 
 def test_the_advice_for_a_second_place():
-    """With a second contact at the point in the message, both contacts carry the bar."""
     with pytest.warns(UnreliableRunWarning):
         run = resting(TROUGH, BAR, 0.045, LEFT).simulate(0.08, samples=[0.0, 0.08], progress=False)
     near = re.search(r"near=\((.*?)\)", run.warnings[0].cures[0])
@@ -209,7 +205,6 @@ def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
 
 
 def test_convex_bodies_cost_no_check():
-    """Smooth convex surfaces need no search for further places."""
     compiled = resting(plane(), BAR, 0.0151, None).compile()
     assert watched_contacts(compiled.program) == ()
     assert batch_refusal(compiled.prepare_run(0.01).program, "cuda:0", {}, check_rank=True) is None

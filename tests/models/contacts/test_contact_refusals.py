@@ -34,7 +34,6 @@ BOWL = parametric(lambda u, v: (u, v, 50.0 * (u * u + v * v)), (-0.03, 0.03), (-
 
 @pytest.mark.parametrize("skin", [ellipsoid((0.02, 0.02, 0.06)), sphere(0.005)])
 def test_the_advice_of_lines_and_hollows(skin):
-    """The advised bodies run: one has ends instead of an endless cylinder, or is smaller than the hollow."""
     floor, height = (plane(), 0.03) if skin.size > 0.02 else (BOWL, 0.008)
     assert run(ground("g", surface=floor), ball((0.0, 0.0, height), skin, quaternion=LYING), 0.01).result.ok
 
@@ -162,7 +161,6 @@ def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
 
 
 def test_stiff_damped_bounces_come_to_rest():
-    """A ball makes ever smaller bounces and comes to rest at the depth due to its weight."""
     k, damping = 1e8, 0.1 * 2.0 * np.sqrt(1e8 * 0.1)
     rest = run(
         ground("g", surface=plane()), ball((0, 0, 0.03), gravity=(0, 0, -9.81)), 1.0, normal_stiffness=k, normal_damping=damping
@@ -195,7 +193,6 @@ def test_a_contact_lost_in_rounding_ends_with_what_there_is():
 
 
 def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
-    """Return the run of a ball that touches the floor at the polar angle u; only v_x is damped."""
     tilt, quarter = 0.5 * (np.pi - u), 0.25 * np.pi
     q = quaternion_product((np.cos(tilt), 0.0, np.sin(tilt), 0.0), (np.cos(quarter), 0.0, 0.0, -np.sin(quarter)))
     body = ball((0, 0, 0.02 - 0.981 / 1e4), quaternion=np.asarray(q, float), velocity=(0.2, 0.1, 0), gravity=(0, 0, -9.81))

@@ -32,7 +32,6 @@ LAWS = {
 
 
 def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
-    """Return two spinning ellipsoids that meet, stick and separate within 5 ms."""
     one = free(skin(0.036, 0.025, 0.029), 0.07, (0, 0, 0), (0.88, 0.22, 0.02, 0.42), omega=(-3.3, -9.6, 12.0))
     two = free(
         skin(0.038, 0.021, 0.016),
@@ -143,7 +142,6 @@ def test_names_of_bodies_matter_by_the_penetration_only(transport):
 
 
 def _ball(turned_by: float, **law: Any) -> Any:
-    """Return a ball that sticks to a slope and is kicked, in a scene turned about the vertical."""
     graph, half = Graph("ball"), 0.5 * turned_by
     floor = ground("floor", surface=plane())
     ball = rigid_body(

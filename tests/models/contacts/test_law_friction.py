@@ -115,7 +115,6 @@ EVERY_KIND = (
 
 
 def test_laws_with_friction_take_each_others_place() -> None:
-    """Under every law, the angular momentum about the floor is conserved."""
     graph, floor, radius = Graph("spin"), ground("floor", surface=plane()), 0.1
     inertia, spin = 0.4 * 0.5 * radius**2, (3.0, 20.0, 0.0)
     start = {"position": (0.0, 0.0, radius + 0.02), "angular_velocity": spin, "gravity": (0.0, 0.0, -9.81)}

@@ -15,7 +15,6 @@ from tests.models.contacts.drops import MASS, RADIUS, G, in_world, rolled
 
 
 def head_on(law: ContactLaw, surface1: Surface, surface2: Surface, *, swapped: bool = False, turned: bool = False) -> Result:
-    """Return two free bodies that meet, the first of which is at rest."""
     q = np.array([0.5, 0.5, -0.5, 0.5]) if turned else np.array([1.0, 0.0, 0.0, 0.0])
     w, x, y, z = q
     R = np.array(

@@ -97,7 +97,6 @@ def check_three_state(run: Result) -> None:
 
 
 def check_rigid(graph: Graph) -> None:
-    """Check that only a time stepper runs the contact, and that the ball does not bounce."""
     (point,) = graph.freeze().contacts
     assert point.stepped and point.normal is None and point.path == "touch"
     with pytest.raises(ModelError, match="E434") as caught:

@@ -22,7 +22,6 @@ def turned_to(up):
 
 
 def on_a_floor(up, law, velocity, off=(0.0, 0.0, 0.0)):
-    """Return a ball of 1 kg that touches a floor at the point `off`."""
     graph, floor = Graph("start"), ground("floor", surface=plane(), position=tuple(off), quaternion=tuple(turned_to(up)))
     ball = rigid_body(
         "ball",

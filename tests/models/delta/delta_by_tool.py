@@ -48,7 +48,6 @@ def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) ->
 
 
 def masses(p: dict[str, float]) -> np.ndarray:
-    """Return the masses of the points of `features`, kg."""
     one = [m for m, _ in (*_pair(p["M1"], p["LC1"], p["J1"]), *_pair(p["M2"], p["LC2"], p["J2"]), (p["M3"], 0.0))]
     return np.tile(one, 3)
 

@@ -121,7 +121,6 @@ def arm_terms(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> tuple[np.n
 
 
 def energy(p: dict[str, float], q: np.ndarray, v: np.ndarray) -> float:
-    """Return the kinetic and potential energy of the robot, J."""
     total = 0.0
     for a in range(3):
         for x in arm_points(p, q[3 * a : 3 * a + 3], v[3 * a : 3 * a + 3]):
@@ -237,7 +236,6 @@ def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def poles(p: dict[str, float], y: Any) -> np.ndarray:
-    """Return the six sorted poles of the robot at motor angles y."""
     return np.sort_complex(np.linalg.eigvals(reduced(p, y)[0]))
 
 
@@ -278,7 +276,6 @@ def crossing(p: dict[str, float]) -> float:
 
 
 def record(p: dict[str, float]) -> dict[str, Any]:
-    """Return the values that a graph of this robot must reproduce."""
     found: dict[str, Any] = {"crossing_deg": float(np.rad2deg(crossing(p)))}
     for name, y in (("pi/4", np.pi / 4.0), ("0", 0.0)):
         q = assemble(p, [y] * 3)

@@ -102,7 +102,6 @@ def test_formulas_on_the_tape():
 
 
 def test_files(tmp_path):
-    """In a file, g and damping have defaults."""
     path = tmp_path / "robot.json"
     path.write_text(ROBOTS["lab"].to_json(), encoding="utf-8")
     assert read_parameters(path) == ROBOTS["lab"]

@@ -159,8 +159,6 @@ SLIDER = {"m": 0.4, "rod": 0.3, "L": 0.4, "g": 9.81}
 
 
 def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Graph:
-    """Return an arm of a linear delta robot: a carriage on a pole, and a thin rod with its mass at its tip."""
-
     def tip(q, L):
         return array([L * sin(q[1]) * sin(q[2]), distance + L * cos(q[1]), q[0] + L * sin(q[1]) * cos(q[2])])
 
@@ -209,7 +207,6 @@ def test_another_type_of_arm_takes_the_same_robot():
 
 
 def test_the_motors_take_signals():
-    """The signals are added to the parameters `motor 1.torque` to `motor 3.torque`."""
     value = Block("drive", [("u", Op("drive", lambda t: array([0.1 * t, 0.2 * t, 0.3])), ["t"])], inputs={"t": "time"})
     single = [
         Block(

@@ -50,7 +50,6 @@ def test_forward_of_inverse(name):
 
 
 def test_against_independent_assembly():
-    """All nine angles and the tool agree with the independent code, which uses no closed form."""
     p, other = ROBOTS["fit"], independent.SETS["fit"]
     for y in ([0.3, 0.5, 0.8], [0.0, 0.0, 0.0], [1.0, 0.6, 0.7]):
         q = independent.assemble(other, y)
@@ -192,7 +191,6 @@ def test_wrong_mode_and_words():
 
 
 def test_workspace():
-    """Turned by 120 degrees or mirrored, the workspace is the same."""
     p = ROBOTS["fit"]
     grid = np.linspace(-0.6, 0.6, 41)
     whole = workspace(p, grid, grid, np.linspace(0.0, 0.7, 41))

@@ -47,7 +47,6 @@ def tracking() -> Tracking:
 
 
 def colours(path) -> int:
-    """Return the number of coarsely quantised colours of a picture."""
     from PIL import Image
 
     pixels = np.asarray(Image.open(path).convert("RGB"))[::3, ::3] // 16
@@ -90,7 +89,6 @@ def test_diagram_of_the_controlled_robot() -> None:
 
 
 def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
-    """Links reach from shaft to elbow, and rods from there to the wrists at the tool."""
     run = tracking.run
     scene = delta_scene(run, cargo=(0.0, 0.3))
     named = {name: [solid for solid in scene.solids if solid.name == name] for name in {solid.name for solid in scene.solids}}

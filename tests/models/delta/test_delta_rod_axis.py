@@ -27,11 +27,9 @@ def on_axis(link: float, side: float, height: float = 0.0) -> np.ndarray:
 
 INWARDS = (on_axis(0.9, -1.0), "out", OUT, np.pi)
 OUTWARDS = (on_axis(2.6, 1.0), ("in", "out", "out"), IN_1, 0.0)
-"""Tool position, working branch in both notations, and phi2 of arm 1."""
 
 
 def test_angles_there_and_back():
-    """On the axis x2, undefined components are zero."""
     rng = np.random.default_rng(4)
     for k in range(60):
         phi = rng.uniform([-np.pi, 0.1, -np.pi], [np.pi, np.pi - 0.1, np.pi])

@@ -28,7 +28,6 @@ def robot():
 
 
 def moved(axial, rtol):
-    """Return a run with another axial inertia of the rods and the same initial velocities."""
     p, compiled = DeltaParameters.fit(), robot()
     start, _ = compiled.initial()
     states = compiled.system.states
@@ -63,7 +62,6 @@ def reference():
 
 
 def test_thin_rods_move_as_the_arms_of_the_paper():
-    """All nine angles agree over a second of driven, damped motion."""
     result, phi = moved(AXIAL, 1e-7)
     assert np.ptp(phi[:, 0]) > 0.3
     assert np.abs(phi - reference()).max() < 5e-9

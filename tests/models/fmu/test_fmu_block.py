@@ -47,7 +47,6 @@ def living(model) -> int:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
-    """The reference steps at a tick, and each run frees its instance."""
     own = compile_model(plant(twin(1e-3, 0.4), "pid.y"))
     gc.disable()
     try:

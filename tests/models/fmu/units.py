@@ -74,7 +74,6 @@ def block(path: Path, **changes):
 
 
 def twin(period: float, gain: float) -> Block:
-    """Return the controller of `unit.c` as a block of this package."""
     equations = [
         ("next", lambda e, s, gain: gain * e + s, ["e", "s", "gain"]),
         ("sum", lambda e, s, period: s + e * period, ["e", "s", "period"]),
@@ -84,7 +83,6 @@ def twin(period: float, gain: float) -> Block:
 
 
 def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
-    """Return an inertia on an elastic shaft under speed control, with a step in the reference."""
     graph, speed = Graph("plant"), J1("speed", domain="rotation")
     graph.add(signals.step("wanted", start=start, after=3.0))
     graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
@@ -94,13 +92,11 @@ def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
 
 
 def still(name: str) -> Graph:
-    """Return a graph without power on its bonds."""
     v = J0("v", domain="electrical")
     return Graph(name).connect(v, C("c", capacitance=1.0)).connect(v, R("r", 1.0))
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """Return this package's PID controller as an FMU that samples its input."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

@@ -81,12 +81,10 @@ def main_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def far_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return `main_motion`, continued to z = .18 m until 9.5 s."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.09 * smooth(t, 2.5, 9.5)]), np.eye(3)
 
 
 def rotate_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a rotation by .4 rad about z, then by .3 rad about the world's x axis."""
     a, b = 0.4 * smooth(t, 0.5, 2.5), 0.3 * smooth(t, 2.5, 4.5)
     Rz = array([[cos(a), -sin(a), 0.0], [sin(a), cos(a), 0.0], [0.0, 0.0, 1.0]])
     Rx = array([[1.0, 0.0, 0.0], [0.0, cos(b), -sin(b)], [0.0, sin(b), cos(b)]])
@@ -107,7 +105,6 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def turned(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion (w, x, y, z) of any norm."""
     w, x, y, z = quaternion / sqrt(quaternion @ quaternion)
     return array(
         [
@@ -176,7 +173,6 @@ class Hand:
         self.pole = (-n.tip_radius * np.cos(pitch), n.tip_radius * np.sin(pitch))
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return q, q', springs, ball and virtual object."""
         k = self.n.fingers
         return (
             x[: 4 * k].reshape(k, 4),
@@ -284,7 +280,6 @@ class Hand:
         }
 
     def poles(self, f: FingerState, virtual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the poles of the tips, the virtual points, and the springs' forces on the tips."""
         pole = f.c + self.pole[0] * f.a + self.pole[1] * f.u
         points = virtual[4:7] + ((self.n.ball_radius - self.n.grip) * self.radial) @ turned(virtual[:4]).T
         return pole, points, self.n.finger_stiffness * (points - pole)
@@ -325,7 +320,6 @@ class Hand:
         )
 
     def energy(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> float:
-        """Return the kinetic energy plus the energy of all springs, J."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)

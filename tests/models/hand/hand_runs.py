@@ -15,13 +15,11 @@ def main_run() -> HandRun:
 
 @cache
 def slippery_run() -> HandRun:
-    """Run the motion "main" with a friction coefficient of 0.2, at which the object is lost."""
     given = SCENARIOS["main"]
     return run_hand(given.changed(parameters=given.parameters.changed(friction=0.2)), progress=False)
 
 
 def again(run: HandRun, *, friction: float | None = None, rtol: float | None = None, t_end: float | None = None) -> HandRun:
-    """Run the same compiled hand with other settings."""
     hand, rtol, t_end = run.hand, rtol or run.rtol, t_end or run.scenario.t_end
     numbers = {}
     if friction is not None:

@@ -69,7 +69,6 @@ def test_ledger_counts_the_loss_of_the_sliders(slippery: HandRun) -> None:
 
 
 def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None:
-    """The object starts with linear and angular velocity, and contacts slip."""
     start = {"object.inertia.p": np.array([2e-5, 3e-5, -4e-5, 0.02, 0.01, 0.03])}
     result = slippery.compiled.simulate(0.5, samples=1e-3, initial=start, progress=False)
     kinds = {event.kind for event in result.events if not event.internal}
@@ -96,6 +95,5 @@ def test_switching_times_converge_with_the_tolerance(slippery: HandRun) -> None:
 
 
 def test_sticks_again_when_the_reference_pauses(slippery: HandRun) -> None:
-    """With little friction, contacts slip while the object moves sideways, and stick when it slows down."""
     kinds = [kind for kind, _ in told(again(slippery, friction=0.03))]
     assert "stick" in kinds and "object lost" in kinds and kinds.index("slip") < kinds.index("stick")

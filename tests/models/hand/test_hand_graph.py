@@ -107,7 +107,6 @@ def test_controller_is_made_of_elements_and_only_the_reference_gives_power(main:
 
 
 def test_energy_never_rises_while_the_reference_rests(resting: Compiled) -> None:
-    """The hand starts with fast joints and a spinning object, and its contacts open and close."""
     compiled = resting
     random = np.random.default_rng(3)
     start = {f"finger {i}.mechanism.v": 0.5 * random.normal(size=4) for i in range(3)}

@@ -112,7 +112,6 @@ def test_a_reference_that_jumps_is_refused() -> None:
 
 
 def test_reference_moves_as_its_steps_say() -> None:
-    """Pose and twist of the motion agree with smooth steps evaluated one by one."""
     steps = (*SCENARIOS["rotate"].steps, ReferenceStep(1.0, 3.0, (0.01, 0.0, 0.02)))
     parameters = HandParameters(object_quaternion=TURNED, object_position=(0.001, 0.0, 0.09))
     given = SCENARIOS["rotate"].changed(steps=steps, parameters=parameters)

@@ -49,7 +49,6 @@ def test_skeleton_ends_where_the_tips_are(main: HandRun) -> None:
 
 
 def test_contacts_of_the_trajectory_fit_together(main: HandRun) -> None:
-    """Contact points of tip and object are a gap apart, and forces balance the object at rest."""
     arrays = main.trajectory
     apart = arrays["frames2"][:, :, :3, 3] - arrays["frames1"][:, :, :3, 3]
     assert np.allclose(np.linalg.norm(apart, axis=2), -arrays["gap"], atol=1e-9)
@@ -101,7 +100,6 @@ def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
 
 
 def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
-    """The scene ends when the object is lost, and links reach from joint to joint."""
     given = lost.hand.parameters
     links = [solid for solid in scene.solids if solid.look is Look.OPAQUE][1:]
     places = skeleton(given, lost.trajectory["joints"])[: len(scene.t)]

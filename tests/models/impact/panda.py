@@ -45,7 +45,6 @@ def pose_of(origin: ElementTree.Element | None) -> np.ndarray:
 
 @cache
 def panda() -> Chain:
-    """Return links 1 to 7 without the hand, or skip the test where the package is not installed."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: the Panda's numbers; pip install example-robot-data")

@@ -66,7 +66,6 @@ def test_free_joints_by_differences_of_the_pose(kind: str) -> None:
 
 
 def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndarray]:
-    """Return the spatial inertias (6, 6) of all links in the frame `seen`."""
     found = []
     for k, link in enumerate(chain.links):
         to_link = Ad(inverse(np.asarray(link_pose(chain, k, q), dtype=float)) @ seen)
@@ -149,7 +148,6 @@ def in_small_units(link: Link) -> Link:
 
 
 def test_the_ratio_of_table_1() -> None:
-    """The ratio is 1 for a single floating body."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     assert locked_ratio(striking_point(body, np.zeros(6), (0.1, 0.0, 0.2)), Z) == pytest.approx(1.0, rel=1e-12)
     where = striking_point(*own()[:3])

@@ -11,7 +11,6 @@ from screwbond.models.impact import ViscoelasticImpact, identify, restitution
 from bondgraph import ModelError
 
 PAPER = ViscoelasticImpact(8.07e5, 4.60e7, 3.453, 0.1754)
-"""Values that the paper's experiment implies."""
 KEPT = {"k": 1.0, "c": 1.0, "m": 1.0, "v0": 1.0}
 
 
@@ -53,8 +52,6 @@ def test_restitution_takes_many_speeds_and_knows_no_units() -> None:
 
 
 def integrated(impact: ViscoelasticImpact) -> tuple[float, np.ndarray, object]:
-    """Return the time and state (s, s', dissipated energy) at release."""
-
     def rates(_: float, x: np.ndarray) -> list[float]:
         s, u, _ = x
         return [u, -(impact.k * s + impact.c * s * u) / impact.m, impact.c * s * u * u]

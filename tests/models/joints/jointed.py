@@ -26,7 +26,6 @@ def numbers(kind):
 
 
 def joint_of(kind):
-    """Return a joint of this kind along an oblique axis through a point away from the origin."""
     axis, point = np.array([0.36, 0.48, 0.8]), np.array([0.1, -0.2, 0.15])
     other = np.cos(PSI) * axis + np.sin(PSI) * np.array([0.8, -0.6, 0.0])
     return {
@@ -60,7 +59,6 @@ def closed_pose(joint, q):
 
 
 def pair(kind, turn=None, off=True, gravity=G):
-    """Return two bodies in free fall at random velocities, with a displaced joint between them."""
     rng = np.random.default_rng(3)
     joint = joint_of(kind)
     frame_a, frame_b = (np.asarray(poses.exp(0.4 * rng.normal(size=6)), dtype=float) for _ in range(2))

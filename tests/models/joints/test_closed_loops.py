@@ -17,7 +17,6 @@ from tests.models.joints.jointed import INERTIA, G, at, simulated
 
 
 def bar(name, start, end, mass=0.4, **more):
-    """Return a slender bar whose x axis points from start to end, with its frame at the middle."""
     start, end = np.array([start[0], 0, start[1]]), np.array([end[0], 0, end[1]])
     length = float(np.linalg.norm(end - start))
     angle = -np.arctan2(end[2] - start[2], end[0] - start[0])
@@ -126,7 +125,6 @@ def test_the_nearest_velocities_are_those_of_an_impulse():
 
 
 def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
-    """The motion and the forces in the plane agree with those of the four-bar without redundancy."""
     compiled = compile_model(four_bar("yyyy"))
     run = compiled.simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
     once = closed_loop().simulate(1.0, samples=0.02, rtol=1e-10, progress=False)

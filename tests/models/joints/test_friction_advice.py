@@ -15,7 +15,6 @@ CRANK, COUPLER, ROCKER, FRAME = 0.1, 0.4, 0.3, 0.4
 
 
 def corners(crank):
-    """Return both ends of the coupler at a crank angle."""
     A = CRANK * np.array([np.cos(crank), np.sin(crank)])
     d = np.array([FRAME, 0.0]) - A
     n = float(np.hypot(*d))
@@ -24,7 +23,6 @@ def corners(crank):
 
 
 def four_bar(kinds, brake):
-    """Return a planar four-bar at a crank angle of 1 rad, with `kinds` of joints in order around the loop."""
     A, B = corners(1.0)
     angles = (1.0, np.arctan2(*(B - A)[::-1]), np.arctan2(*(B - (FRAME, 0.0))[::-1]))
     starts, lengths = ((0.0, 0.0), A, (FRAME, 0.0)), (CRANK, COUPLER, ROCKER)

@@ -33,7 +33,6 @@ class Leg:
 
 
 def torque(t: float, y: np.ndarray, state: int) -> float:
-    """Return the torque of both control loops, where y = (q, q', two filters)."""
     if state == 2 * len(RADII):
         return 0.0
     goal = 0.0 if t < BEGIN or state == 0 else GATES[(state - 1) // 2]
@@ -42,7 +41,6 @@ def torque(t: float, y: np.ndarray, state: int) -> float:
 
 
 def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
-    """Return y' in a phase."""
     q, v = y[:4], y[4:8]
     goal = 0.0 if t < BEGIN or leg.state == 0 else GATES[min((leg.state - 1) // 2, 3)]
     force = np.array([torque(t, y, leg.state), 0.0, -MASS * G, 0.0])
@@ -65,7 +63,6 @@ def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
 
 
 def gaps(q: np.ndarray, leg: Leg) -> np.ndarray:
-    """Return (h1, h2)."""
     r, q0 = RADII[leg.ring], leg.q0
     turned = np.arctan2(q[1], q[2]) - np.arctan2(q0[1], q0[2])
     h2 = BALL * (q[3] - q0[3]) + r * (q[0] - q0[0]) + (r + BALL) * turned
@@ -101,7 +98,6 @@ class Course:
 
 
 def courses(rtol: float = 1e-12) -> list[Course]:
-    """Return every phase until the ball has fallen through the last gate."""
     y, t, found = np.zeros(10), 0.0, []
     y[2] = START
     leg = Leg(0, y[:4].copy())

@@ -287,7 +287,6 @@ def test_a_gate_may_come_from_either_side():
 
 
 def test_a_gate_that_has_passed_while_the_ball_fell_comes_again():
-    """The first loop turns the maze fast while the ball is in the air."""
     fast = ended(MazeParameters(aside=2.9), t_end=2.0)
     (landing,) = fast.event_table()
     x, y = landing["ball"]
@@ -357,7 +356,6 @@ def test_parameters_come_back_from_their_file(tmp_path):
 
 
 def test_the_graph_is_that_of_the_paper():
-    """There are eight states of bodies, two of compensators, and five that change only at landings."""
     compiled = compile_model(maze_graph())
     states = {state.name: int(np.size(state.initial)) for state in compiled.system.states}
     held = {state.name for state in compiled.system.states if state.held}

@@ -29,7 +29,6 @@ def test_without_uic_a_run_begins_at_the_operating_point_of_ngspice(name) -> Non
 
 @pytest.mark.parametrize("name", ["conducting at rest", "transformer with current", "held nodes"])
 def test_runs_from_the_operating_point_are_those_of_ngspice(name) -> None:
-    """`python -m campaigns.netlists` compares all netlists also with the installed ngspice."""
     text, end, voltages = RESTING[name]
     result = compile_model(parse_netlist(text)).simulate(end, samples=[0.0, end], rtol=1e-9)
     for node, (_, voltage) in voltages.items():

@@ -39,8 +39,6 @@ Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def checks(*names: str) -> Callable[[Test], Test]:
-    """Decorate a test with the parts that it checks."""
-
     def decorated(test: Test) -> Test:
         CHECKED.update(dict.fromkeys(names, test.__name__))
         return test
@@ -70,7 +68,6 @@ def domain_at(made: Element | Graph, port: str, default: str) -> str:
 
 
 def behind(made: Element | Graph, port: str) -> PortRef:
-    """Return the element behind a port, and that element's port."""
     element, name = made, port
     while isinstance(element, Graph):
         element, name = element.ports[name or next(iter(element.ports))]
@@ -111,7 +108,6 @@ def _usual_domain(part: Part) -> str:
 
 
 def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
-    """Return a node at a body's temperature, directly or through a heat transfer."""
     node = J0(name if direct else f"{name} body", domain="thermal")
     graph.connect(node, parts.thermal.heat_capacity(f"body {name}", T0=temperature))
     if direct:

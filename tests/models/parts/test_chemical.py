@@ -24,7 +24,6 @@ def run_of(graph: Graph, t_end: float, **settings: object):
 
 
 def flows(part, efforts: Mapping[str, float]) -> dict[str, float]:
-    """Return the flows into the ports of an element at given efforts."""
     graph = Graph("g")
     for port, effort in efforts.items():
         graph.connect(Se(f"source {port}", effort), part.port(port))
@@ -130,7 +129,6 @@ def test_only_moieties_without_scale_are_eliminated() -> None:
 
 
 def test_a_hundred_species_and_two_hundred_reactions() -> None:
-    """After 1e4 s of stiff dynamics the network is in equilibrium."""
     text, amounts = random_network()
     net = c.stoichiometry(text)
     run = run_of(c.network("large", text, amounts), 1e4)

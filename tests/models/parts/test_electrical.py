@@ -55,7 +55,6 @@ def test_arc_burns_at_its_voltage() -> None:
 
 @checks("electrical.photovoltaic_cell")
 def test_photovoltaic_cell() -> None:
-    """The short circuit gives the photocurrent; under load, the currents of cell and load are equal."""
     shorted = Graph("g").between(n := J0("n"), None, e.photovoltaic_cell("pv", G=500.0)).connect(Se("u", 0.0), n)
     assert final(shorted, "pv.flow") == pytest.approx([-1.5])
     lit = fed(0.0, 1e3, e.photovoltaic_cell("pv", Rp=1e3))
@@ -231,7 +230,6 @@ def test_fuse_blows_at_its_integral() -> None:
 
 
 def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Graph:
-    """Return a bridge at 12 V with a load, 10 mH and a resistance, between two outputs or one output and ground."""
     graph, plus, minus = Graph("chopped"), J0("supply"), J0("ground")
     graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
     graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)

@@ -16,7 +16,6 @@ KINDS = pytest.mark.parametrize("sense", [1.0, -1.0])
 
 
 def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
-    """Return a transistor with one pin at ground, and sources with resistances at the others."""
     graph = Graph("stage").connect(Se("ground", 0.0), transistor.port(end))
     for pin, (voltage, resistance) in feeds.items():
         graph.between(None, node := J0(pin), Se(f"source {pin}", voltage), R(f"r {pin}", resistance))

@@ -153,7 +153,6 @@ def test_a_gas_vessel_empties_through_a_choked_orifice() -> None:
 
 
 def flow_through(orifice, p1: float, p2: float) -> float:
-    """Return the volume flow at ambient pressure."""
     graph, efforts = Graph("g"), [101325 * np.log(p / 101325) for p in (p1, p2)]
     graph.connect(Se("a", efforts[0]), orifice.port("1")).connect(Se("b", efforts[1]), orifice.port("2"))
     return final(graph, "a.flow", t_end=1e-3)[0]

@@ -14,13 +14,11 @@ m = parts.motion
 
 
 def pulled(part, velocity: float, domain: str = "translation") -> float:
-    """Return the effort of a part whose ends separate at a velocity."""
     graph, v = Graph("pulled"), J1("v", domain=domain)
     return final(graph.connect(Sf("drive", velocity), v).between(None, v, part), "drive.effort", t_end=1e-3)[0]
 
 
 def thrown(part: Element | Graph, domain: str, inertia: float, speed: float, t_end: float, **more) -> tuple[float, float]:
-    """Return the final speed and momentum of a body with an initial speed, joined to ground by the part."""
     graph, v = Graph("thrown"), J1("v", domain=domain)
     graph.connect(v, I("body", inertia, initial=inertia * speed)).between(None, v, part)
     run = compile_model(graph, progress=False).simulate(t_end, rtol=1e-9, progress=False, **more)
@@ -112,7 +110,6 @@ def test_torque_converter(pump, turbine, ratio) -> None:
 
 @checks("motion.engine_map")
 def test_engine_map() -> None:
-    """Bilinear interpolation gives 165 N m at full throttle and -5 N m without throttle."""
     graph = Graph("g").connect(Sf("speed", 200.0), J1("shaft", domain="rotation"))
     assert pulled(m.engine_map("e"), 200.0, "rotation") == pytest.approx(-165.0) and len(graph) == 2
     assert pulled(m.engine_map("e", throttle=0.0), 50.0, "rotation") == pytest.approx(5.0)
@@ -273,7 +270,6 @@ def test_tyre_relaxes_over_a_length() -> None:
     ],
 )
 def test_linkages(make, place) -> None:
-    """The slide's velocity is the derivative of its position, and the power balances."""
     part = make()
     graph = Graph("driven").connect(Sf("drive", 2.0), part.port("crank")).connect(part.port("slide"), R("load", 3.0))
     run = compile_model(graph, progress=False).simulate(4.0, rtol=1e-9, progress=False)

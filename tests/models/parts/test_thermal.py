@@ -14,7 +14,6 @@ t = parts.thermal
 
 
 def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, float, float]:
-    """Return the temperatures of two bodies of 100 J/K after a time, and the entropy generated."""
     graph = Graph("g")
     for port, start in (("1", hot), ("2", cold)):
         node = J0(f"node {port}", domain="thermal")

@@ -33,7 +33,6 @@ class Glb:
         return cls(document, raw[28 + size :])
 
     def array(self, number: int) -> np.ndarray:
-        """Return the values of an accessor, (n,) or (n, width)."""
         one = self.document["accessors"][number]
         view, width, kind = self.document["bufferViews"][one["bufferView"]], WIDTHS[one["type"]], COMPONENTS[one["componentType"]]
         values = np.frombuffer(self.data, kind, one["count"] * width, view["byteOffset"])
@@ -73,7 +72,6 @@ class Glb:
         return list(self.document["meshes"][self.node(name)["mesh"]]["primitives"])
 
     def check(self) -> None:
-        """Check the specification's requirements on accessors, meshes, nodes and animations."""
         document, end = self.document, 0
         for view in document["bufferViews"]:
             assert view["byteOffset"] % 4 == 0 and view["byteOffset"] >= end
