@@ -88,7 +88,6 @@ def flow_sources() -> Found:
 
 @ENTRIES.add("Pi filter")
 def pi_filter() -> Found:
-    """A source with C_a in parallel is followed by a coil with a resistor in series, and by C_b with the load in parallel."""
     graph, near, branch, far = Graph("pi"), J0("near"), J1("branch"), J0("far")
     graph.connect(Se("u", 1.0), near).connect(near, C("a", capacitance=1.0)).connect(near, branch)
     graph.connect(branch, R("r", 1.0)).connect(branch, I("l", 1.0)).connect(branch, far)

@@ -25,7 +25,6 @@ class Entries(dict[str, Callable[[], Found]]):
 
 
 def joined(junction, *parts, name: str = "model") -> Graph:
-    """Return all parts at one junction, sources pointing in."""
     graph = Graph(name)
     for part in parts:
         graph.connect(part, junction) if part.kind in ("Se", "Sf") else graph.connect(junction, part)

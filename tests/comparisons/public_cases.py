@@ -110,7 +110,6 @@ def electron_across_a_gap() -> Answer:
 
 @case("chebfun #1512", 1e-14)
 def short_pulse() -> Answer:
-    """A pulse of 50 ms drives u' = -u + p."""
     graph, v = Graph("pulse"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["p.y"]), v).connect(v, I("mass", 1.0, initial=1.0)).connect(
         v, R("damper", 1.0)
@@ -122,7 +121,6 @@ def short_pulse() -> Answer:
 
 @case("sundials #881", 1e-13)
 def rare_pulse() -> Answer:
-    """A rate is 10 000 for 0.1 s in a run of 10 000 s."""
     pulse = integral(lambda t: where(less(20.0, t), where(less(t, 20.1), 1e4, 0.0), 0.0), {"t": "time"}, 0.0)
     run = with_blocks("rare", pulse).simulate(1e4, samples=5e3)
     return Answer(run, run["x.x"], [0.0, 1000.0, 1000.0], 1000.0)

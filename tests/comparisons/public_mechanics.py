@@ -76,7 +76,6 @@ def swing(t: np.ndarray, top: float) -> np.ndarray:
 
 @case("ModelingToolkit.jl #988", 1e-8)
 def pendulum_in_two_coordinates() -> Answer:
-    """A point on a rod, described by x and y, does not drift from the circle in 100 s."""
     graph, v = Graph("pendulum"), J1("v", dimension=2, domain="translation")
     graph.connect(Se("weight", [0.0, -GRAVITY]), v).connect(v, I("mass", 1.0, dimension=2))
     graph.connect(v, Constraint("rod", position=lambda q: (q @ q - 1) / 2, coordinates={"place.y": 2}).port("1"))
@@ -220,7 +219,6 @@ def stick_slip() -> Answer:
 
 @case("ModelicaStandardLibrary #2466", 1e-13)
 def one_way_clutch() -> Answer:
-    """A rotor drives a wheel through a diode, and releases it when the torque reverses."""
     graph, slip = Graph("freewheel"), J0("slip", domain="rotation")
     a, b = J1("a", domain="rotation"), J1("b", domain="rotation")
     graph.connect(Se("torque", lambda t: where(less(t, 1.0), 2.0, -2.0), signals=["time"]), a).connect(a, I("rotor", 1.0))

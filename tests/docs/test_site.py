@@ -287,7 +287,6 @@ def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there are no notebooks")
 def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
-    """Notebooks show their stored outputs; the site runs nothing."""
     for name in notebooks():
         window.open(site / f"examples/{name}.html")
         assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name

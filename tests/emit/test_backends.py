@@ -98,7 +98,6 @@ def chain(links):
 
 
 def test_long_program_in_parts():
-    """Parts pass values through a workspace that they reuse, and conditions cross part boundaries."""
     routine = chain(9)
     assert len(listing(routine).steps) > llvm.SINGLE_LIMIT
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
@@ -124,7 +123,6 @@ def test_very_long_program(place, limit, monkeypatch):
 @pytest.mark.parametrize("links, whole", [(5, llvm.SINGLE_LIMIT), (9, llvm.SINGLE_LIMIT), (5, 100)])
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
-    """The shorter routine writes only its own outputs, compiled in one piece, in parts or by cases."""
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", whole)
     long = chain(links)
     count = len(long.outputs) - 2

@@ -98,8 +98,6 @@ def test_strips_of_columns_and_blocks_before_the_variables(n):
 
 
 def test_models_side_by_side_take_the_places_of_one():
-    """Fifty copies with three states each need three groups."""
-
     def own(k):
         return lambda *x: x[3 * k] * s.sin(x[3 * k + 1]) + s.exp(x[3 * k + 2])
 
@@ -138,7 +136,6 @@ def test_threads_do_not_meet():
 
 
 def test_error_control_sees_the_jacobian_of_a_model():
-    """On a hardening spring, error control couples states by the Jacobian that a stiff method would use."""
     graph = Graph("oscillator")
     velocity = J1("velocity")
     graph.connect(velocity, I("mass", inertia=2.0))
@@ -174,7 +171,6 @@ def points(random, count):
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_lanes_have_the_bits_of_a_run_alone(lanes):
-    """The points include special numbers; NaN that does not come from infinity needs the guarded steps."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.in_lanes(lanes)
     values, rows = memory(table, steps)

@@ -50,7 +50,6 @@ def test_every_formula_has_the_same_bits_in_every_lane(lanes):
 
 
 def test_long_routines_are_cut_alike():
-    """Parts of a few hundred steps pass values through memory, and fuse the same products as the routine of one lane."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values = list(x)

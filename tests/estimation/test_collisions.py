@@ -317,7 +317,6 @@ def test_an_arm_that_strikes_a_wall():
 
 
 def test_a_ball_in_space():
-    """Contact coordinates change charts, and friction in the tangent plane is off while the ball flies."""
     graph, surface = Graph("drop"), ground("floor", surface=plane(5.0))
     start = {"position": (0.0, 0.0, 0.4), "velocity": (0.5, -0.2, 0.0), "angular_velocity": (3.0, -30.0, 0.0)}
     part = rigid_body("ball", mass=2.0, inertia=[0.008] * 3, surface=sphere(0.1), gravity=(0.0, 0.0, -9.81), **start)
@@ -356,7 +355,7 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
 
 
 def plank(arms, gap=0.1, friction=False, **mass):
-    """Return a plank that falls on supports at `arms`; `friction` makes the last support's force limit a slide's friction."""
+    """Return a plank on supports at `arms`; with `friction`, the force of the last support limits the friction of a slide."""
     graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
     graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
     graph.connect(Se("weight", -19.62), y)
@@ -412,7 +411,6 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
 
 
 def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
-    """The last bounce of an end and the limit of its bounces coincide, but belong to one contact."""
     compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
     found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
     last, limit = found.result.events[-2:]

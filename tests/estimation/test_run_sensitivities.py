@@ -22,7 +22,7 @@ from tests.run.test_ticks import proportional
 from tests.run.test_ticks import pushed as clocked
 
 STEP = 1e-30
-"""Complex step size: the derivative has only rounding errors."""
+"""Complex step, so small that the derivative has only rounding errors."""
 EXACT = 1e-8
 """Tolerance, relative to the largest value of the derivative along the run."""
 TIGHT = {"rtol": 1e-11, "progress": False}

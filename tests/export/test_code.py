@@ -196,7 +196,7 @@ def test_a_module_needs_nothing_but_numpy(tmp_path: Path) -> None:
 
 
 def test_a_run_by_hand_ticks_as_the_run_does(tmp_path: Path) -> None:
-    """A loop advances to the next tick, performs all due ticks in order, and continues, as the module's docstring states."""
+    """As the exported module states, a loop advances to the next tick, performs all due ticks in order, and continues."""
     module, end = loaded(numpy_source(servo()).write(tmp_path)), 0.2
     p, m, x, t = module.prepare(module.p0), module.m0, module.x0, 0.0
     counts = [0] * len(module.CLOCKS)

@@ -226,7 +226,6 @@ def reference(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
 def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
-    """The FMU suggests the communication step, for which half of the points are ticks."""
     outputs = ["held.y", "ball.p"]
     unit = fmu(juggler(), folder / "juggler.fmu", t_end=2.5, outputs=outputs, rtol=1e-6, page=False, progress=False)
     result, expected = fmpy.simulate_fmu(str(unit.path), fmi_type="CoSimulation", output=outputs), reference(unit.path)

@@ -28,7 +28,6 @@ def opened_slider(tmp_path_factory):
 
 
 def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
-    """The tick may coincide with the communication point only up to rounding, after the run has already passed the tick."""
     one, named, seen = opened_slider.instance(span=1.0), opened_slider.references, []
     for t, goal, value in ((0.0, 0.2, 2.0), (0.2, np.nextafter(0.25, 0.0), None), (0.25, 0.3, 4.0), (0.3, 0.5, 7.0)):
         for each in (9.0, value) if value else ():

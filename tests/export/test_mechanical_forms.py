@@ -266,7 +266,7 @@ def test_equations_are_those_of_lagranges_method(name: str) -> None:
     ("name", "form"), [*((name, "hamiltonian") for name in MODELS), ("pendulum", "lagrangian"), ("slider", "lagrangian")]
 )
 def test_hamiltons_equations_are_the_compiled_ones(name: str, form: str) -> None:
-    """The multipliers are compiled, and the slider's dependent mass contributes to every momentum."""
+    """The multipliers come from the compiled model, and the slider's dependent mass contributes to every momentum."""
     model = model_of(name, form)
     found = hamilton_equations(model)
     mechanics = found.mechanics

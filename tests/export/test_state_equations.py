@@ -368,8 +368,7 @@ def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
 def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """The graphs are those that each entry compiles before its first run."""
 
-    class EnoughError(Exception):
-        ...
+    class EnoughError(Exception): ...
 
     def stop(*_, **__):
         raise EnoughError

@@ -212,7 +212,7 @@ def held(value: Any, found: set[type]) -> set[type]:
 
 
 def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
-    """Each record, law and element is thus written, read and run by these tests; the tests of FMUs cover libraries."""
+    """The tests of this file thus write, read and run each record, law and element, and the tests of FMUs cover libraries."""
     models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
     found = set().union(*(held(model, set()) for model in models))
     libraries = {kind for kind in MODEL_RECORDS if kind.__name__ == "ForeignLibrary"}
@@ -272,7 +272,6 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_systems_of_the_papers_are_read_as_they_were_written(name: str) -> None:
-    """The first file's lists of fixed start values and omitted pictures are not compared."""
     text = dump_model(SYSTEMS[name]())
     first, second = (json.loads(each) for each in (text, dump_model(parse_model(text))))
     assert all(first[part] == second[part] for part in first if part not in ("starts", "left out"))

@@ -21,8 +21,7 @@ from tests.inner.model import Law, partials
 
 
 @dataclass(frozen=True)
-class Memristor(Law):
-    ...
+class Memristor(Law): ...
 
 
 def alone(element: Any) -> Graph:

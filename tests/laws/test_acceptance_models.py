@@ -24,8 +24,7 @@ from tests.inner.run import Result
 LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measured, split, with_units, dual)}
 
 
-class Seen(Exception):
-    ...
+class Seen(Exception): ...
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,6 @@ def concrete(base: type) -> set[type]:
 
 @pytest.mark.parametrize("law", sorted(concrete(Law), key=lambda law: law.__name__))
 def test_every_law_says_what_it_is(law: type[Law]) -> None:
-    """Each law has its statements in the table; a storage law also has outputs and a rule for dependent states."""
     assert law in ASSEMBLE
     assert law.signals is not Law.signals
     if issubclass(law, Storing):

@@ -229,7 +229,7 @@ def test_nothing_creeps_below_the_limit():
 
 
 def test_switching_times_converge_with_the_tolerance():
-    """The tolerance bounds the errors in all event times [measured: 1.4 s rtol]."""
+    """The tolerance bounds the errors in all event times [measured: 1.4 s times rtol]."""
     reference = bounce(1e-12).events
     assert len(reference) > 20
     for rtol in (1e-5, 1e-7, 1e-9):

@@ -69,7 +69,7 @@ def circuit(tmp_path):
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("span", [4e-3, 8e-3, 20e-3])
 def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method):
-    """The duration of the run affects the first step size."""
+    """Each span of the run gives another first step size."""
     result = circuit(DOUBLER).simulate(span, samples=1e-3, rtol=1e-9, method=method)
     assert result.ok and abs(result["node out.effort"][4] / DOUBLED - 1.0) < 1e-7
 

@@ -223,7 +223,7 @@ def test_rates_of_conversion(part, v) -> None:
 @checks("chemical.membrane")
 @pytest.mark.parametrize("z", [1.0, -2.0])
 def test_the_flux_through_a_membrane(z) -> None:
-    """The flux obeys Goldman, Hodgkin and Katz: it is zero at the Nernst potential and Fick's without voltage."""
+    """The flux of Goldman, Hodgkin and Katz is zero at the Nernst potential, and obeys Fick's law without voltage."""
     part = c.membrane("p", 2.0, z)
     V = 0.03
     u = z * V / VT
