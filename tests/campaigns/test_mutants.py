@@ -1,4 +1,4 @@
-"""Mutation testing of the runtime: a mutant differs from the source, and tests that execute it either kill it or do not."""
+"""Mutation testing of the runtime finds whether the tests that execute a mutated statement kill the mutant."""
 
 import ast
 import os

@@ -1,4 +1,4 @@
-"""Bodies with shapes agree with results of Siconos, MuJoCo and Drake.
+"""Bodies with shapes agree with Siconos and MuJoCo, and with closed forms for the subjects of Drake's examples.
 
 The results of Siconos are from siconos-tutorials b6c9bfd (Acary, Bremond, Perignon and others), `examples/mechanics`:
 ImpactingStick.ref and BouncingBallNETS-WITHPROJ.ref. Its scheme has steps of 0.1 ms and 5 ms and a first-order error.

@@ -34,7 +34,7 @@ def test_the_account_of_the_drive_train_closes_in_every_domain():
 
 
 def test_heat_of_the_drive_train_is_its_losses():
-    """The heat c dT plus the integral of G (T - Ta) equals the losses: R i^2 of the winding, and the brake's power."""
+    """The heat c dT plus the integral of G (T - Ta) equals the energy lost in the winding, R i^2, and in the brake."""
     run = drive()
     thermal = run.ledger.domains["thermal"].received[-1]
     kept = {}

@@ -1,4 +1,4 @@
-"""Exported source code has valid identifiers, errors, an order of ticks, and speed."""
+"""Exported source code has valid identifiers and instructions, performs ticks in order, and is written fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Friction in the contact component agrees with closed forms, in the cone, in exact stick, and in switching times."""
+"""Friction in the contact component agrees with closed forms, stays in its cone, and sticks exactly."""
 
 from __future__ import annotations
 

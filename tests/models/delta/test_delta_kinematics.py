@@ -1,4 +1,4 @@
-"""Kinematics of the delta robot agree with round trips, independent code and differences."""
+"""Forward and inverse kinematics of the delta robot agree with each other, with independent code, and with differences."""
 
 from __future__ import annotations
 

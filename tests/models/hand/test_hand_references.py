@@ -1,4 +1,4 @@
-"""The independent hand agrees with published values, conserves energy, and converges."""
+"""The independent hand agrees with published values and with statics, and its energy balance closes."""
 
 from __future__ import annotations
 

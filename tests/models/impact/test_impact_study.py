@@ -1,4 +1,4 @@
-"""Simulated arms hit a wall as the study, its figures and its command say."""
+"""Arms hit a wall in simulation, in the study's figures, and by its command."""
 
 from __future__ import annotations
 
