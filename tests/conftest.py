@@ -49,7 +49,6 @@ LONGEST = (
     "tests/models/studies/test_artefacts.py",
     "tests/models/pictures/test_pages.py",
 )
-"""Slowest test files, slowest first."""
 
 AT_RELEASES = frozenset(
     {

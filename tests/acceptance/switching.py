@@ -107,7 +107,6 @@ def rectifier() -> Found:
 
 @ENTRIES.add("ideal boost converter")
 def boost() -> Found:
-    """The exact periodic state in continuous conduction is known at switch-on and at switch-off."""
     half = 0.5 / 50e3
     result = run(converter(), 1500 * 2 * half, [1500 * 2 * half])
     before = {name: result.at_events(name)[0] for name in ("coil.flow", "out.effort")}

@@ -101,7 +101,6 @@ def test_zeros_against_python_control(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_zeros_that_were_put_in(seed: int) -> None:
-    """The prescribed zeros and poles are in mixed coordinates, alone or beside an unrelated channel."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     zeros, poles = rng.normal(size=int(rng.integers(0, n))), rng.normal(size=n)

@@ -71,7 +71,6 @@ class BruteForce:
     agrees: bool
     decides: bool
     states: dict[str, float]
-    """States of the storage elements that satisfy the relations and are nearest to the requested states."""
     rates: dict[str, float]
 
 

@@ -14,7 +14,6 @@ from tests.comparisons.public_cases import Answer, case, times
 
 
 def op_amp_oscillator(law: str) -> Graph:
-    """Return an RC circuit charged by a saturated amplifier, modelled as a trigger or as a clipped gain."""
     supply, gain, feedback = 10.0, 15e3, 0.5
     graph, i = Graph("oscillator"), J1("i", domain="electrical")
     graph.connect(i, R("R", 1e4)).connect(i, C("C", capacitance=1e-6, initial=1e-6))

@@ -230,7 +230,6 @@ def one_way_clutch() -> Answer:
 
 @case("ModelicaStandardLibrary #14", 1e-8)
 def stop_that_does_not_pull() -> Answer:
-    """A spring and a damper push a mass out, and release it before their force would pull."""
     stiffness, damping = 100.0, 15.0
     graph, v = Graph("stop"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0, initial=1.0)).add(signals.integrator("way", "v.flow", initial=-1.0))

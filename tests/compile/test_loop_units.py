@@ -48,8 +48,6 @@ def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, so
 
 
 def test_natural_sizes_follow_the_units() -> None:
-    """The scales of the unknowns change exactly with units that are powers of two."""
-
     def sizes(amperes: float, volts: float) -> list[float]:
         program = bridge(amperes, volts, 10.0).compile().program
         (loop,) = program.loops

@@ -71,7 +71,6 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
 
 
 def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
-    """Python evaluates the model again only if the start closes a switch across a charged capacitor."""
     lever = Automaton("lever", ("off", "on"), "off", ())
     graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
     compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()

@@ -46,7 +46,6 @@ def test_accents_indices_and_names_of_functions_have_their_places(with_accents, 
 
 
 def test_every_formula_of_the_pages(with_accents):
-    """No accented letter of the pages has its index directly beneath it."""
     maths = pytest.importorskip("docutils.utils.math.latex2mathml")
     texts = [page.read_text(encoding="utf-8") for page in DOCS.glob("**/*.md")]
     formulas = [formula for text in texts for formula in re.findall(r"\$+([^$`]+)\$+", text)]

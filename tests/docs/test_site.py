@@ -32,7 +32,6 @@ PACKAGES = {"bondgraph": bondgraph, "screwbond.models": models, "screws": screws
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_has_its_entry(package: str) -> None:
-    """Each public name is on the page of the package that exports it; modules have their own page."""
     names = PACKAGES[package].__all__
     modules = {name for name in names if isinstance(getattr(PACKAGES[package], name), types.ModuleType)}
     described = DESCRIBED.findall(PAGES[package])

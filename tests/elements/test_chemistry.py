@@ -71,7 +71,6 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On one tape, exponentials of logarithms become products, so only larger networks run as loops."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):

@@ -60,7 +60,6 @@ def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
 
 
 def test_a_block_on_a_steep_incline_turns_and_slides_on():
-    """The block nearly stops, or is at rest for an instant, but does not stick, because the load exceeds the limit."""
     given = {"load.value": np.array([0.0, -1.5])}
     for aside in (0.0, 1e-3, 0.5):
         run = loaded().simulate(5.0, initial={"m.p": np.array([aside, 1.0])}, parameters=given, progress=False, rtol=1e-9)
@@ -92,7 +91,6 @@ def test_unlike_masses_pull_the_direction_round():
 
 
 def test_it_sticks_within_its_cone_and_begins_to_slip_along_the_force():
-    """Under a rotating, growing load, the block first moves in the direction of the load, when the load reaches the limit."""
     run = block(lambda t: [t * 0.6, t * 0.8], signals=["time"]).simulate(1.5, progress=False)
     assert run.ok and run.events[0].kind == "f slips" and run.events[0].time == pytest.approx(1.0, rel=1e-9)
     np.testing.assert_allclose(run["m.p"][run.t < 1.0], 0.0, atol=0.0)

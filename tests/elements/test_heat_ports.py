@@ -230,7 +230,6 @@ def test_a_paper_has_the_balance_of_all():
 
 
 def test_equal_resistors_are_booked_by_their_ports():
-    """Statements are copied from one R to all equal R, but R with and without a heat port differ."""
     graph, node, case = Graph("g"), J0("node", domain="electrical"), J0("case", domain="heat")
     graph.connect(Se("u", 10.0), node).connect(case, body("heat"))
     for k in range(6):

@@ -88,7 +88,6 @@ def test_two_resistances_at_one_junction_pass_all_on():
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_resistance_to_surroundings_at_zero_takes_the_heat(flipped):
-    """No R here has a second temperature that could take the heat."""
     for at_junction in (False, True):
         graph, node = bodies(Graph("g"), flipped), J1("j") if at_junction else None
         if node is not None:
@@ -165,7 +164,6 @@ def test_vectors_of_temperatures():
 
 
 def test_a_row_of_equal_parts_is_booked_as_each_of_them():
-    """An R between two temperatures differs from an R to the surroundings, although statements are copied between equal R."""
     graph, before = Graph("row"), None
     for k in range(6):
         node = J0(f"n{k}", domain="heat")

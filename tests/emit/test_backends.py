@@ -112,7 +112,6 @@ def test_long_program_in_parts():
 
 @pytest.mark.parametrize("place, limit", [(llvm, "QUICK"), (text, "HEAP")])
 def test_very_long_program(place, limit, monkeypatch):
-    """The limits are lowered, so that a program of ordinary length counts as very long."""
     monkeypatch.setattr(place, limit, 10)
     routine = chain(9)
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])

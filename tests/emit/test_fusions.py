@@ -66,7 +66,6 @@ def random_routine(seed: int, steps: int) -> Routine:
 
 @pytest.mark.parametrize("limit", [llvm.SINGLE_LIMIT, 50], ids=["one function", "parts"])
 def test_every_processor_and_every_lane_rounds_alike(limit, monkeypatch):
-    """The baseline processor has no fused operation and calls the C library."""
     routine, points = random_routine(3, 60), np.random.default_rng(1).normal(size=(8, 4))
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", limit)
     monkeypatch.setattr(llvm, "PART_STEPS", 40)

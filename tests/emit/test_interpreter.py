@@ -230,7 +230,6 @@ def test_of_more_columns_than_fit_none_go_in_lanes():
 
 
 def test_columns_that_no_output_has_in_common_go_together():
-    """A ring of any length has three to five groups, and each column of derivatives equals the column computed alone."""
     for n in (7, 3 * STRIP, 3 * STRIP + 1):
         tape = Tape()
         x = tape.inputs("x", n)

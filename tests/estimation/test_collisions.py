@@ -215,7 +215,6 @@ def beam():
 
 
 def test_an_order_by_chance_is_refused_without_friction_too():
-    """With sequential impacts, the slightly lower side hits first and decides how the beam turns."""
     compiled, settings = beam(), {"impacts": "sequential", "progress": False, "rtol": 1e-10}
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
@@ -257,8 +256,6 @@ def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
 
 
 def test_what_does_not_act_on_each_other_has_times_of_its_own():
-    """Two blocks with friction land at the same time by chance, and have the derivatives of one block alone."""
-
     def blocks(count):
         graph = Graph("blocks")
         for k in range(count):
@@ -398,7 +395,6 @@ def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
 
 
 def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
-    """The impulses of three supports are indeterminate, which matters if friction or a varied number depends on one of them."""
     arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
     smooth = plank(arms)
     found = run_sensitivities(smooth, ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)

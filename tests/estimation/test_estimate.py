@@ -135,7 +135,6 @@ def test_several_experiments_tell_more_than_one():
 
 
 def test_runs_that_fail_inside_the_search_are_stepped_back_from():
-    """A resistance below zero is refused, so the search continues near zero and reports the refusals."""
     ranges = {"winding.resistance": (-100.0, 40.0, 100.0), "friction.resistance": (-1e-4, 1e-6, 1e-4)}
     found = estimate(drive(), ranges, data(0), progress=False)
     assert found.failures and all("E119" in reason for reason in found.failures)
@@ -211,7 +210,6 @@ def test_settings_that_no_run_has_are_refused(setting):
 
 
 def test_uncertainty_against_many_runs():
-    """First-order standard deviations match the scatter of runs with random numbers."""
     deviations = {"winding.resistance": 0.04, "emf.ratio": 1e-4}
     run = run_sensitivities(drive(), list(deviations), 0.05, samples=[0.01, 0.05], progress=False)
     found = uncertainty(run, deviations)

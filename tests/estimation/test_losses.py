@@ -45,7 +45,6 @@ def test_outliers_hardly_move_what_is_found(loss):
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
 def test_the_covariance_is_the_sandwich(loss):
-    """The closed form includes the small-sample correction, and a parameter without effect stays undetermined."""
     rng = np.random.default_rng(3)
     J, r, own = rng.normal(size=(40, 3)), 2.0 * rng.standard_t(2, size=40), LOSSES[loss]
     M, B = (J.T * own.slope(r)) @ J, (J.T * own.psi(r) ** 2) @ J * 40.0 / 37.0

@@ -82,7 +82,6 @@ def test_a_start_that_is_near_another_mode_has_a_derivative():
 
 
 def test_a_rate_whose_derivative_is_infinite():
-    """The flow into the tank is the square root of the level, and has an infinite derivative when the tank is empty."""
     graph = Graph("root")
     graph.add(Block("tank", [("inflow", lambda h: sqrt(h), ["h"])], states={"h": StateSpec(0.0)}, rates={"h": "inflow"}))
     with pytest.raises(RunError, match="E375"):

@@ -174,7 +174,6 @@ def test_tipping_box():
 
 
 def test_pushing():
-    """In the plane, the friction force mu m g determines the box's position."""
     found = pushing.runs()
     plane, space = found["in a plane"], found["in space"]
     assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)

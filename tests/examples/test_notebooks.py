@@ -38,7 +38,6 @@ class Words(HTMLParser):
 
 
 def shown(notebook: Any) -> list[tuple[int, str, str]]:
-    """Return the cell number, kind and text of each output; of an image, only the fact that there is one."""
     found = []
     for k, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):
@@ -54,7 +53,6 @@ def shown(notebook: Any) -> list[tuple[int, str, str]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True if the words are equal, and the numbers between them are equal within rounding error."""
     words = ["".join(NUMBER.sub("#", said).split()) for said in (one, other)]  # arrays are padded to their widest number
     if words[0] != words[1]:
         return False

@@ -170,7 +170,6 @@ def test_heat_of_the_excavator_is_the_loss_of_its_valves():
 
 @pytest.mark.parametrize(("name", "when"), [("boom", 3.0), ("bucket", 6.2)])
 def test_cylinders_of_the_excavator_move_by_flow_over_area(name, when):
-    """The speeds follow from the flow through two orifices, the balance of the piston, and the relief valve."""
     run, place = dig(), list(AREAS).index(name)
     around = np.abs(run.t - when) < 0.4
     q, rates = run["angles.q"][around].mean(0), run["joints.flow"][around].mean(0)

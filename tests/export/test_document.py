@@ -37,7 +37,6 @@ KATEX = set(
         sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""",
     )
 )
-"""Commands in formulas that KaTeX and MathJax support."""
 
 
 def tabled(text: str, caption: str) -> list[list[str]]:
@@ -45,7 +44,6 @@ def tabled(text: str, caption: str) -> list[list[str]]:
 
 
 def symbols(text: str) -> list[str]:
-    """Return the letters of all tables; for equal parts, with the number of each part."""
     found = [row[0] for title in ("Parameters", "States") for row in tabled(text, title)]
     found += [cell for row in tabled(text, "Further symbols") for cell in (row[0], row[4] if len(row) > 4 else "")]
     found += re.findall(r"\*\* (\$\\sigma[^$]*\$): `", text)  # state machines
@@ -180,7 +178,6 @@ def test_what_must_be_told_is_told() -> None:
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a certain length, only parts that occur several times are written."""
     whole = page("hand")
     monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
     monkeypatch.setattr(paper_module, "MAX_BOXES", 3)

@@ -105,7 +105,6 @@ def walk(opened, one, name, points):
 
 @pytest.mark.parametrize(("which", "count"), [("toy", 97), ("toy", 2000), ("swing", 301)])
 def test_co_simulation_takes_the_steps_of_a_run(which, count, request, models):
-    """Communication points are sparse, or several lie within a step, but none is a tick."""
     unit, compiled = request.getfixturevalue(which), models[which == "swing"]
     span = {"toy": SPAN, "swing": 5.0}[which]
     assert not validation.validate_fmu(str(unit.path))

@@ -105,7 +105,6 @@ def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> N
 
 
 def test_terminals_survive_a_file(folder: Path) -> None:
-    """A file keeps the formula of a source; a loaded source with a constant value remains a terminal."""
     model = load_model(save_model(oscillator(), folder / "oscillator.json"))
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["mass.flow"], "page": False, **SOURCES}
     path = fmu(model, folder / "loaded.fmu", t_end=1.0, **options).path
@@ -122,7 +121,6 @@ def test_a_graph_keeps_its_open_ports() -> None:
 
 
 def test_the_icon_is_the_graph(with_ports: Path) -> None:
-    """The icon keeps the aspect ratio of the picture, and an archive has no SVG without a PNG."""
     names = set(zipfile.ZipFile(with_ports).namelist())
     if importlib.util.find_spec("matplotlib") is None:
         assert not {name for name in names if "icon." in name}
@@ -171,7 +169,6 @@ NAMES = [
     "*/ int y; /* \\ %s %n ??/ {0} @DATA@ $(CC) \\",
     "</script>",
 ]
-"""Names that XML, HTML, C or a reader could misinterpret."""
 
 
 def test_every_name_comes_back(folder: Path) -> None:

@@ -123,7 +123,6 @@ def test_a_contradiction_leaves_no_half_of_a_chain() -> None:
 
 
 def test_the_order_of_parts_changes_no_unit() -> None:
-    """The difference of an angle and a ratio could be in radians or have no unit."""
     angle = Block("angle held", [("y", Op("size", absolute), ["q"])], inputs={"q": "angle.q"})
     ratio = Block(
         "ratio",
@@ -156,7 +155,6 @@ def test_a_signal_called_flow_is_no_port() -> None:
 
 
 def test_entries_of_matrices_have_the_units_of_rows_and_columns() -> None:
-    """The rotation in a pose has no unit, and a block of a stiffness has the unit of its row and column."""
     equations = [
         ("turned", Op("turned", lambda H: H[:3, :3].sum()), ["H"]),
         ("moved", Op("moved", lambda H: H[:3, 3].sum()), ["H"]),

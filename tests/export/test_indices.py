@@ -16,7 +16,6 @@ TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)
 
 
 def doubled(text):
-    """Return pieces of LaTeX in which a symbol has a second subscript or superscript."""
     tokens = [token for token in TOKEN.findall(text) if not token.isspace()]
     found = []
 

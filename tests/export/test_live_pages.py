@@ -114,7 +114,6 @@ def test_multiply_add_rounds_once():
 
 @needs_node
 def test_a_run_that_ends_early_says_why(tmp_path):
-    """With another parameter, two collisions are simultaneous, and only Python can resolve them."""
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""

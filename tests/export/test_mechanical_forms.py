@@ -143,7 +143,6 @@ def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]
 
 
 def own_mass(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> np.ndarray:
-    """Return the mass matrix of the independent inertias, from the compiled momenta as functions of velocities."""
     columns = []
     for k in range(len(found.v)):
         columns.append(np.concatenate([np.atleast_1d(m) for m in momenta(model, found, at, np.eye(len(found.v))[k])]))
@@ -266,7 +265,6 @@ def test_equations_are_those_of_lagranges_method(name: str) -> None:
     ("name", "form"), [*((name, "hamiltonian") for name in MODELS), ("pendulum", "lagrangian"), ("slider", "lagrangian")]
 )
 def test_hamiltons_equations_are_the_compiled_ones(name: str, form: str) -> None:
-    """The multipliers come from the compiled model, and the slider's dependent mass contributes to every momentum."""
     model = model_of(name, form)
     found = hamilton_equations(model)
     mechanics = found.mechanics

@@ -78,7 +78,6 @@ def swapped():
 
 
 def sampled():
-    """Return two simultaneous clocks, the second of which reads the value that the first sets."""
     return swinging(signals.hold("first", "spring.q", period=0.1), signals.hold("second", "first.y", period=0.2))
 
 
@@ -93,7 +92,6 @@ def together():
 
 
 def in_turn():
-    """Return an automaton with two transitions at one instant, between which another guard is positive."""
     first = [Transition("a", "b", lambda t: t - 0.41, ("time",)), Transition("b", "c", lambda t: t - 0.2, ("time",))]
     resets = (("spring.q", lambda q: q + 0.2, "spring.q"),)
     second = Transition("a", "b", lambda mode: 0.5 - abs(mode - 1.0), ("first.mode",), resets=resets)

@@ -127,7 +127,6 @@ def test_neighbours_stand_next_to_each_other(count: int, start: int, arrows: Arr
 
 @pytest.mark.parametrize("name", MODELS)
 def test_documents_have_them(name: str) -> None:
-    """A document has one small diagram for each machine that does more than change charts."""
     model, blocks = compiled(name), paper(name).blocks
     shown = [k for k, block in enumerate(blocks) if isinstance(block, Figure) and "States of " in block.caption]
     acting = {event.automaton for event in model.system.events if not event.internal}

@@ -332,7 +332,6 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
 def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
-    """The graphs have loops, dependent storage elements and constraints; half of the equations contain numbers."""
     seen: Counter[str] = Counter()
     for seed in range(30):
         try:
@@ -366,8 +365,6 @@ def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
 
 
 def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The graphs are those that each entry compiles before its first run."""
-
     class EnoughError(Exception): ...
 
     def stop(*_, **__):
@@ -405,7 +402,6 @@ def test_diode_that_yields_at_once() -> None:
 
 
 def test_what_yields_in_one_mode_only() -> None:
-    """The flow of a coil is held at zero; while a switch connects a parallel resistor, no derivative is needed."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)

@@ -141,7 +141,6 @@ def test_latex_is_well_formed(name: str) -> None:
 
 
 def test_latex_loses_no_law() -> None:
-    """LaTeX contains the clock of a sampled block, the restitution of an impact, and the initial state of a state machine."""
     graph = Graph("sampled").connect(v := J1("v"), I("m", 1.0)).connect(Se("push", lambda y: -y, signals=["hold.y"]), v)
     graph.add(hold("hold", "v.flow", period=0.1))
     text = latex(compile_model(graph, backend="numpy"))

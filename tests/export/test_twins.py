@@ -32,7 +32,6 @@ WITH_LARGEST = [pytest.param(model, marks=pytest.mark.thorough) if model == LARG
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """Return a function for the C library of a model; all models except the largest share a library."""
     if GCC is None:
         pytest.skip("gcc is not installed: the C source cannot be compiled")
     others = tuple(model for model in MODELS if model != LARGEST)

@@ -51,7 +51,6 @@ def letters_of_latex(latex: str) -> str:
 
 
 def letters_of_typst(source: str) -> str:
-    """Return letters, digits and signs of a Typst formula, without the parentheses of functions and scripts."""
     out, closing = "", list[str]()
     source = source.replace('delim: "[", ', "")
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|[_^]\(|[a-zA-Z.]{2,}\(|[a-zA-Z]{2,}|\\.|.', source):

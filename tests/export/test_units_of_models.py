@@ -111,7 +111,6 @@ def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
 
 
 def homogeneous(model: Compiled, values: dict[str, Any], statement: Statement) -> bool | None:
-    """Return True if an operation is homogeneous, or None if that is unknown."""
     given = [scaled(model, values, name) for name in statement.args]
     outs = [scaled(model, values, name) for name in statement.outs]
     if any(each is None for each in (*given, *outs)) or CHAIN.fullmatch(statement.element):

@@ -32,7 +32,6 @@ def rc() -> Graph:
 
 
 def servo() -> Graph:
-    """Return a motor with three clocks, two of which tick together; the second copies the first's output."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -124,7 +123,6 @@ class Case:
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:
-        """Yield (function, index of a transition or clock, reference kernel)."""
         program = self.compiled.program
         for word in ("rates", "outputs", "guards", "powers", "energies"):
             yield word, None, getattr(program, word)

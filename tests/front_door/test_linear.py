@@ -130,7 +130,6 @@ def pendulum(period):
 
 
 def test_away_from_rest_it_is_the_derivative_of_a_run():
-    """Each column equals central differences of runs over one period that end just before the next tick."""
     h = 0.2
     compiled = pendulum(h).compile()
     start = {"weight.q": 0.4, "rotor.p": 0.1, "law.y": -1.0}

@@ -39,7 +39,6 @@ def quarter_car(run, **_):
 
 
 def motor_pid(run, compiled, poles, **_):
-    """Compare with a matrix exponential of the plant under held voltage."""
     h, T, kp, ki, kd = 1e-3, 5e-3, 100.0, 400.0, 4.0
     k, inertia, drag = 0.05, 2e-5 + 0.01 / 400, 0.02 / 400
     A = np.array(

@@ -371,8 +371,6 @@ def test_no_wrong_argument_ends_in_an_error_without_a_code(calls: Callable[[], A
 
 
 def test_a_call_that_fails_in_a_formula_of_the_user_keeps_its_error() -> None:
-    """A signature explains only the arguments of its own call."""
-
     def rule(result: Result) -> float:
         raise TypeError("rule of the user")
 

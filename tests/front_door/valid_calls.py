@@ -212,7 +212,6 @@ def of_graphs() -> Calls:
 
 
 def of_runs() -> Calls:
-    """Return the calls of functions that compile, run, analyse, export or draw a small model, which take seconds together."""
     graph = cart()
     model = graph.compile(backend="numpy")
     run = model.simulate(1.0, samples=11, progress=False)
@@ -263,7 +262,6 @@ def of_runs() -> Calls:
 
 
 def bare_errors(function: Callable[..., Any], arguments: Mapping[str, Any], junk: Sequence[Any] = JUNK) -> Iterator[str]:
-    """Yield each error without a code that a wrong value of one argument raises."""
     function(**arguments)
     for name, parameter in inspect.signature(function).parameters.items():
         if name == "self" or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

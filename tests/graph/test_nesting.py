@@ -207,8 +207,6 @@ def test_no_call_puts_a_graph_into_itself(nest: Callable[[Graph], object]) -> No
 
 
 def test_a_resistor_is_replaced_by_a_diode() -> None:
-    """A capacitor behind a resistor follows a sine; behind a diode it holds the peak value."""
-
     def circuit() -> Graph:
         graph, loop = Graph("rectifier"), J1("loop", domain="electrical")
         graph.connect(Se("u", lambda t: 3.0 * sin(t), signals=["time"]), loop).connect(loop, R("wire", 0.1))

@@ -68,7 +68,6 @@ def on_tape(function: Any, shapes: Any, results: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_on_a_tape_every_node_is_the_same(name: str) -> None:
-    """All nodes count, because a tape stores every operation ever recorded."""
     function, shapes, results = FORMULAS[name]
     replay = Replay(formula_from_json(json.loads(json.dumps(record_formula(function, shapes, results).to_json()))))
     assert on_tape(replay, shapes, results) == on_tape(function, shapes, results)

@@ -62,7 +62,6 @@ from tests.systems import SYSTEMS
 
 @functools.cache
 def pair(name: str) -> tuple[Compiled, Compiled]:
-    """Return a small model and its copy from a file, which reuses the model's machine code."""
     compiled = compile_model(SMALL[name](), progress=False)
     return compiled, compile_model(parse_model(dump_model(compiled)), progress=False)
 
@@ -158,7 +157,6 @@ def test_a_graph_whose_node_needs_a_constraint_is_saved_as_it_is_compiled() -> N
 
 
 def test_a_short_table_stays_one() -> None:
-    """A capacitor at a source of piecewise linear voltage uses the derivative of the table, which has no jumps."""
     graph, node = Graph("tabled"), elements.J0("node", domain="electrical")
     source = elements.Se("source", lambda t: scalars.interpolate(t, [0.0, 0.1, 0.2, 0.25], [0.0, 1.0, -1.0, 0.0]), signals="time")
     graph.connect(source, node).connect(node, elements.C("c", capacitance=2.0)).connect(node, elements.R("r", 1.0))
@@ -212,7 +210,6 @@ def held(value: Any, found: set[type]) -> set[type]:
 
 
 def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
-    """The tests of this file thus write, read and run each record, law and element, and the tests of FMUs cover libraries."""
     models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
     found = set().union(*(held(model, set()) for model in models))
     libraries = {kind for kind in MODEL_RECORDS if kind.__name__ == "ForeignLibrary"}
@@ -246,7 +243,6 @@ def test_every_field_of_every_record_of_a_model_can_be_written_and_read() -> Non
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_roles_of_formulas_are_those_of_the_statements(name: str) -> None:
-    """A loaded formula gets arguments of the shapes with which it was recorded."""
     system = equations(SMALL[name]().freeze())
     model = parse_model(dump_model(SMALL[name]()))
     loaded = equations(model)

@@ -126,7 +126,6 @@ PARTS = {
     "hand": lambda: Hand().graph(),
     "delta robot": lambda: DeltaRobot(DeltaParameters.fit()).graph(),
 }
-"""Graphs of the papers, whose nested parts use one another's signals."""
 
 
 @pytest.mark.parametrize("name", PARTS)

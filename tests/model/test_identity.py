@@ -80,7 +80,6 @@ def test_the_table_of_domains_has_all_of_them_by_their_names() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_joint_is_whole(kind: str) -> None:
-    """The held and free directions of a joint are six in total."""
     own = KINDS[kind]
     numbers = () if own.number is None else (0.7,)
     H = np.eye(4)

@@ -369,7 +369,6 @@ class Simulator:
         return _cross(n, rate) + spin * n
 
     def run(self, times: np.ndarray, rtol: float = 1e-10, max_step: float = 5e-3) -> Course:
-        """Integrate over the sample times, and locate events on the integrator's own steps."""
         y, t = self.start(), float(times[0])
         if self.touching:
             pressed = np.array([0.0, 0.0, -self.near.d * self.on[5]])

@@ -29,8 +29,6 @@ def own_letters(text: str) -> list[str]:
 
 
 class Function:
-    """A function of the page, whose sans-serif letters are evaluated when needed."""
-
     def __init__(self, body: str, page: Page):
         first, *rest = formulas(body)
         head = re.fullmatch(r"(.*?) = \\mathrm\{(\w+)\}_\{(\d+)\}\((.*)\)", first)

@@ -58,7 +58,6 @@ class Page:
         return [Family(letter, tuple(n.strip().split(", ")), tuple(p.split(", "))) for letter, n, p in found]
 
     def each(self, text: str, name: str = "") -> Iterator[tuple[str, str]]:
-        """Yield a letter and its name for each member of a family of equal parts."""
         for family in self.families:
             if family.of(text):
                 for number, path in zip(family.numbers, family.paths, strict=True):
@@ -108,7 +107,6 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield the letter, name and value for each member of a family; the members may share one value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]

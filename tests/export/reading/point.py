@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 STEP = 1e-30
 SPAN = 2e-3
-"""Difference step of a derivative, s."""
 AROUND = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 
 
@@ -31,8 +30,7 @@ class Circular(Exception):
         self.letter = letter
 
 
-class Nested(Exception):
-    """A time derivative inside another one that is taken by a complex step."""
+class Nested(Exception): ...
 
 
 class Point:

@@ -46,7 +46,6 @@ def gliding(unit: float = 1.0) -> Any:
 @pytest.mark.parametrize("method", ["dop853", "rodas5p"])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_glide_of_100_m(method, unit):
-    """In m and in mm, the gap equals the ball's height above the floor."""
     result = gliding(unit).simulate(10.0, samples=0.1, rtol=1e-9, method=method, progress=False)
     height = unit * ((result["ball.pose"][:, 4:] @ rotation(TILTED))[:, 2] - R / unit)
     assert np.abs(unit * result["contact.gap"] - height).max() < 1e-12
@@ -75,7 +74,6 @@ def _pose(random: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gap", [-0.002, 0.01])
 def test_drift_is_what_newton_takes_away(seed, gap):
-    """The drift is zero at closest points; elsewhere the contact rates that follow from it lead back there, to second order."""
     random = np.random.default_rng(seed)
     other = ellipsoid((0.02, 0.035, 0.022))
     H_0_1, turn = _pose(random), _pose(random)
@@ -97,7 +95,6 @@ def test_drift_is_what_newton_takes_away(seed, gap):
 
 
 def test_the_rate_of_motion_knows_no_length():
-    """Only curvatures and speeds change in mm, and the rate is zero only at rest."""
     rates = []
     for unit in (1.0, 1e-3):
         a, b = (ellipsoid(np.array(axes) / unit).geometry((1.0, 0.2)) for axes in ((0.03, 0.02, 0.025), (0.02, 0.03, 0.04)))

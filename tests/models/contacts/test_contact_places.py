@@ -37,7 +37,6 @@ def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
 
 
 def test_places_of_a_bar_across_a_trough():
-    """The bar touches at two mirrored places, and the contact takes the place near a given point."""
     H = pose(np.eye(3), np.array([0.0, 0.0, 0.04]))
     places = all_closest_points(TROUGH, BAR, H)
     assert len(places) == 2 and np.isclose(places[0].d, places[1].d, rtol=0.0, atol=1e-12)
@@ -84,7 +83,6 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_every_run_notices_a_second_place(name):
-    """A second place is reported with two samples, with few recorded names and in batches, but not before the bodies touch."""
     floor, skin, height, start = TWICE[name]
     compiled = resting(floor, skin, height, None, **start).compile()
     assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok
@@ -117,7 +115,6 @@ def in_places(floor, skin, height, count=2, swapped=False, **start):
 
 
 def test_one_contact_holds_two_places_whichever_body_is_the_first():
-    """Both ends of a bar across a trough penetrate to the depth of the law."""
     runs = []
     for swapped in (False, True):
         compiled = in_places(TROUGH, BAR, 0.045, swapped=swapped).compile()

@@ -254,7 +254,6 @@ def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: f
 
 @pytest.mark.parametrize("more", [{}, {"friction": 0.2}])
 def test_charts_and_units_do_not_matter(more):
-    """Only the literal law depends on the chart."""
     plain = _on_saddle(1.0, False, 1.0, "parallel", **more)
     assert np.abs(_on_saddle(0.5, True, 1e-3, "parallel", **more) - plain).max() < 1e-9
     if more:

@@ -59,7 +59,6 @@ EGG = egg(0.035, 0.084, 0.010425531914893621)
     ids=repr,
 )
 def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> None:
-    """Twists after an impact are compared in the bodies' own axes."""
     run, turned, swapped = (head_on(law, EGG, EGG), head_on(law, EGG, EGG, turned=True), head_on(law, EGG, EGG, swapped=True))
     assert {"impact", "contact on"} & {event.kind for event in run.events}
     # Swapping the bodies shifts the point of action by the deformation's depth, about 1e-3 m.

@@ -195,7 +195,6 @@ def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Gr
 
 
 def test_another_type_of_arm_takes_the_same_robot():
-    """Three equal carriages fall freely with their load; motor forces equal to the weight hold them at rest."""
     compiled = compile_model(
         connect_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)])
     )

@@ -113,7 +113,6 @@ def test_derivatives(backend):
 
 
 def test_branches_and_modes():
-    """Eight working branches reach one point, and two assembly modes have the same motor angles."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     w = np.array([0.05, -0.08, 0.35])
     found: list[np.ndarray] = []

@@ -80,7 +80,6 @@ def test_plots(tmp_path, tracking: Tracking) -> None:
 
 
 def test_diagram_of_the_controlled_robot() -> None:
-    """Friction and its automaton are one node, at which the brick's bond ends."""
     drawn = diagram(touch_graph(FIT).freeze(), folded="all")
     assert "arm 1" in drawn.positions and "motors" in drawn.positions
     assert sum(name == "table" for name in drawn.positions) == 1

@@ -65,7 +65,6 @@ def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_outputs_belong_to_their_tick(version, paths):
-    """A feedthrough returns the input at the tick; results of steps appear one tick late."""
     graph, tick = still("through"), 2e-3
     graph.add(Block("ramp", [("y", lambda t: 100.0 * t + 0.3, ["t"])], inputs={"t": "time"}))
     graph.add(signals.step("flag", start=0.0151, after=1.0))

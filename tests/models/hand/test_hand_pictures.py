@@ -144,7 +144,6 @@ def test_page(scene: Scene, tmp_path) -> None:
 @pytest.mark.thorough
 @renders
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
-    """A held object is between the tips; a lost object is above the tips by at least its own size."""
     still(hand_scene(main), tmp_path / "held.png", 9.0, size=(480, 360))
     still(hand_scene(lost), tmp_path / "lost.png", display_end(lost), size=(480, 360))
     held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")

@@ -200,7 +200,6 @@ def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
-    """The package's reader agrees with the tests' reader of the Panda up to the last flange."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")

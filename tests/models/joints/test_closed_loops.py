@@ -77,7 +77,6 @@ def test_closed_four_bar_keeps_its_energy_and_closes():
 
 
 def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_works():
-    """A given rate of one joint determines all other rates through the loop closure."""
     compiled = closed_loop()
     pushed = {"crank.inertia.p": [0.0, 0.01, 0.0, 0.0, 0.0, 0.0]}
     with pytest.raises(ModelError, match="E455") as refused:

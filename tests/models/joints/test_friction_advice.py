@@ -53,8 +53,6 @@ def four_bar(kinds, brake):
 
 
 def inertia(crank, step=1e-4):
-    """Return M as a function of the crank angle, from central differences."""
-
     def places(angle):
         A, B = corners(angle)
         turns = angle, np.arctan2(*(B - A)[::-1]), np.arctan2(*(B - (FRAME, 0.0))[::-1])

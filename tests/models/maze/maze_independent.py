@@ -79,7 +79,6 @@ def multipliers(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def guard(y: np.ndarray, leg: Leg) -> float:
-    """Return a guard that crosses zero upwards where the phase ends."""
     if leg.state % 2 == 0:
         return -float(gaps(y[:4], leg)[0])
     i = leg.state // 2

@@ -239,7 +239,6 @@ def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Grap
 
 
 def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: float = 1e-2) -> tuple[float, float]:
-    """Return the currents at the start and end of a pulse in the periodic steady state."""
     rise, fall = np.exp(-duty * period / tau), np.exp(-(1 - duty) * period / tau)
     first = (low * (1 - fall) + high * (1 - rise) * fall) / (1 - rise * fall)
     return first, high + (first - high) * rise
@@ -248,7 +247,6 @@ def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: floa
 @checks("electrical.half_bridge", "electrical.h_bridge")
 @pytest.mark.parametrize("duty", [0.3, 0.9])
 def test_bridges_chop(duty) -> None:
-    """The current tends exponentially to each voltage divided by R."""
     half = chopped(e.half_bridge("b", "pwm.y", Ron=0.0, Goff=0.0), "out", None)
     full = chopped(e.h_bridge("b", "pwm.y", "other.y", Ron=0.0, Goff=0.0), "left", "right")
     for graph, low in ((half, 0.0), (full, -12.0)):

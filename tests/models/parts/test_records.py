@@ -48,7 +48,6 @@ def usual(name: str) -> tuple[Graph, Result]:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_power_balances(name) -> None:
-    """The energy account closes, and a passive part returns at most the energy that it has stored."""
     _, run = usual(name)
     assert run.ok and run.ledger.relative_residual < 1e-6
     if PARTS[name].passive and gives_work_alone(PARTS[name]):

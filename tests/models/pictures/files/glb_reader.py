@@ -47,7 +47,6 @@ class Glb:
         return dict(self.document["nodes"][self.names.index(name)])
 
     def times(self) -> np.ndarray:
-        """Return the times of the animation, s, which all nodes share."""
         (number,) = {sampler["input"] for sampler in self.document["animations"][0]["samplers"]}
         return self.array(number)
 
