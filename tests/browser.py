@@ -1,7 +1,4 @@
-"""A headless Chromium for tests, controlled over a pipe by its own protocol: it opens files, runs scripts and takes pictures.
-
-Console errors and network requests are recorded. Without Chromium, tests of pages are skipped, with a reason.
-"""
+"""A headless Chromium for tests, controlled over a pipe; without Chromium, tests of pages are skipped, with a reason."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ def _works(path: str | None) -> bool:
 
 
 PATIENCE = 240.0
-"""Time limit for one reply, s, sufficient on a busy machine."""
 CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
@@ -54,7 +50,6 @@ SWITCHES = (
     "--disable-dev-shm-usage",
 )
 KEYS = {"Enter": (13, "\r"), "Space": (32, " "), "ArrowRight": (39, ""), "ArrowLeft": (37, ""), "Home": (36, ""), "End": (35, "")}
-"""Name of a key -> its number and the string that it types."""
 
 
 @dataclass
@@ -136,7 +131,7 @@ class Browser:
             self.asked.append(given["request"]["url"])
 
     def open(self, path: Path, width: int = 1300, height: int = 850) -> None:
-        """Open a file in a window of this size, px; earlier requests are forgotten."""
+        """Open a file in a window of this size, px, and forget earlier requests."""
         self.asked.clear()
         self.resize(width, height)
         self._ask("Page.navigate", url=path.resolve().as_uri())
@@ -147,32 +142,26 @@ class Browser:
         self.rest()
 
     def resize(self, width: int, height: int) -> None:
-        """Change the size of the window, px."""
         self._ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
 
     def rest(self) -> None:
-        """Wait until two frames have been drawn."""
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def run(self, script: str) -> Any:
-        """Return the value of an expression in the page."""
         found = self._ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def click(self, x: float, y: float) -> None:
-        """Click at a point of the window, px."""
         for kind in ("mousePressed", "mouseReleased"):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
         self.rest()
 
     def type(self, text: str) -> None:
-        """Type these keys, then Enter."""
         self._ask("Input.insertText", text=text)
         self.press("Enter")
 
     def press(self, key: str) -> None:
-        """Press one key of `KEYS`."""
         code, text = KEYS[key]
         known = {"key": text or key, "code": key, "windowsVirtualKeyCode": code}
         self._ask("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **known)
@@ -180,7 +169,7 @@ class Browser:
         self.rest()
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Press the mouse button at a point, px, move it in two steps, and release it."""
+        """Drag the mouse between two points, px, in two steps."""
         middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]))
         for kind, (x, y) in (("mousePressed", start), ("mouseMoved", middle), ("mouseMoved", end), ("mouseReleased", end)):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
@@ -211,12 +200,10 @@ class Browser:
         return found
 
     def overflow(self) -> int:
-        """Return the horizontal overflow of the page, px."""
         return int(self.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
 @contextmanager
 def browser(webgl: bool = True) -> Iterator[Browser]:
-    """Yield a Chromium process, which is closed afterwards."""
     with Browser(webgl) as window:
         yield window

@@ -1,4 +1,4 @@
-"""C compilers, and procedures of the solvers compiled by one of them instead of LLVM, for tests that compare the two.
+"""Procedures of the solvers, compiled by a C compiler instead of LLVM, for tests that compare the two.
 
 A compiler is a command with its flags: "gcc", or "clang -O3".
 """
@@ -25,9 +25,7 @@ needed = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is inst
 
 
 def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence[str] = ()) -> llvm.Library:
-    """Compile as `compile_procedures` does, with a C compiler and no warnings; LLVM still compiles the functions of `others`,
-    whose addresses are passed to the C code.
-    """
+    """Compile procedures with a C compiler; LLVM compiles the functions of `others`, whose addresses the C code receives."""
     given = llvm.compile_ir("\n".join(others)) if others else llvm.Library({})
     code = _shared(compiler, source_text(procedures), tuple(given.addresses))
     for name, address in given.addresses.items():
@@ -39,8 +37,7 @@ def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence
 
 @functools.cache
 def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
-    """Build a shared library from C source code. The variable `<name>_address` contains the address of each function in
-    `given`."""
+    """Build a shared library, whose variables `<name>_address` contain the addresses of the functions in `given`."""
     with tempfile.TemporaryDirectory() as folder:
         source, table, made = (Path(folder, name) for name in ("procedures.c", "given.c", "procedures.so"))
         source.write_text(text)
@@ -54,10 +51,7 @@ def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
 
 
 def replace_procedures(compiler: str) -> list[int]:
-    """Make a C compiler build all procedures from now on; the list returned records the number of each build.
-
-    Call this before importing modules that compile any.
-    """
+    """Make a C compiler build all procedures that are imported later, and return a list that records the size of each build."""
     assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "LLVM's code already exists"
     made: list[int] = []
 

@@ -1,5 +1,4 @@
-"""Settings shared by all tests: how Hypothesis samples, a report of what was not tested because a program is missing, a switch
-that rewrites golden files, and a switch that lets a C compiler build the procedures of the solvers."""
+"""Settings and switches shared by all tests, and a report of what was not tested because a program is missing."""
 
 import gc
 import os
@@ -50,7 +49,6 @@ LONGEST = (
     "tests/models/studies/test_artefacts.py",
     "tests/models/pictures/test_pages.py",
 )
-"""Slowest test files, slowest first, each with the files that share its worker (`TOGETHER`)."""
 
 AT_RELEASES = frozenset(
     {
@@ -100,8 +98,7 @@ AT_RELEASES = frozenset(
         "tests/test_packaging.py::test_works_beside_models_of_the_user[models.py]",
     }
 )
-"""Tests that take seconds although smaller tests check the same rule, or that rarely fail: `make release` runs them, not `make
-verify`."""
+"""Tests that take seconds although smaller ones check the same rule, or that rarely fail; only `make release` runs them."""
 
 DOCUMENTED = "tests/export/test_definitions.py"
 TOGETHER = {
@@ -113,15 +110,15 @@ TOGETHER = {
         for name in ("document", "explain", "readers", "sampled_forms", "state_diagram", "typst", "units_of_models")
     },
 }
-"""File -> another file that needs the same pages, models, documents or syntax trees: one worker runs both and builds these
-once."""
+"""File -> another file that needs the same pages, models or syntax trees, and runs in the same worker."""
 
 OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/comparisons/", "tests/laws/")
-"""Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: results
-are bit-identical (`tests/emit/test_backends.py`), and most tests run little of the code."""
+"""Folders whose models run optimised machine code.
+
+Elsewhere LLVM builds unoptimised code in a third of the time, with bit-identical results (`tests/emit/test_backends.py`).
+"""
 
 MADE = pytest.StashKey[list[int]]()
-"""Number of procedures in each build by a C compiler."""
 _COMPARED = pytest.StashKey[dict[str, int]]()
 
 
@@ -164,9 +161,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the nodes of a diagram in their first cells, for tests that do not check positions: the search for better cells takes
-    most of the drawing time.
-    """
+    """Leave the nodes of a diagram in their first cells, because the search for better cells takes most of the time."""
     from tests.inner.render import layout
 
     monkeypatch.setattr(layout, "improve", lambda cells, *_: cells)
@@ -174,7 +169,6 @@ def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def few_objects() -> None:
-    """Exclude existing objects from garbage collection, for tests that count calls, and collect garbage first."""
     gc.collect()
     gc.freeze()
 
@@ -212,14 +206,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _scope(nodeid: str) -> str:
-    """Return the file whose worker runs a test."""
     file = nodeid.partition("::")[0]
     return TOGETHER.get(file, file)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each worker one file after another, together with the files that share its fixtures."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -232,13 +224,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude collected tests from garbage collection: they live until the end."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """List skipped tests with their reasons, so that anyone without a browser knows what was not tested."""
     if (made := config.stash.get(MADE, None)) is not None:
         terminalreporter.write_line(f"{sum(made)} procedures in C, {len(made)} texts, by {config.getoption('--procedures-by')}")
     told = config.stash.get(_COMPARED, None)

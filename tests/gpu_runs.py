@@ -1,4 +1,4 @@
-"""Many runs executed by the CPU loop, and by the GPU kernel translated to C."""
+"""Many runs, executed by the CPU loop or by the GPU kernel translated to C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...]) -> RunBatch:
-    """Allocate a batch for runs with these values."""
     program, counts = prepared.program, [sum(item.size for item in kept if item.over_time is over) for over in (False, True)]
     width = program.states + (0 if program.powers is None else int(program.powers.n_out))
     return RunBatch.of(max(map(len, blocks)), width, program.modes, len(prepared.wanted[0]), *counts)
@@ -34,7 +33,7 @@ def on_processor(
 
 
 def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatch, slots: int, budget: int) -> int:
-    """Execute all runs in this many threads, each of which pauses after this many steps; return the number of launches."""
+    """Execute all runs in `slots` threads that pause after `budget` steps; return the number of launches."""
     runs, shared = len(batch.status), np.zeros(len(kernel.shared_at(0)), np.uint64)
     shared[:] = kernel.shared_at(shared.ctypes.data)
     states, scratch = (np.zeros(slots * words + 1, np.uint64) for words in (kernel.state_words, kernel.scratch_words))
@@ -53,8 +52,7 @@ def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatc
 
 
 def differences(one: RunBatch, other: RunBatch) -> dict[str, int]:
-    """Return the arrays in which runs differ, with the count; for runs that did not reach their end, only the status is
-    compared."""
+    """Return the arrays in which runs differ, with the count; of runs that did not reach their end, only the status."""
     found = {"status": int((one.status != other.status).sum())}
     both = (one.status == 0) & (other.status == 0)
     for name, array in one.arrays().items():

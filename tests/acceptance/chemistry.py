@@ -15,7 +15,7 @@ ENTRIES = Entries()
 
 @ENTRIES.add("diode, resistor and capacitor in series")
 def diode() -> Found:
-    """f = Is (exp(e / nVt) - 1): a nonlinear loop with R; Is = 1e-12, nVt = .0258563, R = 100, C = 1e-6, Se = 1."""
+    """An ideal source, a resistor R and a diode with f = Is (exp(e / nVt) - 1) form a nonlinear loop on a capacitor."""
     values = {"saturation": 1e-12, "thermal": 0.0258563}
     part = R("diode", flow=lambda e, i, v: i * (exp(e / v) - 1.0), parameters=values)
     graph = joined(J1("loop"), Se("u", 1.0), R("r", 100.0), part, C("c", capacitance=1e-6))
@@ -35,7 +35,7 @@ def association() -> Found:
 
 @ENTRIES.add("reaction cycle X-Y-Z")
 def cycle() -> Found:
-    """k = r = (1, 2, 3): x' = -4x + 2y + 9z, y' = x - 6y + 6z, z' = 3x + 4y - 15z."""
+    """With constants 1, 2, 3 of both species and reactions, x' = -4x + 2y + 9z, y' = x - 6y + 6z and z' = 3x + 4y - 15z."""
     graph, nodes = Graph("cycle"), [J0(f"node {name}") for name in "XYZ"]
     for k, (name, node) in enumerate(zip("XYZ", nodes, strict=True)):
         reaction = Re(f"r{k + 1}", k + 1.0)
@@ -53,7 +53,6 @@ def cycle() -> Found:
 
 @ENTRIES.add("A <=> 2B")
 def dissociation() -> Found:
-    """The run starts from (1, 0): the potential of an absent species is large and negative, and its exponential is zero."""
     reaction, two = Re("r"), TF("two", 2.0)
     graph = Graph("dissociation").connect(Ce("A", initial=1.0), reaction.port("1"))
     graph.connect(reaction.port("2"), two).connect(two, Ce("B", initial=0.0))

@@ -48,7 +48,7 @@ def rc_decaying() -> Found:
 
 @ENTRIES.add("Se parallel to C and R")
 def parallel() -> Found:
-    """The causality is derivative: the current is C u' + u / R."""
+    """The capacitor has derivative causality, so the current is C u' + u / R."""
     source = Se("u", lambda t: sin(3.0 * t) + 2.0, signals=["time"])
     model = compiled(joined(J0("node"), source, C("c", capacitance=0.5), R("r", 4.0)))
     times = np.linspace(0.0, 2.0, 5)
@@ -88,8 +88,6 @@ def flow_sources() -> Found:
 
 @ENTRIES.add("Pi filter")
 def pi_filter() -> Found:
-    """A source with C_a in parallel, then a coil with a resistor in series, then C_b and the load in parallel; all values are
-    one."""
     graph, near, branch, far = Graph("pi"), J0("near"), J1("branch"), J0("far")
     graph.connect(Se("u", 1.0), near).connect(near, C("a", capacitance=1.0)).connect(near, branch)
     graph.connect(branch, R("r", 1.0)).connect(branch, I("l", 1.0)).connect(branch, far)
@@ -100,7 +98,6 @@ def pi_filter() -> Found:
 
 @ENTRIES.add("linear algebraic loop")
 def linear_loop() -> Found:
-    """Se - 1 (R2) - 0 (R3) - 1 (R5, I7): p' = 0.6 u - (31/35) p."""
     graph, a, node, b = Graph("loop"), J1("a"), J0("node"), J1("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("r2", 2.0)).connect(a, node).connect(node, R("r3", 3.0))
     graph.connect(node, b).connect(b, R("r5", 5.0)).connect(b, I("i7", 7.0))

@@ -16,8 +16,6 @@ Found = Sequence[tuple[Any, Any, float]]
 
 
 class Entries(dict[str, Callable[[], Found]]):
-    """Name of a case -> the function that computes it."""
-
     def add(self, name: str) -> Callable[[Callable[[], Found]], Callable[[], Found]]:
         def put(function: Callable[[], Found]) -> Callable[[], Found]:
             self[name] = function
@@ -27,7 +25,6 @@ class Entries(dict[str, Callable[[], Found]]):
 
 
 def joined(junction, *parts, name: str = "model") -> Graph:
-    """Return all parts at one junction, sources pointing in."""
     graph = Graph(name)
     for part in parts:
         graph.connect(part, junction) if part.kind in ("Se", "Sf") else graph.connect(junction, part)
@@ -47,7 +44,6 @@ def matrices(graph: Graph, states: Sequence[str], inputs: Sequence[str] = ()) ->
 
 
 def poles(graph: Graph) -> np.ndarray:
-    """Return poles at the start, sorted by real part, then by imaginary part."""
     return np.sort_complex(linearise(compiled(graph)).poles())
 
 

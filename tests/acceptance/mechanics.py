@@ -16,7 +16,6 @@ ENTRIES = Entries()
 
 
 def motor(graph: Graph) -> Any:
-    """Add a motor with R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6 and U = 5 to a graph, and return its shaft."""
     coil, shaft, k = J1("coil"), J1("shaft"), GY("k", 9.54e-3)
     graph.connect(Se("u", 5.0), coil).connect(coil, R("winding", 4.0)).connect(coil, I("l", 15e-6))
     graph.connect(coil, k).connect(k, shaft).connect(shaft, I("j", 1e-6)).connect(shaft, R("b", 1e-6))
@@ -49,7 +48,6 @@ def hoist() -> Found:
 
 @ENTRIES.add("two masses")
 def two_masses() -> Found:
-    """A spring and a damper connect the wall to the first mass, and another pair connects the two masses."""
     graph, v1, v2, force, stretch = Graph("two"), J1("v1"), J1("v2"), J0("force"), J1("stretch")
     graph.connect(v1, I("m1", 2.0)).connect(v1, C("k1", stiffness=250.0)).connect(v1, R("c1", 5.0))
     graph.connect(v1, force).connect(force, v2).connect(v2, I("m2", 1.0)).connect(force, stretch)
@@ -60,8 +58,7 @@ def two_masses() -> Found:
 
 @ENTRIES.add("derivative causality: effective mass")
 def effective_mass() -> Found:
-    """m1 = 2, v2 = v1 / 3, m2 = 5, b = 7 on side 2: an effort on side 1 accelerates the effective mass 23/9; the pole is
-    -7/23."""
+    """An effort on side 1 accelerates the effective mass m1 + m2 / 9 = 23/9, because v2 = v1 / 3."""
     graph, v1, v2, lever = Graph("lever"), J1("v1"), J1("v2"), TF("lever", 1 / 3)
     graph.connect(Se("u", 1.0), v1).connect(v1, I("m1", 2.0)).connect(v1, lever).connect(lever, v2)
     graph.connect(v2, I("m2", 5.0)).connect(v2, R("b", 7.0))
@@ -73,7 +70,7 @@ def effective_mass() -> Found:
 
 @ENTRIES.add("Duffing oscillator")
 def duffing() -> Found:
-    """H = x^2 / 2 + x^4 / 4 with unit inertia; the period at amplitude a is 4 K(m) / sqrt(1 + a^2), m = a^2 / (2 + 2 a^2)."""
+    """With unit inertia and H = x^2 / 2 + x^4 / 4, the period at amplitude a is 4 K(m) / sqrt(1 + a^2), m = a^2 / (2 + 2 a^2)."""
     spring = C("x", output=lambda x: x + x**3, energy=lambda x: x**2 / 2 + x**4 / 4, initial=1.5)
     graph = joined(J1("v"), spring, I("m", 1.0))
     law = linearise(compiled(graph), initial={"x.q": 0.5}).A
@@ -83,8 +80,6 @@ def duffing() -> Found:
 
 
 def plate() -> Any:
-    """Return a two-port with the energy H = x^2 / (2 (C + y)) with C = 1."""
-
     def efforts(z, c):
         x, y = z[0], z[1]
         return array([x / (c + y), -x * x / (2.0 * (c + y) * (c + y))])
@@ -97,8 +92,7 @@ def plate() -> Any:
 
 @ENTRIES.add("two-port storage and moving-plate capacitor")
 def moving_plate() -> Found:
-    """The efforts of the two-port and their reciprocity agree with a derivation; a run converts electrical into mechanical
-    energy."""
+    """The efforts and the reciprocity of the two-port with H = x^2 / (2 (C + y)) agree with a derivation by hand."""
     graph, node, v = Graph("microphone"), J0("node"), J1("v")
     both = J0("both", dimension=2)
     charge, gap = TF("charge", [[1.0], [0.0]]), TF("gap", [[0.0], [1.0]])
@@ -134,8 +128,6 @@ def pendulum() -> Found:
 
 @ENTRIES.add("Euler junction")
 def euler() -> Found:
-    """I = (1, 2, 3), w = (.01, 1, .01): rotation about the middle axis is unstable; energy and |h| are constant."""
-
     def turned(h):  # h' = h x w, so that the junction takes w x h
         return array([[0.0, h[2], -h[1]], [-h[2], 0.0, h[0]], [h[1], -h[0], 0.0]])
 

@@ -39,7 +39,7 @@ def unconnected() -> Found:
 
 @ENTRIES.add("error: redundant loop of ideal constraints")
 def redundant() -> Found:
-    """Three bodies, each fixed to the other two: the third constraint follows from the first two."""
+    """Three bodies are each fixed to the other two, so the third constraint follows from the first two."""
     graph = Graph("triangle")
     bodies = [J1(f"v{k}") for k in range(3)]
     for k, body in enumerate(bodies):
@@ -53,7 +53,6 @@ def redundant() -> Found:
 
 @ENTRIES.add("error: a mode without valid causality")
 def shorted() -> Found:
-    """Return the refusal of a switch that shorts a source when it closes."""
     graph = joined(J0("node"), Se("u", 1.0), R("r", 1.0), Switch("short", automaton="lever", closed=["on"]))
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     return refused(graph, "E212", 'mode "on" of "lever"', 'Sw "short"', "an R (a resistance) in series")

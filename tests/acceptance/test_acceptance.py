@@ -1,8 +1,4 @@
-"""The acceptance suite: one table of models whose results are known from public tools or in closed form.
-
-Every case builds its model and returns the result, the expected value, and the tolerance (absolute, or relative where the number
-is large).
-"""
+"""The acceptance suite compares models with results that are known from public tools or in closed form."""
 
 from __future__ import annotations
 

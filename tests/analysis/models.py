@@ -7,7 +7,6 @@ from screws.scalars import exp, log
 
 
 def motor() -> Graph:
-    """Return a DC motor of the acceptance suite: R = 4, L = 15e-6, K = 9.54e-3, J = b = 1e-6, U = 5."""
     graph = Graph("motor")
     armature, rotor = J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     graph.connect(Se("supply", 5.0), armature).connect(armature, R("winding", 4.0)).connect(armature, I("coil", 15e-6))
@@ -18,7 +17,6 @@ def motor() -> Graph:
 
 
 def hoist() -> Graph:
-    """Return the motor with a mass that it lifts on a rope: TF 0.05, rope C = 1e-6, m = 5e-3, g = 9.81."""
     graph = motor()
     rotor = graph.parts["rotor"]
     drum, rope, load = TF("drum", 0.05), J0("rope", domain="translation"), J1("load", domain="translation")
@@ -28,8 +26,6 @@ def hoist() -> Graph:
 
 
 def coupled_masses() -> Graph:
-    """Return two masses: m1 = 2 drives m2 = 5 through TF v2 = v1 / 3, with friction 7 on side 2; one of the inertias is
-    dependent."""
     graph = Graph("coupled")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     lever = TF("lever", 1.0 / 3.0)
@@ -38,7 +34,6 @@ def coupled_masses() -> Graph:
 
 
 def two_masses() -> Graph:
-    """Return masses 2, 1 with springs 250, 400 and dampers 5, 15 in series from the wall, and a force on the first mass."""
     graph = Graph("two masses")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     between, relative = J0("between", domain="translation"), J1("relative", domain="translation")
@@ -50,7 +45,6 @@ def two_masses() -> Graph:
 
 
 def pi_filter() -> Graph:
-    """Return a pi filter (C_a, L, C_b) between a source with a resistor and a load; all values are one."""
     graph = Graph("pi filter")
     inlet, a, b = J1("inlet", domain="electrical"), J0("a", domain="electrical"), J0("b", domain="electrical")
     middle = J1("middle", domain="electrical")
@@ -63,7 +57,6 @@ def pi_filter() -> Graph:
 
 
 def diode() -> Graph:
-    """Return a diode and resistor in series on a capacitor: a nonlinear algebraic loop."""
     graph = Graph("diode")
     series = J1("series", domain="electrical")
     graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
@@ -73,7 +66,6 @@ def diode() -> Graph:
 
 
 def wired() -> Graph:
-    """Return two equal RC circuits on one source."""
     graph = Graph("twins")
     supply = J0("supply node", domain="electrical")
     graph.connect(Se("supply", 1.0), supply)
@@ -84,8 +76,6 @@ def wired() -> Graph:
 
 
 def chain(sections: int) -> Graph:
-    """Return masses in a row with springs and dampers between them; a force drives the first, and the last is tied to the
-    wall."""
     graph = Graph("chain")
     velocities = [J1(f"v{k}", domain="translation") for k in range(sections)]
     graph.connect(Se("push", 1.0), velocities[0])

@@ -1,5 +1,4 @@
-"""Poles, zeros, transfer functions and minimal realisations agree with closed forms, python-control, and prescribed zeros and
-orders."""
+"""Poles, zeros, transfer functions and minimal realisations agree with closed forms, python-control, and prescribed values."""
 
 from __future__ import annotations
 
@@ -50,14 +49,13 @@ def test_two_masses_in_series_from_the_wall() -> None:
 
 
 def test_dependent_inertias() -> None:
-    """The effective mass is 2 + 5/9 = 23/9, and the pole -7/23."""
     system = linearise(compile_model(coupled_masses(), backend="numpy"), ["push.value"], ["v1.flow"])
     np.testing.assert_allclose(system.poles(), [-7.0 / 23.0], rtol=1e-12)
     assert system.transfer_function().gain == pytest.approx(9.0 / 23.0, rel=1e-12)
 
 
 def test_zeros_of_two_masses_are_those_of_the_absorber() -> None:
-    """The driven first mass stays at rest while the second swings on its own spring: m2 s^2 + c2 s + k2 = 0."""
+    """The driven mass rests while the second swings on its own spring: m2 s^2 + c2 s + k2 = 0."""
     model = compile_model(two_masses(), backend="numpy")
     zeros = linearise(model, ["force.value"], ["v1.flow"]).zeros()
     same_set(zeros, [*np.roots([1.0, 15.0, 400.0]), 0.0], 1e-10)
@@ -103,7 +101,6 @@ def test_zeros_against_python_control(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_zeros_that_were_put_in(seed: int) -> None:
-    """Systems have prescribed zeros and poles, in mixed coordinates, alone or beside an unrelated channel."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     zeros, poles = rng.normal(size=int(rng.integers(0, n))), rng.normal(size=n)

@@ -15,7 +15,6 @@ from tests.inner.compile import whole_parameters
 
 
 def differences(compiled, point, step: float = 1e-6) -> np.ndarray:
-    """Return d rates / d x by central differences."""
     p, columns = whole_parameters(compiled, point), []
     for k in range(len(point.x)):
         ahead, back = point.x.copy(), point.x.copy()
@@ -100,7 +99,7 @@ def test_point_by_names_and_by_arrays() -> None:
 
 
 def test_a_nonlinear_loop_adds_no_poles() -> None:
-    """A diode and a resistor are in series on a capacitor: the small-signal time constant is C (R + r_d)."""
+    """The small-signal time constant of a diode and a resistor in series on a capacitor is C (R + r_d)."""
     compiled = compile_model(diode(), backend="numpy")
     system = linearise(compiled, ["supply.value"], ["series.flow"])
     assert system.states == ("capacitor.q",)

@@ -1,4 +1,4 @@
-"""With sources and signals as inputs, and with opened loops, transfer functions, margins and plots agree with closed forms."""
+"""Transfer functions, margins and plots of loops that are driven by signals or opened at signals agree with closed forms."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ def loop() -> Compiled:
 
 
 def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
-    """A disturbance added to a signal acts on the closed loop from that point; a reference acts the same way through its
-    parameter."""
     linear, s = loop.linearise(["error.y", "control.y", "goal.after"], ["plant.y", "error.y"], t=1.0), 1j * OMEGA
     closed = 1.0 / (1.0 + plant(s) * controller(s))
     expected = [[plant(s) * controller(s), plant(s), plant(s) * controller(s)], [np.ones(3), -plant(s), np.ones(3)]]
@@ -45,7 +43,6 @@ def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
 
 
 def test_an_input_has_the_name_that_the_user_gave() -> None:
-    """A nested graph exports the result of an inner block under another name."""
     gains = Block("gains", [("y", lambda t: array([t, 2.0 * t]), ["t"])], inputs={"t": "time"})
     control = Graph("control").add(gains).export("y", "gains.y")
     graph = Graph("loop").add(control, signals.gain("drive", "control.y", 1.0))
@@ -60,8 +57,7 @@ def test_an_input_has_the_name_that_the_user_gave() -> None:
 
 
 def test_sources_as_inputs_wherever_the_model_stands() -> None:
-    """m v' = F(y, t) - d v |v|: the input adds to the force; the derivative with respect to v depends on time and operating
-    point."""
+    """The input adds to F in m v' = F(y, t) - d v |v|, whose derivative with respect to v depends on the operating point."""
     graph, v = Graph("drag"), J1("v", domain="translation")
     graph.connect(Se("push", lambda v, t: 5.0 * t - 2.0 * v, signals=["v.flow", "time"]), v).connect(v, I("mass", 2.0))
     graph.connect(v, R("drag", effort=lambda v: 3.0 * v * v)).connect(Se("pull", 1.0), v)
@@ -120,8 +116,7 @@ def test_a_linear_system_without_inputs_says_so(loop: Compiled) -> None:
 
 @pytest.mark.parametrize("gain", [0.8, 10.0])
 def test_margins_in_closed_form(gain: float) -> None:
-    """L = gain / (s + 1)^3 has phase -180 degrees at sqrt(3), where its magnitude is gain / 8, and magnitude 1 at sqrt(gain^(2/3)
-    - 1)."""
+    """L = gain / (s + 1)^3 has the magnitude gain / 8 at the phase -180 degrees, and the magnitude 1 at sqrt(gain^(2/3) - 1)."""
     pytest.importorskip("control")
     graph = Graph("lags").add(signals.step("u"), signals.transfer_function("y", "u.y", [gain], [1.0, 3.0, 3.0, 1.0]))
     margins = graph.compile(progress=False).linearise(["u.after"], ["y.y"]).margins()

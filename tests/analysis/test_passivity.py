@@ -1,4 +1,4 @@
-"""Positive-real test and reciprocity of laws: systems that are passive by construction, and counterexamples."""
+"""Systems that are passive or reciprocal by construction pass the tests, and counterexamples fail them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ def test_ports_must_be_pairs() -> None:
 
 
 def plate(force) -> Graph:
-    """Return a moving-plate capacitor as a storage element with two components: charge and distance."""
     graph = Graph("plate")
     node = J1("node", dimension=2)
 

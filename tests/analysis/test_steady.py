@@ -13,7 +13,6 @@ from tests.inner.analysis import newton
 
 
 def signals(name: str, rates, initial, parameters=None):
-    """Return x' = rates(x, *parameters), as a block."""
     graph = Graph(name)
     names = list(initial)
     graph.add(
@@ -91,7 +90,7 @@ def test_a_free_direction_is_reported_and_left_alone() -> None:
 
 
 def test_conserved_amounts_are_those_of_the_guess() -> None:
-    """A + B <=> C with unit constants from (1, 2, 3) reaches the end state of the acceptance suite's chemistry."""
+    """A + B <=> C with unit constants, started from (1, 2, 3), reaches the end state of the acceptance suite's chemistry."""
 
     def rates(a, b, c):
         forward = a * b - c
@@ -112,8 +111,7 @@ def test_strong_nonlinearity_is_damped() -> None:
 
 
 def test_a_diode_in_the_way_is_conducting() -> None:
-    """At zero current a diode hardly conducts: Newton's first step of the flux is 1e-14 Wb, although the steady state is far
-    away."""
+    """A diode hardly conducts at zero current, so Newton's first step of the flux is only 1e-14 Wb, far from the steady state."""
     graph = Graph("rectifier")
     loop, out = J1("loop", domain="electrical"), J0("out", domain="electrical")
     shockley = R("diode", flow=lambda e, Is, Vt: Is * (exp(e / Vt) - 1.0), parameters={"Is": 1e-14, "Vt": 0.025})
@@ -126,7 +124,7 @@ def test_a_diode_in_the_way_is_conducting() -> None:
 
 
 def test_forces_that_cancel_leave_a_body_at_rest() -> None:
-    """0.1 + 0.2 - 0.3 is 5.6e-17: rounding error of the sources, not a force."""
+    """In floating point, 0.1 + 0.2 - 0.3 is 5.6e-17, which is rounding error and not a force."""
     graph, v = Graph("tug"), J1("v", domain="translation")
     for name, force in (("one", 0.1), ("two", 0.2), ("three", -0.3)):
         graph.connect(Se(name, force), v)
@@ -143,7 +141,7 @@ def test_no_solution() -> None:
 
 
 def test_wide_scales_are_no_lack_of_rank() -> None:
-    """A picofarad and a farad are in one ladder: charges of 1e-12 and 1 at the same voltage."""
+    """One ladder has a picofarad and a farad, so charges of 1e-12 and 1 belong to the same voltage."""
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
     between = J1("between")
@@ -210,7 +208,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
-    """A spring deflects by F / k and the mass stays at rest: its momentum is only rounding error, in any unit of force."""
+    """The momentum of a mass at rest on a spring is rounding error, whose size depends on the unit of force."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
     compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))
@@ -219,7 +217,7 @@ def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
 
 
 def test_sensitivity_with_a_conserved_amount() -> None:
-    """A <=> B with rates k1, k2: a = 3 k2 / (k1 + k2) for a total of three."""
+    """For A <=> B with rates k1 and k2 and a total of three, a = 3 k2 / (k1 + k2)."""
     compiled = signals(
         "pair", lambda a, b, k1, k2: (k2 * b - k1 * a, k1 * a - k2 * b), {"a": 1.0, "b": 2.0}, {"k1": 2.0, "k2": 1.0}
     )
@@ -234,8 +232,6 @@ def test_sensitivity_of_what_nothing_holds() -> None:
 
 
 def test_newton_on_rectangular_equations() -> None:
-    """Three consistent equations for two unknowns are solved, and one equation for two unknowns is solved with minimum norm."""
-
     def three(z):
         return np.array([z[0] ** 2 - 4, z[1] - z[0], z[0] * z[1] - 4]), np.array([[2 * z[0], 0], [-1, 1], [z[1], z[0]]])
 

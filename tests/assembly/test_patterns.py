@@ -18,8 +18,6 @@ from tests.schedule.graphs import bouncing, chain
 
 
 def mixed(sections: int) -> Graph:
-    """Return a chain with every kind of element that has a pattern, in several directions, with formulas, symbols and odd
-    names."""
     rng = np.random.default_rng(sections)
     graph, before = Graph("mixed"), None
     for i in range(sections):
@@ -52,7 +50,6 @@ def mixed(sections: int) -> Graph:
 
 
 def written(system: System) -> list[Any]:
-    """Return the whole content of a system, with the names and printed forms of operations."""
     states = [(s.name, s.rate, s.held, *np.ravel(s.initial), *np.ravel(s.nominal)) for s in system.states]
     numbers = [(name, np.shape(value), *np.ravel(value)) for name, value in system.parameters.items()]
     statements = [(s.outs, s.op.name, s.op.latex, s.args, s.element) for s in system.statements]

@@ -10,14 +10,13 @@ from campaigns.estimates import STUDIES, found, least, main, within
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_truth_lies_where_the_estimate_says(name):
-    """The distance of three estimates from the truth exceeds 4.5 standard deviations once in six thousand cases; the linear
-    problem has the same distance except for curvature, which is small where deviations are a few per cent."""
+    """Normal errors of three parameters exceed 4.5 standard deviations once in six thousand cases."""
     answer = found((name, 11))
     assert answer.distance < 4.5 and answer.distance == pytest.approx(answer.linear, abs=0.2)
 
 
 def test_how_many_lie_within():
-    """Of 100 distances of normal noise, 95 are within 2.795 standard deviations for three parameters."""
+    """Of 100 normal distances for three parameters, 95 are within 2.795 standard deviations."""
     drawn = np.linalg.norm(np.random.default_rng(0).normal(size=(20000, 3)), axis=1)
     assert within(drawn) == pytest.approx(19000, abs=4.0 * np.sqrt(950.0))
 

@@ -38,11 +38,9 @@ FOUND = [
     ("hand", changed("hand", t_end=1e6, sample_dt=1e-6)),
     ("contact", changed("contact", t_end=1e6, sample_dt=1e-6)),
 ]
-"""Failures that the campaign found, in their smallest form."""
 
 
 @pytest.mark.parametrize(("name", "data"), FOUND)
 def test_what_was_found_before(tmp_path, name, data):
-    """The command refuses each of these files with a code, and leaves no output."""
     kind, what = run_trial(FORMATS[name], data, tmp_path)
     assert kind == "refused" and what[0] in "EG", what

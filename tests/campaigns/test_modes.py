@@ -1,5 +1,4 @@
-"""The campaign of modes: its reference programs agree with closed forms, results are classified, and a small sample is
-correct."""
+"""The reference programs of the campaign of modes agree with closed forms, and a small sample of the campaign is correct."""
 
 from __future__ import annotations
 
@@ -28,7 +27,6 @@ SOURCE = Branch("V", "V", 1, 0, wave=SINE)
 
 
 def agrees(known: Reference, channel: int, exact: np.ndarray, most: float) -> None:
-    """Test that the result is correct within its stated error, and that this error is small."""
     assert known.settled and known.error[channel] < most
     assert np.abs(known.values[:, channel] - exact).max() <= known.error[channel]
 
@@ -42,7 +40,7 @@ def test_rectifiers() -> None:
 
 
 def test_a_coil_charges_a_capacitor_through_a_diode() -> None:
-    """v = 1 - cos(t / sqrt(L C)) for half a period, and 2 thereafter."""
+    """The voltage is v = 1 - cos(t / sqrt(L C)) for half a period, and 2 thereafter."""
     parts = (
         Branch("V", "V", 1, 0, wave=Wave(mean=1.0)),
         Branch("L", "L", 1, 2, 0.1),
@@ -64,7 +62,6 @@ def test_a_switch_leaves_a_coil_to_its_freewheel() -> None:
 
 
 def test_a_source_that_nothing_opposes_has_no_solution() -> None:
-    """A diode shorts the second half of the sine."""
     known = analysed(Network((SOURCE, Branch("D", "D", 0, 1), Branch("R", "R", 1, 0, 1.0))), SAMPLES)
     assert known.settled and known.ends == pytest.approx(math.pi / 3.0, abs=3e-3)
     assert known.values.shape == (21, 1)
@@ -87,8 +84,7 @@ def test_order_and_names_of_branches_do_not_matter_to_the_judge() -> None:
 
 
 def test_two_blocks() -> None:
-    """Friction of 2 N carries the second block along up to t = 1 (4 t / 4 < 2 / 2); then the blocks slip. The second block is on
-    ice."""
+    """The second block is on ice, and friction of 2 N carries it along up to t = 1, when both blocks need 4 t / 4 = 2 / 2."""
     blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (Rub(0, 1, 2.0),))
     known = stepped(blocks, SAMPLES)
     after = SAMPLES - 1.0
@@ -98,8 +94,7 @@ def test_two_blocks() -> None:
 
 
 def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
-    """Nothing moves until the force 6 t on the middle mass exceeds 2 + 1/2: the friction at both ends, and the drag behind the
-    gear."""
+    """Nothing moves until the force 6 t exceeds 2 + 1/2, the friction at both ends and the drag beyond the gear."""
     row = Masses(
         (Mass(1.0), Mass(1.0, Wave(slope=6.0)), Mass(1.0)),
         (Rub(0, None, 1.0), Rub(1, 0, 9.0), Rub(1, 2, 9.0), Rub(2, None, 1.0), Rub(1, None, 1.0, 0.5)),
@@ -112,7 +107,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
-    """The row has 39 rate equations and 8 value equations: too many modes to solve one by one."""
+    """The row has 39 rate equations and 8 value equations, whose modes are too many to try one by one."""
     assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -140,7 +135,7 @@ def test_a_slider_crank_has_its_closed_form() -> None:
 
 
 def test_a_four_bar_closes_and_comes_to_rest() -> None:
-    """Another program, with another formula for the inertia, gives the same angle at rest."""
+    """Another program, with another formula for the inertia, found the angle at rest."""
     links, _ = places(FOUR_BAR, np.linspace(0.0, 6.0, 9))
     ends = {name: place.begin + place.link.length * np.exp(1j * place.angle) for name, place in links.items()}
     np.testing.assert_allclose(ends["rod 0"], ends["follower 0"], atol=1e-15)
@@ -151,8 +146,6 @@ def test_a_four_bar_closes_and_comes_to_rest() -> None:
 
 
 def test_a_stop_and_a_lock() -> None:
-    """A flywheel (all other parts are massless) bounces back at half its rate; a second flywheel is driven, locked, and driven
-    again from rest."""
     light = Dyad("rocker", Link(0.4, 0.0, 0.0), Link(0.3, 0.0, 0.0), (0.4, 0.0), 0.1)
     wheel = Linkage(Link(0.1, 0.0, 0.5), (light,), start=0.0, rate=4.0, stop=(2.0, 0.5))
     known = integrated(wheel, SAMPLES)
@@ -247,8 +240,7 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_a_difference_is_judged_again_with_shorter_steps() -> None:
-    """Steps of every size end at one time, less than the shortest step before an event: halving the steps shows only 7e-6 of an
-    error of 5e-5."""
+    """Steps of every size end at one time shortly before an event, so halving the steps shows only 7e-6 of an error of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
     )
@@ -290,7 +282,6 @@ def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
 
 
 def test_linkages_are_graphs() -> None:
-    """Every friction, stop and lock of the random linkages is in the graph; the thorough tests also compile the graphs."""
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}

@@ -1,5 +1,4 @@
-"""Mutation testing of the runtime: each mutant differs from the source, and is killed by the tests that execute it or
-survives."""
+"""Mutation testing of the runtime finds whether the tests that execute a mutated statement kill the mutant."""
 
 import ast
 import os
@@ -105,7 +104,6 @@ pytest.main(["-q", "-s", "-p", "no:cacheprovider"], plugins=[Campaign()])
 
 
 def test_tests_that_execute_a_mutated_statement_kill_it_or_not(tmp_path):
-    """No test distinguishes > from >= at 100 or executes the statement for larger numbers."""
     for name, text in (("double", PROGRAM), ("test_double", PROGRAM_TESTS), ("campaign", PROGRAM_CAMPAIGN)):
         (tmp_path / f"{name}.py").write_text(text)
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])}

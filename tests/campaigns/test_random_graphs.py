@@ -38,7 +38,6 @@ def test_random_graphs_agree_with_dense_algebra(part: int) -> None:
 
 @pytest.mark.parametrize("number", [2505, 3222])
 def test_states_that_depend_by_a_ratio_jump_with_it(number: int) -> None:
-    """Where a mode changes the ratio between dependent storages, impulses agree with the reference's own algebra."""
     found = trial((1, number))
     assert {"instant", "ratio"} <= set(found.drawn_from) and found.verdict.kind == "right"
 
@@ -67,7 +66,7 @@ def loop() -> Graph:
 
 
 def test_hidden_equations_give_the_rates_of_dependent_storages() -> None:
-    """Two masses of 2 kg move together with v = 2: F = 2 - 6 = -4, v' = -2."""
+    """Two masses of 2 kg move together with v = 2, so F = 2 - 6 = -4 and v' = -2."""
     compiled = compile_model(loop(), backend="numpy")
     x, m = compiled.initial()
     point = Point(compiled.model, Situation(values_of(compiled, x, m), {}))

@@ -1,4 +1,4 @@
-"""A sample of the campaign of mutated hand-written files; `python -m campaigns.written_files` runs 10,000 of each format."""
+"""A sample of the campaign of mutated hand-written files."""
 
 from __future__ import annotations
 

@@ -15,8 +15,6 @@ DOMAIN = "translation"
 
 
 def branched(rng: np.random.Generator, most: int = 4) -> Graph:
-    """Return two or three driven and damped bodies with branches between some pairs; `most` limits the number of ideal
-    elements."""
     graph, count = Graph("branched"), int(rng.integers(2, 4))
     bodies = [J1(f"v{k}", domain=DOMAIN) for k in range(count)]
     for k, body in enumerate(bodies):
@@ -34,7 +32,6 @@ def branched(rng: np.random.Generator, most: int = 4) -> Graph:
 
 
 def branch(graph: Graph, rng: np.random.Generator, at, name: str, depth: int, left: list[int]) -> None:
-    """Add elements and further branches at a junction: in parallel at a J1, in series at a J0."""
     for k in range(int(rng.integers(2, 4)) if depth == 2 else 2):
         own = f"{name}.{k}".replace(".", "_")
         if depth and left[0] > 1 and rng.random() < 0.4:
@@ -54,7 +51,6 @@ def branch(graph: Graph, rng: np.random.Generator, at, name: str, depth: int, le
 
 
 def ideal(graph: Graph, rng: np.random.Generator, own: str):
-    """Return an ideal element, with its own automaton."""
     match int(rng.integers(4)):
         case 0:
             return Friction(f"c{own}", float(rng.uniform(0.2, 2)))
@@ -70,21 +66,15 @@ def ideal(graph: Graph, rng: np.random.Generator, own: str):
 
 @dataclass(frozen=True)
 class BruteForce:
-    """Implications of a model's relations and their first two derivatives in one mode, found by singular value decomposition
-    alone."""
+    """Implications of a model's relations and their first two derivatives in one mode, found by singular value decomposition."""
 
     agrees: bool
-    """Whether the relations have a solution."""
     decides: bool
-    """Whether the relations determine the rates of the storage elements."""
     states: dict[str, float]
-    """States of the storage elements that the relations permit, nearest to the requested states."""
     rates: dict[str, float]
 
 
 def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str, float]) -> BruteForce:
-    """Return what the equations of a linear graph with constant sources imply; the zero variable of an ideal element has zero
-    derivatives."""
     ideal = [path for path, e in compiled.model.elements.items() if isinstance(e.law, (IdealConstraint, IdealSwitch))]
     system = Descriptor(compiled.model, modes, compiled.causality, ideal)
     n, zero = system.size, np.zeros((system.size, system.size))
@@ -106,7 +96,6 @@ def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str,
 
 
 def _solved(rows: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the least-squares solution, the null space and the largest residual."""
     u, s, vt = np.linalg.svd(rows, full_matrices=True)
     rank = int(np.sum(s > 1e-9 * s[0]))
     solution = vt[:rank].T @ ((u[:, :rank].T @ right) / s[:rank])

@@ -35,12 +35,10 @@ DOMAINS = {
     "hydraulic": ("an elastic chamber", "the inertia of a line", "a throttle"),
 }
 SOME = ("rotation", "hydraulic")
-"""Domains for which all advice is tried."""
 Kind = Callable[..., object]
 
 
 def at(kind: Callable, domain: str, *parts, more: Graph | None = None, name: str = "node") -> Graph:
-    """Return elements at a junction; a tuple of elements is connected through a junction of the other type."""
     graph, node = more or Graph("model"), kind(name, domain=domain)
     for k, part in enumerate(parts):
         if isinstance(part, tuple):
@@ -102,13 +100,11 @@ def test_nobody_sets_the_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_diodes_alone_need_no_advice(domain: str) -> None:
-    """A junction of two diodes, a source and a resistor can be simulated."""
     for kind, source in ((J1, Se("u", 1.0)), (J0, Sf("u", 1.0))):
         assert runs(at(kind, domain, source, R("r", 1.0), Diode("one"), Diode("two")))
 
 
 def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
-    """Return a gear whose friction grows with the transmitted effort."""
     graph = at(J1, domain, Se("drive", 2.0), I("in", 1.0), name="fast")
     at(J1, domain, I("out", 1.5), R("load", 1.0), more=graph, name="slow")
     gear, fast, slow = TF("gear", 0.5), graph.parts["fast"], graph.parts["slow"]

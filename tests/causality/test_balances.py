@@ -1,4 +1,4 @@
-"""Nodes whose effort is set by the balance of flows, and not by an element."""
+"""The balance of flows, and not an element, sets the effort of a node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ HOT, COLD = 400.0, 300.0
 
 
 def between_bodies(*transfers: Any) -> Graph:
-    """Return heat transfers in series from a hot to a cold body, with nodes "n1", "n2" ... between them."""
     graph, nodes = Graph("wall"), [J0(f"n{k}", domain="thermal") for k in range(1, len(transfers))]
     ends = [Se("hot", HOT), *nodes, Se("cold", COLD)]
     for transfer, start, stop in zip(transfers, ends, ends[1:], strict=False):
@@ -43,7 +42,6 @@ def test_a_shield_between_radiators_has_the_temperature_of_its_balance() -> None
 
 
 def test_a_wire_without_a_capacity_warms_until_it_gives_off_its_heat() -> None:
-    """The node takes the temperature at which the film carries away the wire's heat."""
     graph, loop, node = Graph("wire"), J1("loop", domain="electrical"), J0("node", domain="thermal")
     wire, film = R("wire", 5.0, heat=True), HeatTransfer("film", heat=lambda one, other: (one - other) + 0.1 * (one - other) ** 3)
     graph.connect(Sf("i", 2.0), loop).connect(loop, wire).connect(wire.port("heat"), node)
@@ -57,7 +55,6 @@ AMPLITUDE, OMEGAS, INDUCTANCES, PAIRS = 5.0, (60.0, 90.0), np.array([2e-3, 3e-3]
 
 
 def driven_motor(third: Any) -> Graph:
-    """Return a synchronous motor with current sources on two phases, and the given element on the third."""
     graph, out = Graph("drive"), J1("out", domain="rotation")
     motor = parts.machines.synchronous_motor("motor", PAIRS, 0.1, 0.5, *INDUCTANCES, 1e-3, 1e-3)
     sources = [Sf(f"i{k}", lambda t, w=w: AMPLITUDE * sin(w * t), signals=["time"]) for k, w in enumerate(OMEGAS)]

@@ -41,7 +41,7 @@ def join(name: str, *bonds) -> Graph:
 
 
 def strokes(graph: Graph) -> dict[str, bool]:
-    """Map each bond to True if its stroke is at the head (the tail sets the effort)."""
+    """Map each bond to True if its stroke is at the head, so that the tail sets the effort."""
     return dict(assign_causality(graph.freeze()).effort_into_head)
 
 
@@ -103,7 +103,6 @@ def test_the_report_says_it_in_words() -> None:
 
 
 def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
-    """In rings of junctions between resistors and storage elements, the first choice may fail; another choice is found."""
     for kinds in range(16):
         ring = [(J0 if kinds >> k & 1 else J1)(f"j{k}") for k in range(4)]
         parts = [R("r0", 1.0), C("c1", capacitance=1.0), R("r2", 1.0), I("i3", 1.0)]
@@ -112,7 +111,6 @@ def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
 
 
 def check_strokes(model: Model) -> None:
-    """Check that every junction has exactly one strong bond, and every two-port a valid pair of strokes."""
     causality = assign_causality(model)
     for path, element in model.elements.items():
         into = [causality.effort_into(bond, path) for bond in model.bonds_at(path)]
@@ -130,7 +128,6 @@ def check_strokes(model: Model) -> None:
 
 
 def flux(p, k):
-    """Return the flow of an I whose relation the user has not inverted."""
     return k * p * p * p + p
 
 
@@ -169,7 +166,7 @@ def test_a_chain_of_capacitors_across_a_source_adds_up() -> None:
 
 
 def test_rigidly_coupled_masses_move_as_one() -> None:
-    """With v2 = 3 v1, the motor accelerates 2 + 9 * 5 kg with a drag of 9 * 7; the motor's p is 2 / 47 of the total."""
+    """With v2 = 3 v1, the motor accelerates 2 + 9 * 5 kg with a drag of 9 * 7, and has 2 / 47 of the momentum."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     bonds = (v, I("motor", 2.0, initial=4.0)), (v, gear), (gear, w), (w, I("load", 5.0)), (w, R("b", 7.0))
     model = compile_model(join("gears", *bonds), backend="numpy")
@@ -236,7 +233,7 @@ def cube_root(p):
 
 @pytest.mark.parametrize("start", ["motor", "load"])
 def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
-    """Both flows are nonlinear and f_load = 3 f_motor; the mass with a start value keeps its state."""
+    """Both flows are nonlinear and f_load = 3 f_motor; only the mass with a start value keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     motor, load = (
         I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}, initial=0.8 if name == start else 0.0)
@@ -250,7 +247,6 @@ def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
 
 
 def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
-    """The flow is not the rate of a state that has its own law, as in a pose or a spring in a moving frame."""
     law = Storage("effort", "q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q))
     graph = Graph("pushed").connect(Se("push", 1.0), node := J0("node"))
     graph.connect(node, Element("C", "carried", law, (Port("1", 1),))).connect(node, R("leak", 1.0))
@@ -264,7 +260,7 @@ def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
 
 
 def resistive_loop(**first) -> Graph:
-    """Return the loop Se - 1 (R2) - 0 (R3) - 1 (R5, I7), in which R2 and R3 determine each other."""
+    """Return a loop in which the resistors R2 and R3 determine each other."""
     a, node, b = J1("a"), J0("node"), J1("b")
     return join(
         "loop",
@@ -313,7 +309,6 @@ def test_two_loops_are_solved_apart() -> None:
 
 
 def test_two_flow_sources_on_a_1_junction() -> None:
-    """The message names both causes, their lines and the cure, and no other element."""
     graph = Graph("gripper")
     elbow = J1("elbow")
     graph.connect(elbow, R("friction", 1.0))
@@ -340,7 +335,6 @@ def test_two_effort_sources_on_a_0_junction() -> None:
 
 
 def test_culprits_far_from_the_conflict_are_found() -> None:
-    """The sources conflict at a junction between them, to which neither is connected."""
     graph, before = Graph("far"), J0("n0")
     graph.connect(Se("left", 1.0), before)
     for k in range(5):
@@ -405,7 +399,6 @@ def test_every_message_has_a_place_and_a_cure() -> None:
 
 
 def chain(n: int) -> Graph:
-    """Return masses with springs and dampers in parallel between them."""
     graph, before = Graph("chain"), J1("m0 v")
     graph.connect(Se("pull", 1.0), before).connect(before, I("m0", 1.0))
     for k in range(1, n):

@@ -1,4 +1,4 @@
-"""The order of connection does not matter: the kinds of storage elements decide which are dependent, or the graph is refused."""
+"""The kinds of storage elements, and not the order of connection, decide which of them are dependent."""
 
 from __future__ import annotations
 
@@ -31,13 +31,11 @@ from bondgraph import (
 
 
 def opening(name: str = "gate") -> Automaton:
-    """Return an automaton that is on until 0.5 s, off until 1 s, and then on again."""
     edges = (Transition("on", "off", lambda t: (t - 0.5) * (1.0 - t), "time"), Transition("off", "on", lambda t: t - 1.0, "time"))
     return Automaton(name, ("on", "off"), "on", edges)
 
 
 def charging(order: bool, meet: str) -> Graph:
-    """Return two capacitors charged through an inductor until a junction opens."""
     graph, a, b, v = Graph("charging"), C("a", capacitance=1.0), C("b", capacitance=3.0), J1("v")
     x = X0("x", automaton="gate", active=["on"]) if meet == "X0" else J0("x")
     for part in (a, b) if order else (b, a):
@@ -71,8 +69,6 @@ def test_the_switch_that_is_advised_leaves_the_charge_where_it_is() -> None:
 
 
 def two_sides(kind: type, order: bool) -> Graph:
-    """Return two sources with resistors on either side of a switched junction; neither side has to set the junction's
-    variable."""
     meet, side, source = (X0, J1, Se) if kind is X0 else (X1, J0, Sf)
     graph, x = Graph("sides").add_automaton(opening()), meet("x", automaton="gate", active=["on"])
     for name in ("a", "b") if order else ("b", "a"):
@@ -88,7 +84,6 @@ def test_sides_of_a_switched_junction_that_are_alike_are_refused(kind: type, ord
 
 
 def test_what_a_storage_decides_is_not_ambiguous() -> None:
-    """Each inductor sets the flow of its side of the switched junction, whatever the resistors."""
     graph, x, a, b = Graph("relay").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("a"), J1("b")
     graph.connect(x, a).connect(a, I("l", 1.0)).connect(x, R("r", 1.0)).connect(x, R("r2", 1.0))
     graph.connect(x, b).connect(b, I("m", 1.0, initial=1.0))
@@ -116,7 +111,6 @@ STORAGES = {
     "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1 / 3)),
     "linear": lambda: C("linear", capacitance=1.0),
 }
-"""Storage elements, in the order of priority to keep their states."""
 
 
 @pytest.mark.parametrize("some", list(itertools.permutations(STORAGES, 2)))
@@ -132,7 +126,6 @@ def test_properties_decide_which_storage_follows(some: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("order", [True, False])
 @pytest.mark.parametrize("kind", [C, I])
 def test_a_start_value_is_given_to_whoever_has_it(kind: type, order: bool) -> None:
-    """Of two rigidly coupled storage elements, the element with a start value is independent."""
     graph, meet = Graph("pair"), (J0 if kind is C else J1)("n")
     word = "capacitance" if kind is C else "inertia"
     parts = [kind("a", **{word: 1.0}), kind("b", **{word: 3.0}, initial=0.6), R("r", 1.0)]

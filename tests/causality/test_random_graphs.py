@@ -24,7 +24,6 @@ def flat(arrays) -> np.ndarray:
 
 
 def check(seed: int, draw: Callable[[np.random.Generator], Graph] = random_graph) -> tuple[str, Model | None]:
-    """Check one graph in every mode; return its kind or the code of the diagnosis, and the model if it compiles."""
     graph = draw(np.random.default_rng(seed))
     try:
         model = graph.freeze()
@@ -48,7 +47,6 @@ def check(seed: int, draw: Callable[[np.random.Generator], Graph] = random_graph
 
 
 def check_mode(model: Model, system: System, causality, index: float, mode: str) -> None:
-    """Check that, without loops or dependent storage elements, the rates equal those of a dense solution."""
     states = {s.name.rpartition(".")[0]: np.asarray(s.initial) for s in system.states}
     x, p = flat(list(states.values())), flat(list(system.parameters.values()))
     env = evaluate_statements(system, 0.0, x, p, np.array([index]), {})
@@ -62,7 +60,6 @@ def check_mode(model: Model, system: System, causality, index: float, mode: str)
 
 
 def check_balance(system: System, env, storages) -> None:
-    """Check that storage elements gain the power of the sources minus the power of the resistors."""
     gain = [float(env[system.resolve(f"{path}.power")]) for path in storages]
     given = [float(env[q.value]) * (1 if q.role in ("supplied", "injected") else -1) for q in system.powers]
     size = 1.0 + sum(map(abs, gain)) + sum(map(abs, given))
@@ -70,7 +67,6 @@ def check_balance(system: System, env, storages) -> None:
 
 
 def check_implicit(compiled: Compiled, index: float, mode: str) -> None:
-    """Check that all relations are satisfied, and that the rate of every state, even if dependent, is its flow or effort."""
     system, model, m = compiled.system, compiled.model, np.array([index])
     p = compiled.parameters()
     x, unsolved = Bound(compiled.program, p).consistent(0.0, compiled.initial()[0], m)

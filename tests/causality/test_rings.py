@@ -1,4 +1,4 @@
-"""Rings (parallel capacitors, coils in series, rings with sources, switches and two-ports) agree with independent equations."""
+"""Parallel capacitors, coils in series, and rings with sources, switches and two-ports agree with independent equations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from screws.scalars import sin
 
 
 def attach(graph: Graph, arm: Element, *parts: Element) -> None:
-    """Connect the elements of an arm: one-ports, or a two-port and the elements behind it."""
     first, *others = parts
     if len(first.ports) > 1:
         graph.connect(arm, first.port("1")).connect(first.port("2"), others[0])
@@ -22,7 +21,7 @@ def attach(graph: Graph, arm: Element, *parts: Element) -> None:
 
 
 def network(parts: list[tuple], flipped: bool = False, name: str = "n") -> Graph:
-    """Return a network of arms between nodes, (element or elements, from, to); node 0 is ground."""
+    """Return a network of arms (element or elements, from, to) between nodes, of which node 0 is ground."""
     graph = Graph("network")
     nodes = {k: J0(f"{name}{k}", domain="electrical") for k in sorted({k for *_, a, b in parts for k in (a, b)} - {0})}
     for *arms, tail, head in parts:
@@ -35,7 +34,6 @@ def network(parts: list[tuple], flipped: bool = False, name: str = "n") -> Graph
 
 
 def dual(parts: list[tuple]) -> Graph:
-    """Return the dual network, with 1-junctions for nodes and 0-junctions for arms."""
     graph = Graph("dual")
     nodes = {k: J1(f"n{k}", domain="electrical") for k in sorted({k for *_, a, b in parts for k in (a, b)} - {0})}
     for *arms, tail, head in parts:
@@ -75,7 +73,7 @@ SUPERNODE = [(I("L1", 1.3), 0, 1), (I("L2", 0.7), 2, 0), (R("R", 0.4), 2, 1), (R
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_coils_into_and_out_of_two_nodes_carry_one_current(order, flipped) -> None:
-    """By Thevenin, (L1 + L2) i' = V R / (r + R) - i r R / (r + R); one bond carries computed values in both directions."""
+    """Thevenin's theorem gives (L1 + L2) i' = V R / (r + R) - i r R / (r + R)."""
     compiled = compile_model(network([SUPERNODE[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     assert len(compiled.causality.derivative) == 1
     run = compiled.simulate(20.0, rtol=1e-9, progress=False)
@@ -122,8 +120,7 @@ def test_a_coil_without_a_way_back_carries_no_current(order, flipped) -> None:
 
 
 def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float) -> np.ndarray:
-    """Return, from eigenvalues, the potentials (n,) at time t of a network of R and C, driven from rest by a constant flow into
-    node 1."""
+    """Return the potentials (n,) of a network of R and C, driven from rest by a constant flow into node 1, from eigenvalues."""
     n = max(max(part[2:]) for part in parts)
     stored, lost = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     for kind, value, a, b in parts:
@@ -140,7 +137,6 @@ def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float
 
 
 def test_random_networks_of_capacitors() -> None:
-    """With floating nodes and several rings, the potentials agree with nodal analysis."""
     random, several = np.random.default_rng(7), 0
     for _ in range(6):
         n = int(random.integers(2, 5))
@@ -202,7 +198,6 @@ def test_capacitors_beside_an_ideal_source() -> None:
 
 
 def lever(*states: str) -> Automaton:
-    """Return an automaton that stays one second in each of the states."""
     steps = [Transition(a, b, lambda t, k=k: t - 1.0 - k, "time") for k, (a, b) in enumerate(itertools.pairwise(states))]
     return Automaton("lever", states, states[0], tuple(steps))
 
@@ -212,7 +207,6 @@ def switch(name: str) -> Switch:
 
 
 def test_a_switch_in_a_ring_of_capacitors() -> None:
-    """When the switch closes the loop, the nodes keep their charges, and the energy loss follows from the voltage jump."""
     parts = [(C("C1", capacitance=1.0), 1, 2), (C("C2", capacitance=2.0), 2, 3), (switch("S"), 3, 1), (R("R1", 1.0), 1, 0)]
     parts += [(R("R2", 2.0), 2, 0), (R("R3", 3.0), 3, 0), (Sf("drive", -1.0), 1, 0)]
     graph = network(parts).add_automaton(lever("off", "on"))
@@ -224,7 +218,7 @@ def test_a_switch_in_a_ring_of_capacitors() -> None:
 
 @pytest.mark.parametrize("turned", [0, 1, 2])
 def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
-    """Closed switches leave the ring current undetermined: the solution of least norm is taken, and marked as indeterminate."""
+    """Closed switches leave the ring current undetermined; the run marks the solution of least norm as indeterminate."""
     drives = [(Se(f"u{k}", 1.0 + k), R(f"r{k}", 1.0)) for k in range(3)]
     graph, nodes = Graph("ring"), [J0(f"n{k}", domain="electrical") for k in range(3)]
     for k in range(3):
@@ -244,7 +238,6 @@ def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
 
 
 def test_a_coil_beside_a_switch_keeps_its_causality() -> None:
-    """The switch, the dual of a switch that shorts a capacitor, forces the flow to zero immediately when it opens."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (I("L", 1.0), 1, 2), (switch("S"), 1, 2), (Se("u", -1.0), 1, 0)]
     compiled = compile_model(dual(parts).add_automaton(lever("on", "off")), progress=False)
     run = compiled.simulate(2.0, samples=np.linspace(0.0, 2.0, 21), progress=False)

@@ -1,5 +1,4 @@
-"""A matrix transformer used against its direction: the message advises reversing it, and the reversed graph has the same
-motion."""
+"""If a matrix transformer is used against its direction, the message advises reversing it, which gives the same motion."""
 
 from __future__ import annotations
 
@@ -23,7 +22,6 @@ def element(kind, values):
 
 
 def behind(near, far, turn, junctions):
-    """Return a source and a mass with the two-port between them, its port `near` at the source, directly or through junctions."""
     n = 3
     graph, drive, mass = Graph("g"), Se("drive", np.arange(1.0, n + 1)), I("mass", 2.0, dimension=n)
     if not junctions:
@@ -36,7 +34,6 @@ def behind(near, far, turn, junctions):
 @pytest.mark.parametrize("junctions", [False, True])
 @pytest.mark.parametrize("kind", ["TF", "MTF"])
 def test_the_advice_turns_it_round(kind, junctions):
-    """N is refused if port 1 is at the source; the graph with the reversed transformer, N^-1, runs."""
     values = matrix(3, 1)
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()

@@ -42,7 +42,6 @@ OWN_RATE = Storage("flow", "p", StateSpec(0.0), Op("f", lambda p: p), Op("E", la
 
 
 def rod(x: float, **more) -> Graph:
-    """Return a mass in a plane on a rod of 1 m; the mass starts at (x, 0)."""
     graph, vx, vy = Graph("pendulum"), J1("vx", domain="translation"), J1("vy", domain="translation")
     graph.connect(vx, I("mx", mass=1.0)).connect(vy, I("my", mass=1.0)).connect(Se("weight", -9.81), vy)
     graph.connect(vx, C("px", stiffness=0.0, initial=x)).connect(vy, C("py", stiffness=0.0))
@@ -93,7 +92,6 @@ def shorted(what=None, initial: str = "off") -> Graph:
 
 
 def shorted_by(count: int) -> Graph:
-    """Return switches across a source, each with its own automaton: any closed switch shorts the source."""
     graph, node = Graph("model"), J0("node")
     graph.connect(node, Se("u", 1.0)).connect(node, R("r", 1.0))
     for name in "abcdefghijk"[:count]:
@@ -103,7 +101,6 @@ def shorted_by(count: int) -> Graph:
 
 
 def short_by_two() -> None:
-    """Run two switches in series that short a source once both are closed, at 1 s, and raise the error."""
     graph, branch, node = Graph("model"), J1("branch"), J0("node")
     graph.connect(Se("u", 2.0), branch).connect(branch, Switch("near", automaton="a", closed="on")).connect(branch, node)
     graph.connect(node, R("r", 3.0)).connect(node, Switch("far", automaton="b", closed="on"))
@@ -145,7 +142,6 @@ def block(equations, **more) -> Graph:
 
 
 def answering(formula) -> Graph:
-    """Return two blocks that each need the other's result."""
     return block([("x", formula, ["y"]), ("y", lambda x: x, ["x"])])
 
 
@@ -159,7 +155,6 @@ Case = tuple[str, Callable[[], object], tuple[str, ...]]
 
 
 def rod_turned_round():
-    """Return a pendulum with a wrong sign in its Jacobian."""
     graph, v = Graph("pendulum"), J1("v", dimension=2)
     graph.connect(v, I("m", [1.0, 1.0])).connect(v, C("place", capacitance=1.0, dimension=2, initial=[1.0, 0.0]))
     along = MTF("J", lambda q: np.array([[q[0], -q[1]]]), signals=["place.q"], dimensions=(2, 1))

@@ -1,4 +1,4 @@
-"""Coils with the coupling k = 1 store no energy at one ratio of currents: both suggestions of the message give the same run."""
+"""Coils with the coupling k = 1 are refused, and both suggestions of the message give the same run."""
 
 from __future__ import annotations
 

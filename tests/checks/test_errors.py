@@ -1,4 +1,4 @@
-"""Every error code: the smallest graph that causes it, and the required words of its message."""
+"""The smallest graph for each error code raises it, and the message contains the required words."""
 
 from __future__ import annotations
 

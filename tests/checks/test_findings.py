@@ -1,4 +1,4 @@
-"""All errors are reported together, each cause once; a refused graph can be corrected; changed values are checked too."""
+"""All errors are reported together, each cause once, and a refused graph can be corrected."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ def test_nothing_is_left_behind_by_an_error() -> None:
 
 
 def test_modulated_gyrator_names_are_its_own() -> None:
-    """A parameter may have any name except the name of one of the element's own values."""
     graph = loop(I("m", 1.0, initial=1.0))
     graph.connect(graph.parts["loop"], g := MGY("g", lambda a: a, parameters={"a": 2.0}, signals=[]))
     graph.connect(g, I("n", 1.0))
@@ -90,7 +89,6 @@ def test_a_value_by_mode_is_checked_when_it_is_changed() -> None:
 
 
 def test_one_name_stands_for_a_list_of_one() -> None:
-    """A string is never split into characters, wherever names are accepted."""
     hit = Transition("free", "free", lambda h: -h, "stop.h", (("m.p", lambda p: -p, "m.p"),), impact="stop")
     stop = Constraint("stop", initial=1.0, automaton="contact", active="held", restitution=0.5)
     graph = loop(I("m", 1.0), stop, Se("wind", lambda t: t, signals="time"))

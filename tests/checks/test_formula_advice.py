@@ -15,7 +15,6 @@ from tests.inner.tracing import EXPRESSIONS, foreign_functions
 
 
 def advice(make) -> tuple[str, tuple[str, ...]]:
-    """Return the message and the cures of a graph that does not compile."""
     with pytest.raises(ModelError, match="E129") as refused:
         compile_model(make())
     (problem,) = refused.value.problems
@@ -23,7 +22,6 @@ def advice(make) -> tuple[str, tuple[str, ...]]:
 
 
 def given(cure: str) -> dict:
-    """Return the keyword that a cure names, parsed by Python."""
     return eval(f"dict({cure})")  # noqa: S307 - the advice is an expression
 
 
@@ -107,7 +105,7 @@ def test_an_interpolation_becomes_a_table():
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_expression_in_place_of_a_function_is_that_function(name):
-    """The numbers have both signs, and no rounded number ends in .5, which Python rounds to even."""
+    """The numbers have both signs, and none ends in .5, because Python rounds halves to even."""
     function = {"float": float, "int": int, "round": round}.get(name) or getattr(np, name, None) or getattr(math, name)
     count = len({"x", "y", "z"} & set(EXPRESSIONS[name].replace("exp", "").replace("max", "")))
     for numbers in ((0.7, 1.9, 2.5), (2.3, 0.4, 1.0), *(() if name.startswith("log") else ((-1.7, 0.6, 0.9),))):

@@ -9,8 +9,6 @@ from screws.scalars import array, exp
 
 
 def test_relations_declared_passive_are_tried() -> None:
-    """Even a diode's exponential and a relation with a skew part pass."""
-
     def freeze(part, size: int = 1) -> None:
         junction = J1("v", dimension=size)
         Graph("g").connect(junction, part).connect(junction, I("m", 1.0, dimension=size)).freeze()

@@ -1,5 +1,4 @@
-"""Formulas of one element must agree: they are refused if they differ anywhere, but not if they differ only by rounding
-errors."""
+"""Formulas of one element are refused if they disagree anywhere by more than rounding errors."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from tests.inner.model import Automaton
 
 
 def around(element) -> Graph:
-    """Return a graph in which the element does not set its own variable."""
     graph = Graph("tried")
     junction = J1("j") if element.kind in ("C", "R") else J0("j")
     n = element.ports[0].dimension or 1

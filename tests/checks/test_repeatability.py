@@ -1,4 +1,4 @@
-"""Formulas that are not functions of their arguments are refused; all other formulas are traced as before."""
+"""Formulas that are not functions of their arguments are refused."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_what_is_no_function_of_its_arguments_is_refused(place, noise):
-    """Symbols reveal the noise where numbers would not: at zero values, inside a `where`, in a gradient."""
+    """Only symbols reveal noise at zero values, inside a `where`, or in a gradient."""
     with pytest.raises(ModelError, match=r"E174 .* is not a function of its arguments"):
         compile_model(PLACES[place](NOISES[noise]))
 
@@ -81,7 +81,6 @@ def _noisy(f):
 
 
 def test_the_advice_runs_a_drawn_noise():
-    """As advised, random numbers are drawn in advance into a table that the run reads."""
     points, values = np.linspace(0.0, 1.0, 101), np.random.default_rng(1).normal(size=101)
     graph = loop(Se("u", lambda y: y, signals=["noise.y"]), I("m", 1.0))
     graph.add(signals.table("noise", "time", points, values))

@@ -1,5 +1,4 @@
-"""Models without equations or solutions, and calls that a compiled model refuses: each with its code, a minimal cause and words
-of its message."""
+"""Models without equations or solutions, and calls that a compiled model refuses, with a minimal cause of each code."""
 
 from __future__ import annotations
 

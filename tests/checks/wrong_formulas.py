@@ -1,4 +1,4 @@
-"""Blocks and formulas that cannot be computed: each with its code, a minimal cause and words of its message."""
+"""Blocks and formulas that cannot be computed, with a minimal cause of each code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors in graphs, ends, names and switches: each with its code, a minimal cause and words of its message."""
+"""Errors in graphs, ends, names and switches, with a minimal cause of each code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Invalid numbers for an element: each with its code, a minimal cause and words of its message."""
+"""Invalid numbers for an element, with a minimal cause of each code."""
 
 from __future__ import annotations
 

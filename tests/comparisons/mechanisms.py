@@ -12,10 +12,9 @@ from screws.scalars import array, cos, sin
 
 
 def slider_crank(restitution: float) -> Graph:
-    """Return a crank, a rod and a slider with play in its guide, described by their angles; four corners may touch (Flores et al.
-    2011).
+    """Return a crank, a rod and a slider with play in its guide (Flores et al. 2011).
 
-    At each end of the slider, either the upper or the lower corner can touch: the two corners share an automaton.
+    At each end of the slider, the upper or the lower corner can touch, so the two corners share an automaton.
     """
     l1, l2, a, b, play = 0.153, 0.306, 0.05, 0.025, 0.001
     m1, m2, m3, J1_, J2_, J3_, g = 0.038, 0.038, 0.076, 7.4e-5, 5.9e-4, 2.7e-6, 9.81
@@ -53,10 +52,7 @@ def slider_crank(restitution: float) -> Graph:
 
 
 def woodpecker() -> Graph:
-    """Return a woodpecker toy (Glocker 2001): a sleeve that slides and jams on a pole and carries a bird on a spring.
-
-    The beak and the sleeve's lower and upper edges touch the pole with friction.
-    """
+    """Return a woodpecker toy (Glocker 2001): a sleeve slides and jams on a pole and carries a bird on a spring."""
     r_O, r_M, h_M, l_M, l_G, h_S, l_S = 0.0025, 0.0031, 0.0058, 0.010, 0.015, 0.02, 0.0201
     m_M, m_S, J_M, J_S, spring, g = 0.0003, 0.0045, 5e-9, 7e-7, 0.0056, 9.81
     along = np.array([1.0, l_M, l_G])

@@ -1,7 +1,6 @@
-"""Cases from public issue trackers as small models with exact solutions: the table of cases, and the cases of events and steps.
+"""Cases from public issue trackers, rebuilt as small models of events and steps whose exact solutions are known.
 
-Each case rebuilds a problem reported for another program, and returns values of a run and their exact counterparts: closed forms,
-elliptic functions, or SciPy with equations written by hand. No code of the reports is used.
+The exact values are closed forms, elliptic functions, or SciPy's with equations written by hand; no code of the reports is used.
 """
 
 from __future__ import annotations
@@ -28,14 +27,11 @@ class Answer(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A case from an issue tracker, and its error bound."""
-
     solve: Callable[[], Answer]
     bound: float
 
 
 CASES: dict[str, Case] = {}
-"""Cases by tracker and issue."""
 
 
 def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[], Answer]]:
@@ -53,7 +49,6 @@ def with_blocks(name: str, *blocks: Element) -> Graph:
 
 
 def sliding() -> Graph:
-    """Return a model whose states reach x = y, after which only a mixture of the two modes is possible."""
     laws = [("dx", lambda m: where(less(0.5, m), -2.0, 2.0), ["m"]), ("dy", lambda m: where(less(0.5, m), 1.5, -3.0), ["m"])]
     block = Block("s", laws, inputs={"m": "order.mode"}, states={"x": 1.5, "y": 1.0}, rates={"x": "dx", "y": "dy"})
     graph = with_blocks("sliding", block)
@@ -64,17 +59,14 @@ def sliding() -> Graph:
 
 
 def integral(rate: Callable[..., Any], arguments: dict[str, str], start: float) -> Block:
-    """Return a block "x" with one state x whose rate is a formula of signals."""
     return Block("x", [("rate", rate, list(arguments))], inputs=arguments, states={"x": start}, rates={"x": "rate"})
 
 
 def latch(name: str, guard: Callable[..., Any], *arguments: str, **more: Any) -> Automaton:
-    """Return an automaton that goes from "before" to "after" once."""
     return Automaton(name, ("before", "after"), "before", (Transition("before", "after", guard, arguments, **more),))
 
 
 def touch(graph: Graph, place: Any, name: str, gap: float, restitution: float) -> None:
-    """Add an ideal contact with an initial gap; where bounces accumulate, the contact comes to rest."""
     edges = (
         Transition("free", "free", lambda h: -h, (f"{name}.h",), kind="hit", impact=(name,), accumulates="rest"),
         Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind="off"),
@@ -84,7 +76,6 @@ def touch(graph: Graph, place: Any, name: str, gap: float, restitution: float) -
 
 
 def ball(height: float, restitution: float) -> Graph:
-    """Return a ball of 1 kg above a floor."""
     graph, v = Graph("ball"), J1("v", domain="translation")
     graph.connect(Se("weight", -GRAVITY), v).connect(v, I("mass", 1.0))
     touch(graph, v, "floor", height, restitution)
@@ -119,7 +110,6 @@ def electron_across_a_gap() -> Answer:
 
 @case("chebfun #1512", 1e-14)
 def short_pulse() -> Answer:
-    """A pulse of 50 ms drives u' = -u + p."""
     graph, v = Graph("pulse"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["p.y"]), v).connect(v, I("mass", 1.0, initial=1.0)).connect(
         v, R("damper", 1.0)
@@ -131,7 +121,6 @@ def short_pulse() -> Answer:
 
 @case("sundials #881", 1e-13)
 def rare_pulse() -> Answer:
-    """A rate is 10 000 for 0.1 s in a run of 10 000 s."""
     pulse = integral(lambda t: where(less(20.0, t), where(less(t, 20.1), 1e4, 0.0), 0.0), {"t": "time"}, 0.0)
     run = with_blocks("rare", pulse).simulate(1e4, samples=5e3)
     return Answer(run, run["x.x"], [0.0, 1000.0, 1000.0], 1000.0)
@@ -174,7 +163,7 @@ def event_at_time_zero() -> Answer:
 
 @case("OrdinaryDiffEq.jl #2689", 1e-14)
 def guard_zero_at_the_start() -> Answer:
-    """A guard leaves zero at the start: the run from 0 s ends like the run from -1 s."""
+    """A guard leaves zero at the start, and the run ends like the run from -1 s."""
     rate = integral(lambda t, on: where(less(0.5, on), sin(10 * t), 0.0), {"t": "time", "on": "switch.mode"}, 0.0)
     graph = with_blocks("switched", rate)
     graph.add_automaton(latch("switch", lambda t: t, "time"))
@@ -225,7 +214,6 @@ def robertson_for_long() -> Answer:
 
 @case("OpenModelica #14472", 1e-15)
 def ticks_of_a_clock() -> Answer:
-    """A block samples the time at 0, 0.1, 0.2 ... s."""
     laws = [("next", lambda n: n + 1, ["n"]), ("now", lambda t: t, ["t"])]
     states, updates = {"n": 0.0, "last": -1.0}, {"n": "next", "last": "now"}
     counter = Block("clock", laws, inputs={"t": "time"}, states=states, updates=updates, period=0.1)
@@ -235,8 +223,7 @@ def ticks_of_a_clock() -> Answer:
 
 @case("OpenModelica #13247", 1e-8)
 def photon_on_a_heat_capacity() -> Answer:
-    """The energy k T^2 / 2 jumps by 4 J at 1 s, from T0 and from another start; cooling towards T0 has an implicit closed
-    form."""
+    """The energy k T^2 / 2 jumps by 4 J at 1 s; cooling towards T0 has an implicit closed form."""
     k, leak, bath = 3.0, 0.5, 1.0
     left, right = [], []
     for start in (bath, 1.7):
@@ -253,7 +240,6 @@ def photon_on_a_heat_capacity() -> Answer:
 
 @case("OpenModelica #4229", 1e-5)
 def ball_after_its_bounces() -> Answer:
-    """Infinitely many bounces end at a finite time, and the ball stays on the floor."""
     run = ball(1.0, 0.7).simulate(20.0)
     end = np.sqrt(2 / GRAVITY) * 1.7 / 0.3
     return Answer(run, [run.events[-1].time, np.abs(run["floor.h"][run.t > end]).max()], [end, 0.0])
@@ -300,8 +286,7 @@ def thermostat() -> Answer:
 
 
 def bang_bang() -> Answer:
-    """Return a run of 1000 s of a mass of 1 kg that starts at 1 m under a force of -1 N times the sign of its position: parabolas
-    with a period of 4 sqrt(2) s."""
+    """A force of -1 N times the sign of its position moves 1 kg along parabolas with a period of 4 sqrt(2) s."""
     graph, v = Graph("bang-bang"), J1("v", domain="translation")
     graph.connect(Se("force", lambda x: -sign(x), signals=["place.y"]), v).connect(v, I("mass", 1.0))
     graph.add(signals.integrator("place", "v.flow", initial=1.0))

@@ -14,8 +14,6 @@ from tests.comparisons.public_cases import Answer, case, times
 
 
 def op_amp_oscillator(law: str) -> Graph:
-    """Return an RC circuit charged by a saturated amplifier with positive feedback, modelled as a trigger or as a clipped
-    gain."""
     supply, gain, feedback = 10.0, 15e3, 0.5
     graph, i = Graph("oscillator"), J1("i", domain="electrical")
     graph.connect(i, R("R", 1e4)).connect(i, C("C", capacitance=1e-6, initial=1e-6))
@@ -45,7 +43,6 @@ def trigger_with_hysteresis() -> Answer:
 
 
 def cubic_loop(**guess: Any) -> Graph:
-    """Return a loop whose solutions are -10, 3 and 15."""
     loop = J1("loop")
     return (
         Graph("cubic")
@@ -56,13 +53,11 @@ def cubic_loop(**guess: Any) -> Graph:
 
 @case("OpenModelica #9868", 1e-14)
 def solution_by_guess() -> Answer:
-    """The loop is refused without a guess (E215); a guess selects the nearest solution."""
     runs = [cubic_loop(guess={"flow": guess}).simulate(1.0) for guess in (-8.0, 2.0, 14.0)]
     return Answer(runs[-1], [run["r.flow"][-1] for run in runs], [-10.0, 3.0, 15.0])
 
 
 def tanks(**law: Any) -> Graph:
-    """Return two tanks that level out through an orifice, dp = 4 f |f|."""
     graph, pipe = Graph("tanks"), J1("pipe", domain="hydraulic")
     a, b = J0("a", domain="hydraulic"), J0("b", domain="hydraulic")
     graph.connect(a, C("A", capacitance=1.0, initial=1.0)).connect(b, C("B", capacitance=1.0))
@@ -70,7 +65,6 @@ def tanks(**law: Any) -> Graph:
 
 
 def tank(outflow: Callable[..., Any]) -> Graph:
-    """Return a tank whose outflow is a given function of its pressure."""
     graph, bottom = Graph("tank"), J0("bottom", domain="hydraulic")
     return graph.connect(bottom, C("tank", capacitance=1.0, initial=1.0)).connect(bottom, R("hole", flow=outflow))
 
@@ -104,7 +98,6 @@ def coils_in_series() -> Answer:
 
 @case("ModelingToolkit.jl #1363", 1e-13)
 def capacitors_across_a_source() -> Answer:
-    """Two capacitors in series across a source of sin(2 pi t) have no independent state."""
     graph, i = Graph("divider"), J1("i", domain="electrical")
     graph.connect(Se("u", lambda t: sin(2 * np.pi * t), signals=["time"]), i)
     run = graph.connect(i, C("a", capacitance=1.0)).connect(i, C("b", capacitance=3.0)).simulate(1.0)
@@ -112,7 +105,6 @@ def capacitors_across_a_source() -> Answer:
 
 
 def coupled_coils() -> Graph:
-    """Return coils with L1 = L2 = M as one inertia matrix, which is singular."""
     graph, both = Graph("coils"), J0("both", dimension=2)
     for k, part in enumerate((R("r", 1.0), R("load", 4.0))):
         side, row = J1(f"side {k}"), TF(f"row {k}", np.eye(2)[:, [k]])
@@ -132,7 +124,6 @@ def coils_that_share_a_core() -> Answer:
 
 @case("circuitjs1 #971", 1e-14)
 def switch_on_a_coil() -> Answer:
-    """A switch interrupts the current of a coil: the coil's energy is recorded as lost at the event."""
     graph, i = Graph("switched coil"), J1("i", domain="electrical")
     graph.connect(Se("u", 5.0), i).connect(i, R("r", 2.0)).connect(i, I("L", 0.1)).connect(
         i, Switch("s", automaton="gate", closed="on")
@@ -144,8 +135,7 @@ def switch_on_a_coil() -> Answer:
 
 @case("circuitjs1 #376", 1e-10)
 def coil_without_resistance() -> Answer:
-    """A coil that is connected to a 50 Hz source at a zero of the voltage keeps the offset of its current, u / (w L) (1 - cos w
-    t)."""
+    """A coil without resistance keeps the offset of its current, u / (w L) (1 - cos w t)."""
     graph, i, w = Graph("coil"), J1("i", domain="electrical"), 100 * np.pi
     graph.connect(Se("u", lambda t: 325.0 * sin(w * t), signals=["time"]), i).connect(i, I("L", 0.1))
     run = graph.simulate(1.0)
@@ -154,7 +144,6 @@ def coil_without_resistance() -> Answer:
 
 
 def diode_beside_a_resistor(resistance: float) -> Graph:
-    """Return an RC circuit under a pulse of 5 V; the capacitor discharges through a diode in parallel with the resistor."""
     graph, i, node, arm = Graph("rectified RC"), J1("i"), J0("node"), J1("arm")
     graph.connect(Se("u", lambda u: u, signals=["p.y"]), i).connect(i, node).connect(i, C("C", capacitance=1e-3))
     graph.connect(node, R("R", 1e3)).connect(arm, Diode("D")).connect(arm, node)
@@ -176,7 +165,7 @@ def diode_empties_a_capacitor() -> Answer:
 
 @case("PowerGrid #383", 1e-10)
 def bridge_of_exponential_diodes() -> Answer:
-    """Four exponential diodes and two resistors form one loop at a sine source; the current of the load has a closed form."""
+    """Four exponential diodes and two resistors form one loop, whose load current has a closed form."""
     saturation, thermal = 1e-12, 0.02585
     line, load, (a, b, plus, minus) = J1("line"), J1("load"), (J0(name) for name in ("a", "b", "plus", "minus"))
     graph = Graph("bridge").connect(Se("u", lambda t: 10 * sin(100 * np.pi * t), signals=["time"]), line)
@@ -194,7 +183,6 @@ def bridge_of_exponential_diodes() -> Answer:
 
 @case("ModelicaStandardLibrary #1582", 1e-8)
 def tank_that_runs_empty() -> Answer:
-    """A tank with a hole is empty after 1 s and stays empty, since the law takes the square root of the pressure's positive
-    part."""
+    """A tank with a hole is empty after 1 s and stays empty, because the law uses only the positive part of the pressure."""
     run = tank(lambda e: 2.0 * sqrt(maximum(e, 0.0))).simulate(3.0)
     return Answer(run, run["tank.q"], np.maximum(1.0 - run.t, 0.0) ** 2)

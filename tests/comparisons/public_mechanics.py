@@ -1,5 +1,4 @@
-"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations derived by
-hand."""
+"""Friction, impacts and mechanisms from public issue trackers, with closed forms or equations derived by hand."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ from tests.comparisons.public_cases import GRAVITY, Answer, ball, case, times, t
 
 @case("ModelicaStandardLibrary #1121", 1e-14)
 def two_frictions_on_one_shaft() -> Answer:
-    """Dry friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; how they share the torque does not
-    affect the motion."""
+    """Friction of 0.3 and 0.7 N m holds a shaft until its torque t / 2 reaches 1 N m; their shares do not affect the motion."""
     graph, shaft = Graph("shaft"), J1("shaft", domain="rotation")
     graph.connect(Se("torque", lambda t: 0.5 * t, signals=["time"]), shaft).connect(shaft, I("rotor", 2.0))
     run = graph.connect(shaft, Friction("bearing", 0.3)).connect(shaft, Friction("brake", 0.7)).simulate(4.0)
@@ -31,7 +29,6 @@ def two_frictions_on_one_shaft() -> Answer:
 
 @case("ModelicaStandardLibrary #4129", 1e-12)
 def commanded_friction() -> Answer:
-    """Dry friction opposes a motion that a source imposes, and dissipates its limit times the path."""
     graph, v = Graph("commanded"), J1("v", domain="translation")
     graph.connect(Sf("drive", lambda t: sin(t), signals=["time"]), v).connect(v, I("slide", 2.0))
     run = graph.connect(v, Friction("brake", 10.0)).simulate(7.0, samples=np.linspace(0.0, 7.0, 8))
@@ -41,21 +38,18 @@ def commanded_friction() -> Answer:
 
 
 def gripped(mass: float, weight: float, limit: float) -> Graph:
-    """Return a body that dry friction holds against its weight."""
     graph, v = Graph("grip"), J1("v", domain="translation")
     return graph.connect(Se("weight", -weight), v).connect(v, I("body", mass)).connect(v, Friction("pads", limit))
 
 
 @case("mujoco #3328", 1e-10)
 def gripped_body() -> Answer:
-    """Friction far below its limit holds a body for an hour without creep."""
     run = gripped(0.045, 0.44, 42.0).simulate(3600.0)
     return Answer(run, np.stack([run["v.flow"], run["pads.effort"]]), np.array([[0.0], [-0.44]]))
 
 
 @case("bullet3 #1530", 1e-9)
 def ball_that_loses_nothing() -> Answer:
-    """A ball dropped from 10 m with restitution 1 rises to 10 m again after each of 350 bounces."""
     run = ball(10.0, 1.0).simulate(1000.0)
     fall = np.sqrt(20 / GRAVITY)
     phase = (run.t / fall + 1) % 2 - 1
@@ -64,7 +58,7 @@ def ball_that_loses_nothing() -> Answer:
 
 @case("nimblephysics #143", 1e-14)
 def two_balls_and_a_wall() -> Answer:
-    """Ball 1 hits ball 2, which hits the wall and then ball 1; all impacts are elastic, and ball 1 returns at 2 m/s."""
+    """Ball 1 hits ball 2, which hits the wall and then ball 1: all impacts are elastic, and ball 1 returns at 2 m/s."""
     graph, gap, turned = Graph("balls"), J0("gap", domain="translation"), TF("turned", -1.0)
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     graph.connect(v1, I("m1", 1.0, initial=2.0)).connect(v2, I("m2", 1.0)).connect(v2, gap).connect(gap, v1).connect(v2, turned)
@@ -75,14 +69,13 @@ def two_balls_and_a_wall() -> Answer:
 
 
 def swing(t: np.ndarray, top: float) -> np.ndarray:
-    """Return the angle of a pendulum of 1 m that starts at rest."""
+    """Return the angle of a pendulum of 1 m that starts at rest at the angle `top`."""
     m = np.sin(top / 2) ** 2
     return 2 * np.arcsin(np.sin(top / 2) * ellipj(ellipk(m) - np.sqrt(GRAVITY) * t, m)[0])
 
 
 @case("ModelingToolkit.jl #988", 1e-8)
 def pendulum_in_two_coordinates() -> Answer:
-    """A point on a rod, described by x and y, does not drift from the circle in 100 s."""
     graph, v = Graph("pendulum"), J1("v", dimension=2, domain="translation")
     graph.connect(Se("weight", [0.0, -GRAVITY]), v).connect(v, I("mass", 1.0, dimension=2))
     graph.connect(v, Constraint("rod", position=lambda q: (q @ q - 1) / 2, coordinates={"place.y": 2}).port("1"))
@@ -94,7 +87,6 @@ def pendulum_in_two_coordinates() -> Answer:
 
 @case("matter-js #1250", 1e-5)
 def pendulum_without_loss() -> Answer:
-    """A pendulum described by its angle swings as high after 1000 s as at the start."""
     graph, w = Graph("pendulum"), J1("w", domain="rotation")
     bob = IC("bob", inertia=lambda q: 1.0 + 0 * q, potential=lambda q: -GRAVITY * cos(q), position=2.0)
     run = graph.connect(w, bob).connect(w, Se("free")).simulate(1000.0, rtol=1e-10)
@@ -102,14 +94,12 @@ def pendulum_without_loss() -> Answer:
 
 
 def turning(inertia: tuple[float, ...], spin: tuple[float, ...], t_end: float) -> tuple[Any, np.ndarray]:
-    """Return the run of a free body, and the body's angular velocity in body axes."""
     run = with_blocks("turning", rigid_body("body", mass=1.0, inertia=inertia, angular_velocity=spin)).simulate(t_end, rtol=1e-10)
     return run, run["body.twist"][:, :3]
 
 
 @case("Principia #2519", 1e-6)
 def dzhanibekov() -> Answer:
-    """A body spun about its middle axis tumbles as in SciPy's solution of Euler's equations."""
     A, B, D = 1.0, 2.0, 3.0
     run, spin = turning((A, B, D), (0.01, 5.0, 0.0), 60.0)
 
@@ -131,7 +121,7 @@ def fast_symmetric_spin() -> Answer:
 
 @case("sympy #27631", 1e-10)
 def rolling_disk() -> Answer:
-    """A disk rolls without slip (q: contact point, heading, lean, spin), as in SciPy's solution of the reduced equations."""
+    """A disk rolls without slip as in SciPy's solution of the reduced equations; q is contact point, heading, lean and spin."""
     radius, flat, polar = 1.0, 0.25, 0.5
 
     def kinetic(q: Any, v: Any) -> Any:
@@ -165,11 +155,7 @@ def rolling_disk() -> Answer:
 
 @case("mujoco #172", 1e-7)
 def driven_four_bar() -> Answer:
-    """Three bars, described by their angles, form a loop closed by a constraint; with a torque at the crank, w = sqrt(2 work /
-    J(angle)).
-
-    The bars are slender; the reference has one coordinate, with the loop solved by the law of cosines.
-    """
+    """Slender bars form a closed loop with w = sqrt(2 work / J(angle)), from one coordinate and the law of cosines."""
     a, b, c, d, torque = 0.1, 0.3, 0.25, 0.32, 2.0
     m1, m2, m3 = 0.4, 0.6, 0.5
 
@@ -203,7 +189,6 @@ def driven_four_bar() -> Answer:
 
 @case("example-robot-data #67", 1e-8)
 def tool_without_inertia() -> Answer:
-    """A robot file ends in a massless link on a fixed joint; the arm swings as it would without the link."""
     text = """<robot name="arm"><link name="world"/><link name="tool0"/>
       <link name="rod"><inertial><origin xyz="1 0 0"/><mass value="2"/><inertia ixx="0" iyy="0.5" izz="0.5"/></inertial></link>
       <joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/><axis xyz="0 1 0"/></joint>
@@ -219,7 +204,7 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A belt drags a mass on a spring; the mass slips when the spring force reaches 2 N, and sticks again at the belt's speed."""
+    """A mass on a spring slips on a belt when the spring force reaches 2 N, and sticks again at the belt's speed."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")
@@ -234,7 +219,6 @@ def stick_slip() -> Answer:
 
 @case("ModelicaStandardLibrary #2466", 1e-13)
 def one_way_clutch() -> Answer:
-    """A rotor drives a wheel through a diode, and releases it when the torque reverses."""
     graph, slip = Graph("freewheel"), J0("slip", domain="rotation")
     a, b = J1("a", domain="rotation"), J1("b", domain="rotation")
     graph.connect(Se("torque", lambda t: where(less(t, 1.0), 2.0, -2.0), signals=["time"]), a).connect(a, I("rotor", 1.0))
@@ -246,7 +230,6 @@ def one_way_clutch() -> Answer:
 
 @case("ModelicaStandardLibrary #14", 1e-8)
 def stop_that_does_not_pull() -> Answer:
-    """A spring and a damper push a mass out, and release it when their force would pull."""
     stiffness, damping = 100.0, 15.0
     graph, v = Graph("stop"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0, initial=1.0)).add(signals.integrator("way", "v.flow", initial=-1.0))

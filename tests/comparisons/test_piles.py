@@ -1,7 +1,7 @@
-"""Published results for bodies with shapes: Siconos' tables, MuJoCo run alongside, and the subjects of Drake's examples.
+"""Bodies with shapes agree with Siconos and MuJoCo, and with closed forms for the subjects of Drake's examples.
 
-Results from siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`, b6c9bfd: ImpactingStick.ref and
-BouncingBallNETS-WITHPROJ.ref; their scheme has steps of 0.1 ms and 5 ms, and its error is first-order, like ours.
+The results of Siconos are from siconos-tutorials b6c9bfd (Acary, Bremond, Perignon and others), `examples/mechanics`:
+ImpactingStick.ref and BouncingBallNETS-WITHPROJ.ref. Its scheme has steps of 0.1 ms and 5 ms and a first-order error.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ STICK = np.array(
         [0.2, 0.2529172312, 0.2471693301, 1.081891494, 3.212070579],
     ]
 )
-"""Time, position along the floor and above it, angle from the vertical, and spin."""
+"""Rows of time, position along and above the floor, angle from the vertical, and spin, in SI units."""
 
 APEXES = np.array([1.20386737, 1.0006651, 0.83011049])
 """Apex heights of a ball's centre, m, for bounces with e = 0.9."""
@@ -36,11 +36,7 @@ def stepped(*bodies, step, end, **contact):
 
 
 def stick(step, end=0.2, start=0.0):
-    """Return the motion of a stick whose lower end, a ball of negligible radius, hits the floor twice with restitution 1 and
-    friction 0.01.
-
-    Until `start` its flight has a closed form.
-    """
+    """Return the motion of a stick that hits the floor twice; until `start` its flight has a closed form."""
     tilt = np.pi / 4 + 0.1 * start
     body = rigid_body(
         "stick",
@@ -61,7 +57,7 @@ def stick(step, end=0.2, start=0.0):
 
 
 def test_an_impacting_stick():
-    """Before the first impact the position scheme has the error g h t / 2; each impact velocity has an error of g h."""
+    """The position scheme has the error g h t / 2 before the first impact; each impact velocity has an error of g h."""
     found = stick(1e-4)
     assert np.allclose(found[:2], STICK[:2, 1:], atol=0.5 * 10.0 * 1e-4 * 0.05 * 1.01)
     assert np.allclose(found[:, :2], STICK[:, 1:3], atol=1e-4)
@@ -106,8 +102,7 @@ def test_a_ball_on_an_inclined_plane(friction):
 
 
 def test_a_box_slides_as_in_mujoco():
-    """The box slides v^2 / (2 mu g), to within one of our steps; MuJoCo's friction is regularised and its contact is
-    compliant."""
+    """The box slides v^2 / (2 mu g), to within one step; MuJoCo regularises friction and has a compliant contact."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     v, mu, step = 1.0, 0.4, 2e-3
     box = rigid_body(

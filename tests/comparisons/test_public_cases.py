@@ -1,7 +1,4 @@
-"""Cases from public issue trackers: accurate to a bound, refused, or ended too early.
-
-Every case is in the table of `docs/comparisons.md`, and every row of the table has a case.
-"""
+"""Cases from public issue trackers are accurate to a bound, refused, or ended too early, as docs/comparisons.md says."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ from tests.comparisons import public_circuits as circuits
 from tests.comparisons import public_mechanics as mechanics
 
 MODULES = (cases, circuits, mechanics)
-"""Modules that enter their cases into the table when they are imported."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "comparisons.md"
 
@@ -28,7 +24,6 @@ REFUSED = {
     "ModelicaStandardLibrary #1011": (circuits.coupled_coils, "E119"),
     "circuitjs1 #637": (lambda: circuits.diode_beside_a_resistor(0.0), "E209"),
 }
-"""Models that are refused, with the error code."""
 
 ENDED = {
     "OpenModelica #12190": (lambda: cases.sliding().compile(), 1.0, "chattering", 1 / 7),
@@ -38,15 +33,14 @@ ENDED = {
         lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
 }  # fmt: skip
-"""Runs that end early with a reason, although the system continues, with their end time and the failure's kind and approximate
-time.
+"""Runs that end too early, with their end time and the failure's kind and approximate time.
 
-A case that is fixed fails here; then register it with `case`.
+A case that is fixed fails here, and is then registered with `case`.
 """
 
 
 INEXACT = {"scipy #18039": (cases.bang_bang, 2e-3)}
-"""Runs that are `ok` but less accurate than they should be, with their maximum error."""
+"""Runs that are `ok` but less accurate than they should be, each with its maximum error."""
 
 
 @pytest.mark.parametrize("name", INEXACT)

@@ -1,4 +1,4 @@
-"""Published results of Siconos' tutorials for the same systems.
+"""Siconos' tutorials give the same results for the same systems.
 
 Parameters and results are from siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`.
 """
@@ -21,8 +21,6 @@ PUBLISHED = json.loads((Path(__file__).parent / "siconos.json").read_text())
 
 
 def column(masses: Sequence[float], gaps: Sequence[float], restitution: float, gravity: float, ceiling: float | None) -> Compiled:
-    """Return balls above one another over a floor, with gaps from the bottom up; `ceiling` is the optional gap above the last
-    ball."""
     graph = Graph("column")
     nodes = [J1(f"v{k}", domain="translation") for k in range(len(masses))]
     for k, mass in enumerate(masses):
@@ -41,7 +39,6 @@ def column(masses: Sequence[float], gaps: Sequence[float], restitution: float, g
 
 
 def touching(graph: Graph, place, name: str, gap: float, restitution: float) -> None:
-    """Add an ideal contact that closes a gap."""
     edges = (
         Transition("free", "free", lambda h: -h, (f"{name}.h",), kind="hit", impact=(name,), accumulates="rest"),
         Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind="off"),
@@ -51,7 +48,6 @@ def touching(graph: Graph, place, name: str, gap: float, restitution: float) -> 
 
 
 def velocities(run, index: int, mass: float) -> tuple[float, float]:
-    """Return the velocities of the first ball before and after an event."""
     event, slot = run.events[index], run.program.layout["m0.p"].start
     return event.x_before[slot] / mass, event.x_after[slot] / mass
 
@@ -77,10 +73,7 @@ def test_impacts_of_a_ball(table, model, initial, t_end):
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_a_column_of_beads(how):
-    """Ten steel beads with restitution 1 fall on a wall and all bounce back alike.
-
-    Simultaneous and sequential impacts agree here, since each returning bead hits an equal bead that is still falling.
-    """
+    """Simultaneous and sequential impacts agree, since each returning bead hits an equal bead that is still falling."""
     radius, mass = 0.005, 4 / 3 * 3.14159265 * 0.005**3 * 7780
     (published,) = PUBLISHED["BeadColumnED_NewtonLaw"].values()
     published = np.array(published)
@@ -93,10 +86,7 @@ def test_a_column_of_beads(how):
 
 
 def test_a_slider_with_play_in_its_guide():
-    """Siconos' scheme, with steps of 10 us and no projection, penetrates the guide by 1.2 um and has a first-order error.
-
-    Results agree to 1e-3 over the first impacts and contact, and to 1 % of the revolutions after 0.2 s and a hundred impacts.
-    """
+    """Siconos' scheme penetrates the guide by 1.2 um, so results agree to 1e-3 over the first impacts, and later to 1 %."""
     (published,) = PUBLISHED["SliderCrankD1MinusLinearOSI"].values()
     times = np.array([row[0] for row in published])
     compiled = compile_model(slider_crank(0.1))
@@ -113,7 +103,7 @@ def test_a_slider_with_play_in_its_guide():
 
 
 def test_a_woodpecker_on_its_pole():
-    """With friction, impacts and jamming, both trajectories agree within the first-order errors of the two schemes."""
+    """Both trajectories agree within the first-order errors of the two schemes."""
     (published,) = PUBLISHED["Woodpecker"].values()
     published = np.array(published)
     steps = stepper(woodpecker(), inertia="full", friction="coulomb", restitution={"beak": 0.5})

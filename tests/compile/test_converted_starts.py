@@ -108,8 +108,6 @@ def test_a_value_that_the_law_never_has_is_refused():
 
 
 def test_an_effort_or_flow_that_one_state_decides_starts_it():
-    """The effort or flow may lie behind a transformer, at a dependent mass or at a damper; a relative speed depends on two states
-    and sets neither."""
     graph, v, w, slip = Graph("lever"), J1("v"), J1("w"), J0("slip")
     graph.connect(v, I("m", 2.0)).connect(v, lever := TF("t", 2.0)).connect(lever, wheel := J1("wheel"))
     graph.connect(wheel, I("rim", 0.5)).connect(wheel, R("r", 3.0))

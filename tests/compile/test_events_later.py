@@ -1,4 +1,4 @@
-"""Long event routines are compiled when first needed, with bit-identical results; powers share the code of the rates."""
+"""Long event routines are compiled when first needed, with bit-identical results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from tests.inner.tape import Routine, Tape
 
 
 def rectifier() -> Graph:
-    """A source charges a capacitor through a diode and a coil; a resistor discharges it."""
     graph, plus = Graph("rectifier"), J0("plus")
     source = Se("source", lambda t: 10 * sin(300 * t), signals="time")
     graph.between(None, plus, source, I("coil", inductance=1e-3), Diode("diode"))

@@ -1,4 +1,4 @@
-"""Large models: the number of Python calls per added part, and results that do not depend on whether parts are identical."""
+"""Large models need few Python calls per part, and give the same results whether or not parts are identical."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.inner.output import LazyRow, LazyTable
 from tests.schedule.graphs import chain
 
 MOST = {"chain": 600, "uneven": 650, "plate": 570}
-"""Maximum number of calls per part: a section of the chain has 6 elements and 6 bonds, and a node of the plate has 5 and 7."""
+"""Maximum number of calls per part; a section of the chain has 6 elements and 6 bonds, and a node of the plate 5 and 7."""
 
 
 @pytest.mark.usefixtures("few_objects")

@@ -11,11 +11,10 @@ from bondgraph import J0, J1, C, Graph, I, ModelError, Parameter, R, Se, compile
 from screws.scalars import exp
 
 HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
-"""Solutions of u^2 - 100 u + 2000 = 0: 100 V in series with 2 Ohm feed 1000 W."""
+"""Solutions of u^2 - 100 u + 2000 = 0, where 100 V in series with 2 Ohm feed 1000 W."""
 
 
 def feeder(source: Any = 100.0, **load: Any) -> Graph:
-    """Return a constant-power load at the end of a line."""
     node = J1("node", domain="electrical")
     drive = Se("source", source, **({"signals": ["time"]} if callable(source) else {}))
     graph = Graph("feeder").connect(drive, node).connect(node, R("line", 2.0))
@@ -76,7 +75,7 @@ def test_a_guess_is_saved(tmp_path: Any) -> None:
 
 
 def test_a_run_follows_its_branch_and_ends_where_it_is_lost() -> None:
-    """u^2 - s u + 2000 = 0 has no solution once the source s is below sqrt(8000) V."""
+    """The equation u^2 - s u + 2000 = 0 has no solution once the source s is below sqrt(8000) V."""
     run = feeder(lambda t: 100.0 - t, guess={"effort": 72.0})
     with pytest.warns(UserWarning, match="the run ended"):
         result = run.simulate(20.0, samples=np.linspace(0.0, 20.0, 201))
@@ -120,12 +119,9 @@ RISING = {
     "two diodes": lambda e, i, u: i * (exp(e / u) - exp(-e / u)),
     "cube": lambda e, i, u: i * (e / u) ** 3,
 }
-"""Increasing relations, with flows of size i and efforts of size u."""
 
 
 def passive_network(seed: int) -> Graph:
-    """Return increasing relations between two to four nodes, with a resistor from each node to ground, fed by a source with a
-    resistor in series."""
     rng = np.random.default_rng(seed)
     count, law = int(rng.integers(2, 5)), RISING[rng.choice(list(RISING))]
     i, u = 10 ** rng.uniform(-14, 0), 10 ** rng.uniform(-3, 1)
@@ -143,7 +139,6 @@ def passive_network(seed: int) -> Graph:
 
 @pytest.mark.parametrize("seed", [119, 206, 308, 434, *range(16)])
 def test_a_passive_network_has_one_solution(seed: int) -> None:
-    """Steep exponentials and flat cubes must not produce spurious solutions."""
     passive_network(seed).compile()
 
 

@@ -15,7 +15,6 @@ SATURATION, THERMAL = 1e-12, 0.02585
 """Saturation current of a diode in the unit of current, and its thermal voltage in the unit of voltage."""
 
 UNITS = [tuple(10.0 ** np.random.default_rng(seed).uniform(-12.0, 12.0, 3)) for seed in range(3)]
-"""Random units of current, voltage and time, relative to SI."""
 
 
 def diode(name: str, amperes: float = 1.0, volts: float = 1.0, **inverse: Any) -> Any:
@@ -23,7 +22,6 @@ def diode(name: str, amperes: float = 1.0, volts: float = 1.0, **inverse: Any) -
 
 
 def bridge(amperes: float, volts: float, source: Any) -> Graph:
-    """Return four diodes between a source with 1 Ohm in series and a load of 100 Ohm, in these units."""
     ohms, line = volts / amperes, J1("line")
     a, b, plus, minus = (J0(name) for name in ("a", "b", "plus", "minus"))
     drive = Se("source", source, signals=["time"]) if callable(source) else Se("source", source * volts)
@@ -50,8 +48,6 @@ def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, so
 
 
 def test_natural_sizes_follow_the_units() -> None:
-    """The scales of the unknowns change with the units, exactly if these are powers of two."""
-
     def sizes(amperes: float, volts: float) -> list[float]:
         program = bridge(amperes, volts, 10.0).compile().program
         (loop,) = program.loops
@@ -62,7 +58,6 @@ def test_natural_sizes_follow_the_units() -> None:
 
 
 def rectifier(amperes: float, volts: float, seconds: float) -> Graph:
-    """An alternating voltage source charges a capacitor through a diode, in these units."""
     ohms, line, node, out = volts / amperes, J1("line"), J0("node"), J1("out")
     source = Se("source", lambda t: volts * sin(t / seconds), signals=["time"])
     graph = Graph("rectifier").connect(source, line).connect(line, R("r", ohms)).connect(line, node)
@@ -82,7 +77,6 @@ def test_a_rectifier_runs_alike_in_all_units(amperes: float, volts: float, secon
 
 
 def chain(source: Any, **inverse: Any) -> Graph:
-    """Return a source with 1 Ohm in series, loaded by a resistor and a diode in parallel."""
     line, node, out = J1("line"), J0("node"), J1("out")
     graph = Graph("chain").connect(Se("source", source, signals=["time"]), line).connect(line, R("r", 1.0))
     graph.connect(line, node).connect(node, R("leak", 100.0)).connect(node, out)

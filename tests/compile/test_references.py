@@ -1,4 +1,4 @@
-"""Ungrounded networks can be simulated: differences of efforts do not depend on the junction whose effort is set to zero."""
+"""In ungrounded networks, differences of efforts do not depend on the junction whose effort is set to zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from screws.scalars import sin
 
 
 def joined(parts: list, inner: type, outer: type, names: list[str]) -> Graph:
-    """Return elements (tail, head, element) between junctions `outer`, each at its own junction `inner`."""
     graph, nodes = Graph("floating"), [outer(name) for name in names]
     for k, (tail, head, part) in enumerate(parts):
         arm = inner(f"arm{k}")
@@ -33,7 +32,6 @@ def test_a_ring_of_storages_swings(inner: type, outer: type, names: list[str]) -
 
 
 def rectifier(order: list[int], names: list[str]) -> Graph:
-    """Return a bridge of four diodes on a source with a resistance, and a load with a capacitor."""
     source = Se("u", lambda t: 10.0 * sin(t), signals="time")
     parts = [(4, 0, source), (4, 1, R("inside", 0.1)), (0, 2, Diode("up0")), (1, 2, Diode("up1")), (3, 0, Diode("low0"))]
     parts += [(3, 1, Diode("low1")), (2, 3, R("load", 2.0)), (2, 3, C("C", capacitance=0.3))]

@@ -1,4 +1,4 @@
-"""Nonlinear loops that start by source stepping: exponential diodes in series, whose first guess overflows."""
+"""Exponential diodes in series, whose first guess overflows, start by source stepping."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def flow_at_start(graph: Graph, parameters: Mapping[str, float] | None = None) -
 
 
 def conducting(voltage: float, saturations: Sequence[float]) -> float:
-    """Return the flow far above saturation: the geometric mean of saturation currents times exp of the mean voltage per diode."""
     return float(np.exp(np.mean(np.log(saturations)) + voltage / THERMAL / len(saturations)))
 
 

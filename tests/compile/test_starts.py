@@ -10,8 +10,6 @@ from examples import rolling_eggs
 
 @pytest.fixture(scope="module")
 def springs():
-    """Return springs, and a list of calls: spring a starts at twice the length of spring b, and spring c at the length of a plus
-    the stiffness of c."""
     graph, v, calls = Graph("springs"), J1("v"), []
     graph.connect(v, I("m", 1.0)).connect(v, C("b", stiffness=2.0, initial=1.0)).connect(v, R("r", 1.0))
     graph.connect(v, C("a", stiffness=1.0)).connect(v, C("c", stiffness=3.0))
@@ -73,7 +71,6 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
 
 
 def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
-    """Python evaluates the model again only if the start closes a switch across a charged capacitor, which is refused."""
     lever = Automaton("lever", ("off", "on"), "off", ())
     graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
     compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()

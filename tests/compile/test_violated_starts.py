@@ -1,4 +1,4 @@
-"""A constraint violated at the start is refused, whatever the units; small offsets decay."""
+"""A constraint violated at the start is refused in all units, while small offsets decay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packed files: a first page whose links lead to the public address, and every file that git tracks."""
+"""The first page links to public addresses, and packed files contain every file that git tracks."""
 
 from __future__ import annotations
 

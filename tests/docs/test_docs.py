@@ -1,4 +1,4 @@
-"""The pages in docs/: their code runs and prints what they show, and they describe exactly what the packages contain."""
+"""The code of the pages in docs/ runs and prints what they show, and the pages describe what the packages contain."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ EXECUTED = [
     "architecture.md",
 ]
 NEEDED = {"casadi_and_jax.md": ("casadi", "jax"), "coming_from.md": ("mujoco",)}
-"""Packages that a page needs to run."""
 ELEMENTS = {
     "C",
     "I",
@@ -87,7 +86,7 @@ ELEMENTS = {
 
 
 def plain(text: str) -> list[str]:
-    """Return lines without trailing blanks, and with `LINE` for the page's own line numbers."""
+    """Return lines without trailing blanks, in which `LINE` replaces the page's own line numbers."""
     return [re.sub(r"(\.md):\d+", r"\1:LINE", line.rstrip()) for line in text.strip("\n").splitlines()]
 
 
@@ -104,7 +103,6 @@ def test_code_prints_what_the_page_shows(page: str) -> None:
 
 _MODULES = [path.relative_to(ROOT) for package in ("bondgraph", "models", "screws") for path in (ROOT / package).rglob("*.py")]
 SOURCES = {"/" + "/".join(place.parts[k:]) for path in _MODULES for place in (path, path.parent) for k in range(len(place.parts))}
-"""Suffixes of the paths of all modules and folders."""
 
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
 
@@ -132,13 +130,12 @@ def test_every_table_has_a_head(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_paths_of_the_source_lead_somewhere(page: Path) -> None:
-    """A path such as `run/clock_schedule.py` (file), `events/guards` (module) or `run/batch` (folder) exists in some package."""
+    """A path may be a file (`run/clock_schedule.py`), a module (`events/guards`) or a folder (`run/batch`)."""
     for path in re.findall(r"`(\w+(?:/\w+)+(?:\.py)?)`", page.read_text(encoding="utf-8")):
         assert (ROOT / path).exists() or any(f"/{path}{end}" in SOURCES for end in ("", ".py")), path
 
 
 def headings(path: Path) -> set[str]:
-    """Return the anchors of a page, as GitHub makes them."""
     found = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
 
@@ -189,7 +186,6 @@ def test_the_examples_are_listed_beside_them() -> None:
 
 
 def sections(page: str) -> Iterator[tuple[str, str]]:
-    """Yield (title, text) of every second-level section."""
     for part in re.split(r"^## ", text_of(page), flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         yield title.strip(), body

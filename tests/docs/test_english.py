@@ -1,4 +1,4 @@
-"""Phrases that a native engineer would not write: pages, docstrings, messages and captions contain none of them."""
+"""Pages, docstrings, messages and captions contain no phrases that a native engineer would not write."""
 
 from __future__ import annotations
 
@@ -74,11 +74,9 @@ FRONT = ("README.md", "CHANGELOG.md", "examples/README.md", "benchmarks/README.m
 PAGES = [*(ROOT / page for page in FRONT), TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in files(package)]
 OLD_NAMES = ROOT / "screws" / "names" / "renamed.py"
-"""Old names, which contain words that are no longer used."""
 
 
 def text_of(path: Path) -> str:
-    """Return a page without its code, or a source file, as one line."""
     text = path.read_text(encoding="utf-8")
     return " ".join(
         (re.sub(r"^```.*?^```|`[^`\n]*`", "``", text, flags=re.DOTALL | re.MULTILINE) if path in PAGES else text).split()
@@ -86,7 +84,6 @@ def text_of(path: Path) -> str:
 
 
 def inversions(text: str) -> list[str]:
-    """Return each listed phrase that a string contains, with its context and what to write instead."""
     return [
         f"{text[max(found.start() - 40, 0) : found.end() + 20]!r}: write {instead!r}"
         for part, pattern, instead in PHRASES

@@ -1,4 +1,4 @@
-"""The table of errors: every code that the packages raise has a row, and every example raises the code of its row."""
+"""Every code that the packages raise has a row in the table of errors, whose example raises it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,6 @@ def test_a_page_has_cause_cure_and_code() -> None:
 
 
 def raised(make: Callable[[], object]) -> str:
-    """Return the error that a call raises, with its code."""
     with pytest.raises((ScrewbondError, ShadowError)) as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         make()

@@ -1,5 +1,4 @@
-"""Formulas of the pages: an accent is above its letter, indices and exponents are beside it, and names of functions are set
-apart."""
+"""In formulas, accents are above their letters, indices and exponents beside them, and names of functions set apart."""
 
 import importlib.util
 import re
@@ -47,7 +46,6 @@ def test_accents_indices_and_names_of_functions_have_their_places(with_accents, 
 
 
 def test_every_formula_of_the_pages(with_accents):
-    """If docutils, which builds the site, is installed, no letter on a page has an index directly beneath it."""
     maths = pytest.importorskip("docutils.utils.math.latex2mathml")
     texts = [page.read_text(encoding="utf-8") for page in DOCS.glob("**/*.md")]
     formulas = [formula for text in texts for formula in re.findall(r"\$+([^$`]+)\$+", text)]

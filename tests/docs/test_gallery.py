@@ -1,4 +1,4 @@
-"""The pictures of the pages: one command draws them all, and the stored pictures match its output."""
+"""One command draws all pictures of the pages, and the stored pictures match its output."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw, narrowed
 from docs.pages import DOCS
 
 NOTE = "README.md"
-"""Page that describes each picture."""
 COARSE = 8
-"""Side in pixels of squares averaged before two pictures are compared, so that shifted edges and hinting do not count."""
+"""Side in pixels of squares averaged before a comparison, so that shifted edges and hinting do not count."""
 DIFFERENT = 16.0
-"""Difference of two averages, in shades of 255, above which the drawings visibly differ."""
+"""Difference of two averages, in shades of 255, above which drawings visibly differ."""
 RARELY = {
     *("crane.png", "delta_robot.png", "delta_workspace.png", "hand_figure6.png"),
     *("maze_gains.png", "rounded_cube.png", "satellite.png", "sweep.png"),
 }
-"""Pictures whose runs and renderings take longest: redrawn only before a release."""
+"""Pictures that take longest, and are redrawn only before a release."""
 
 
 def test_the_gallery_draws_every_picture() -> None:
@@ -52,7 +51,6 @@ def test_a_diagram_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
 
 
 def different(drawn: Path, kept: Path) -> float:
-    """Return the fraction of averaged pixels in which two pictures of the same size visibly differ."""
     from PIL import Image
 
     pictures = [narrowed(path) for path in (drawn, kept)]

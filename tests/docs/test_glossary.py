@@ -1,4 +1,4 @@
-"""The glossary of docs/notation.md: every module that it names exists and contains the term."""
+"""Every module that the glossary of docs/notation.md names exists and contains the term."""
 
 import re
 from pathlib import Path
@@ -25,11 +25,9 @@ SOUGHT = [
     *("Delassus matrix", "mode search", "sample time", "dense output", "tableau", "Rosenbrock method", "forward sensitivities"),
     *("identifiability", "causality", "Gauss frame"),
 ]
-"""Terms that a reader new to the code searches for."""
 
 
 def glossary() -> list[list[str]]:
-    """Return the rows of the table: term, meaning, module and synonyms."""
     _, _, text = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8").partition("## Glossary")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ")]
     return rows[1:]
@@ -41,7 +39,6 @@ def file_of(module: str) -> Path:
 
 
 def plain(text: str) -> str:
-    """Convert to lower case, with one space for blanks, hyphens and brackets: a term may be split across lines."""
     return re.sub(r"[\s\-()]+", " ", text).lower()
 
 

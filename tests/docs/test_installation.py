@@ -1,4 +1,4 @@
-"""uv gets the configuration of pip; pip installs where uv fails."""
+"""uv gets the configuration of pip, which installs where uv fails."""
 
 from __future__ import annotations
 
@@ -42,8 +42,6 @@ def test_a_setting_without_a_counterpart_leaves_the_work_to_pip(setting: str) ->
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Return a function that installs while the given commands fail, and lists the commands called."""
-
     def names(*failing: str, listed: str = LISTED, code: int = 0) -> list[str]:
         calls = []
 

@@ -13,7 +13,6 @@ EACH = {part.name: part for shelf in SHELVES.values() for part in shelf.parts.va
 
 
 def test_the_page_shows_the_records() -> None:
-    """`python -m docs.parts` writes the tables of the page."""
     page = PAGE.read_text(encoding="utf-8")
     assert all(table(shelf) in page for shelf in SHELVES.values()) and with_tables(page) == page
 

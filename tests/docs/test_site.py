@@ -1,4 +1,4 @@
-"""The site: every public name has one entry in the reference, every example has a picture, and every page is in the contents."""
+"""Every public name has one entry in the site's reference, every example a picture, and every page a place in the contents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ PACKAGES = {"bondgraph": bondgraph, "screwbond.models": models, "screws": screws
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_has_its_entry(package: str) -> None:
-    """Each public name is on the page of the package that exports it; modules have their own page."""
     names = PACKAGES[package].__all__
     modules = {name for name in names if isinstance(getattr(PACKAGES[package], name), types.ModuleType)}
     described = DESCRIBED.findall(PAGES[package])
@@ -41,7 +40,6 @@ def test_every_public_name_has_its_entry(package: str) -> None:
 
 
 def test_no_object_is_described_twice() -> None:
-    """Names that inner packages re-export link to their entry."""
     entries: dict[int, str] = {}
     for page in reference.public_modules():
         for name in DESCRIBED.findall(PAGES[page.name]):
@@ -104,7 +102,6 @@ def test_a_script_of_the_gallery_is_the_example_below_its_title(tmp_path: Path) 
 
 
 def test_every_page_has_its_place_in_the_contents() -> None:
-    """The index of the folder is the site's table of contents."""
     placed = [page for pages in contents.sections().values() for page in pages]
     assert len(placed) == len(set(placed))
     here = {path.stem for path in DOCS.glob("*.md")} - {"README", "index"}
@@ -125,8 +122,7 @@ def test_links_of_the_front_page_lead_to_pages_of_the_site() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of all pages, built from a copy of the sources as `make docs` builds them: a warning from Sphinx is an
-    error."""
+    """Return the folder of all pages, built from a copy of the sources; a warning from Sphinx is an error."""
     for name in ("sphinx", "furo", "myst_nb", "sphinx_gallery"):
         pytest.importorskip(name, reason='THE SITE IS NOT TESTED: pip install "screwbond[docs]"')
     folder = tmp_path_factory.mktemp("site")
@@ -157,8 +153,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Targets(HTMLParser):
-    """Anchors of a page, and the targets of its links."""
-
     def __init__(self, page: Path):
         super().__init__()
         self.names: set[str] = set()
@@ -203,7 +197,7 @@ WIDER = """[...document.querySelectorAll("article math, article table, article p
 .filter(element => {
   for (let e = element; e.tagName != "ARTICLE"; e = e.parentElement) if (getComputedStyle(e).overflowX != "visible") return false;
   return element.getBoundingClientRect().right > innerWidth + 1}).length"""
-"""Number of formulas, tables, listings and pictures that overflow the window and do not scroll themselves."""
+"""Number of formulas, tables, listings and pictures that overflow the window and do not scroll."""
 NARROW = """[...document.querySelectorAll("article td, article th")]
 .filter(cell => cell.innerText.trim().length > 8 && cell.clientWidth < 50).map(cell => cell.innerText)"""
 """Cells in which a word is broken between letters."""
@@ -292,7 +286,6 @@ def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there are no notebooks")
 def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
-    """Notebooks show their stored outputs; the site runs nothing."""
     for name in notebooks():
         window.open(site / f"examples/{name}.html")
         assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name

@@ -1,4 +1,4 @@
-"""Models of a few elements around a junction, their rates and their values."""
+"""Models of a few elements around a junction."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from bondgraph import Compiled, Element, Graph, compile_model
 
 
 def star(junction: Element, *parts: Element, reverse: bool = False, name: str = "star") -> Graph:
-    """Return all elements at one junction, with arrows from the sources to the junction and from the junction to the other
-    elements, or all reversed."""
+    """Return all elements at one junction, with arrows from the sources to the other elements, or all reversed."""
     graph = Graph(name)
     for part in parts:
         inward = (part.kind in ("Se", "Sf")) != reverse
@@ -22,7 +21,6 @@ def compiled(graph: Graph) -> Compiled:
 
 
 def rates(model: Compiled, t: float = 0.0, parameters=None, **initial) -> dict[str, np.ndarray]:
-    """Return the rates of the states by name, from the compiled kernel."""
     x, m = model.initial(initial)
     dx = model.program.rates(t, x, model.parameters(parameters), m)
     slots = model.program.layout

@@ -1,4 +1,4 @@
-"""Parameters that depend on the mode of an automaton: resistors, springs, sources and gears, in flat and nested graphs."""
+"""Parameters of resistors, springs, sources and gears depend on the mode of an automaton, in flat and nested graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from bondgraph.export import c_source, latex, state_equations
 
 
 def after(time: float) -> Automaton:
-    """Return an automaton that enters the state "contact" at a given time."""
     return Automaton("bumper", ("free", "contact"), "free", (Transition("free", "contact", lambda t: t - time, ("time",)),))
 
 
@@ -52,8 +51,6 @@ def test_a_damper_that_switches() -> None:
 
 
 def test_values_by_mode_have_units() -> None:
-    """Each value has its own unit, or all share one unit; a bare number is allowed if it is zero."""
-
     def brake(value: Any) -> Graph:
         graph, v = Graph("brake").add_automaton(after(1.0)), J1("v", domain="translation")
         return graph.connect(v, I("mass", 2.0, initial=6.0)).connect(v, R("damper", value))

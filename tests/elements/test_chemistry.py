@@ -40,7 +40,7 @@ def test_state_equations_of_unit_constants_are_polynomials() -> None:
 
 @pytest.mark.parametrize("rt", [None, RT])
 def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -> None:
-    """In code and in documents, rates contain neither exponentials nor logarithms, unless RT is a `Parameter`."""
+    """Rates contain neither exponentials nor logarithms, unless RT is a `Parameter`."""
     graph = feeding(rt)
     steps = {step[0] for name in ("rates", "jacobian") for step in straight_lines(graph)[name].steps}
     assert not steps & {"exp", "log", "power"}
@@ -51,7 +51,6 @@ def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -
 
 
 def feeding(rt: object) -> Graph:
-    """Return the reaction 2 A + B <=> C."""
     graph, reaction, reactants, two = Graph("g"), Re("r", 3.0, RT=rt), J1("2 A + B"), TF("two", 2.0, structural=True)
     graph.connect(Ce("A", 2.0, RT=rt, initial=1.0), two.port("2")).connect(two.port("1"), reactants)
     graph.connect(Ce("B", 0.5, RT=rt, initial=1.0), reactants).connect(reactants, reaction.port("1"))
@@ -72,7 +71,6 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On one tape, exponentials of logarithms become products, so a network runs as loops only above a larger size."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):
@@ -87,7 +85,6 @@ def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypa
 
 
 def test_an_enzyme_agrees_with_mass_action_written_out() -> None:
-    """The reaction E + S <=> ES <=> E + P agrees with SciPy; total enzyme and substrate are conserved."""
     k1, k2, K = 5.0, 2.0, {"E": 1.5, "S": 2.0, "ES": 0.3, "P": 0.7}
     start = {"E": 0.2, "S": 1.0, "ES": 0.0, "P": 0.0}
     graph, bind, make = Graph("enzyme"), Re("bind", k1, RT=RT), Re("make", k2, RT=RT)
@@ -114,7 +111,7 @@ def test_an_enzyme_agrees_with_mass_action_written_out() -> None:
 
 
 def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -> None:
-    """At the equilibrium of X <=> 2 Y <=> Z with K = 2, 3, 5, mu_X = 2 mu_Y = mu_Z; X + Y/2 + Z is conserved."""
+    """X <=> 2 Y <=> Z with K = 2, 3, 5 ends at mu_X = 2 mu_Y = mu_Z, and X + Y/2 + Z is conserved."""
     graph, node, first, second = Graph("chain"), J0("Y node"), Re("r1", 4.0, RT=RT), Re("r2", 0.5, RT=RT)
     one, two = TF("n1", 2.0), TF("n2", 2.0)
     graph.connect(Ce("X", 2.0, RT=RT, initial=1.0), first.port("1")).connect(first.port("2"), one).connect(one, node)

@@ -1,5 +1,4 @@
-"""Physical domains: the units of effort and flow multiply to a power, states have consistent units, and bonds do not mix
-domains."""
+"""Units of effort and flow multiply to a power, states have consistent units, and bonds do not mix domains."""
 
 from __future__ import annotations
 
@@ -28,7 +27,6 @@ SI = {
 
 
 def powers(unit: str) -> dict[str, int]:
-    """Return a unit such as `J s/mol` or `m^3/s` as powers of base units."""
     found: dict[str, int] = {}
     for sign, part in zip((1, -1), unit.split("/"), strict=False):
         for factor in part.split():

@@ -1,4 +1,4 @@
-"""Dry friction in all directions of a plane: closed forms of blocks and spheres, other axes and units, and the scalar element."""
+"""Dry friction in all directions of a plane agrees with closed forms of blocks and spheres, in any axes and units."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from bondgraph import J0, J1, TF, C, Constraint, Friction, Graph, I, ModelError,
 from screws.scalars import absolute, maximum, minimum, sin
 
 LIMIT = 1.0
-"""Friction limit of every block, divided by its mass."""
 
 
 def block(load, mass=(1.0, 1.0), signals=(), **friction):
-    """Return a block on a table, under a load."""
     graph, v = Graph("block"), J1("v", domain="translation")
     graph.connect(Se("load", load, signals=signals), v).connect(v, I("m", np.diag(mass)))
     return compile_model(graph.connect(v, Friction("f", LIMIT, dimension=2, **friction)))
@@ -36,7 +34,7 @@ def turned(angle):
 @pytest.mark.parametrize("angle", [0.0, 0.4, np.arctan(4 / 3), 2.0, 3.0])
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_block_slides_straight_and_stops(angle, unit):
-    """The block stops at exactly t = v / a, whatever the axes and units, and stays at rest."""
+    """The block stops at exactly t = v / a and stays at rest, in all axes and units."""
     v = unit * turned(angle)[0]
     run = loaded().simulate(2.0, initial={"m.p": v}, parameters={"f.limit": unit, "f.stick_limit": unit}, progress=False)
     (event,) = run.events
@@ -62,7 +60,6 @@ def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
 
 
 def test_a_block_on_a_steep_incline_turns_and_slides_on():
-    """The block does not stick, because the load exceeds the limit; it nearly stops, or is at rest for an instant."""
     given = {"load.value": np.array([0.0, -1.5])}
     for aside in (0.0, 1e-3, 0.5):
         run = loaded().simulate(5.0, initial={"m.p": np.array([aside, 1.0])}, parameters=given, progress=False, rtol=1e-9)
@@ -94,7 +91,6 @@ def test_unlike_masses_pull_the_direction_round():
 
 
 def test_it_sticks_within_its_cone_and_begins_to_slip_along_the_force():
-    """Under a rotating, growing load, the block moves only once the load reaches the limit, and then in the load's direction."""
     run = block(lambda t: [t * 0.6, t * 0.8], signals=["time"]).simulate(1.5, progress=False)
     assert run.ok and run.events[0].kind == "f slips" and run.events[0].time == pytest.approx(1.0, rel=1e-9)
     np.testing.assert_allclose(run["m.p"][run.t < 1.0], 0.0, atol=0.0)
@@ -135,7 +131,6 @@ def test_along_one_line_it_is_the_scalar_element():
 
 
 def sphere(friction, dimension, turn=0.0, mass=2.0, radius=0.1, gravity=9.81):
-    """Return a sphere that an ideal constraint holds on a floor, with its velocity and spin in the plane of the floor."""
     graph, v, w, slip = (
         Graph("sphere"),
         J1("v", domain="translation"),
@@ -198,7 +193,6 @@ def test_it_has_linear_equations_where_it_sticks():
 
 
 def geared(drive, load, inertia=1.5, start=0.0, **friction):
-    """Return a shaft of 1 kg m^2 with friction, a gear of ratio 2, and a body behind it."""
     graph, gear = Graph("geared"), TF("gear", 0.5, domains=("rotation", "rotation"))
     shaft = graph.series(Se("drive", drive), I("shaft", 1.0, initial=start), Friction("loss", 1.0, **friction))
     graph.connect(shaft, gear).connect(gear, graph.series(I("body", inertia), Se("load", load)))
@@ -206,15 +200,13 @@ def geared(drive, load, inertia=1.5, start=0.0, **friction):
 
 
 OWN = {"signals": {"load": "gear.1.effort"}, "parameters": {"mu": 0.5, "nu": 0.25}}
-"""Parameters of friction limited to half the load forward and a quarter of the load backward."""
 LOADED = OWN | {"scale": lambda load, mu: mu * absolute(load), "backward": lambda nu, load: nu * absolute(load)}
 
 
 @pytest.mark.parametrize("drive", [-4.0, -1.0, 0.2, 1.0, 4.0])
 @pytest.mark.parametrize("load", [-9.0, -2.1, 0.0, 3.0])
 def test_friction_follows_a_load_that_it_changes(drive, load):
-    """Friction takes the consistent combination of signs of motion and load, and sticks if none is consistent: a = drive - tau (1
-    + s mu), tau = 3/8 a - load / 2."""
+    """With tau = 3/8 a - load / 2, the signs of motion s and load satisfy a = drive - tau (1 + s mu), or the block sticks."""
     fits = {0.0}
     for way, share in ((1.0, 0.5), (-1.0, 0.25)):
         for sign in (1.0, -1.0):
@@ -232,8 +224,7 @@ def test_friction_follows_a_load_that_it_changes(drive, load):
 
 @pytest.mark.parametrize(("drive", "load"), [(4.0, -9.0), (9.0, 0.5), (-4.0, 9.0), (1.9, -2.0), (-9.0, -1.0)])
 def test_friction_that_is_bounded_follows_small_loads(drive, load):
-    """The friction is half of the load beyond 0.5, and at most 1, and so has nested kinks; SciPy finds the root of the single
-    equation."""
+    """The friction is half of the load beyond 0.5, and at most 1; SciPy finds the root of the equation with its kinks."""
 
     def scale(tau):
         return minimum(maximum(absolute(tau) - 0.5, 0.0) / 2, 1.0)
@@ -249,8 +240,7 @@ def test_friction_that_is_bounded_follows_small_loads(drive, load):
 
 
 def test_friction_that_outgrows_its_load_ends_the_run():
-    """With friction of twice the load, the equation a (1 - J / 4) = -1 has no valid solution for J >= 4 kg m^2; a compliant model
-    runs."""
+    """With friction of twice the load, the equation a (1 - J / 4) = -1 has no valid solution for J >= 4 kg m^2."""
     slows = {"signals": ["gear.1.effort"], "scale": lambda e: 2.0 * absolute(e), "start": 1.0}
     assert geared(-1.0, 0.0, 3.0, **slows).simulate(0.1, progress=False).ok
     with pytest.warns(RunEndedWarning, match=r"E324 friction \"loss\": no solution, or several"):
@@ -263,7 +253,6 @@ def test_friction_that_outgrows_its_load_ends_the_run():
 
 
 def test_backward_friction_of_its_own_limit():
-    """The block sticks between limits of 1 forward and 3 backward; friction in a plane accepts no backward limit."""
     for load, speed in ((2.0, 1.0), (-2.0, 0.0), (-4.0, -1.0)):
         graph, v = Graph("ratchet"), J1("v", domain="translation")
         graph.connect(Se("load", load), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0, backward=lambda: 3.0))

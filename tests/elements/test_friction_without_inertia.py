@@ -1,4 +1,4 @@
-"""Dry friction on motion that no inertia determines: a commanded motion, and springs alone (Prandtl, Jenkin, Iwan)."""
+"""Dry friction on a commanded motion, or on springs alone (Prandtl, Jenkin, Iwan), agrees with closed forms."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ def commanded(friction: Element, command, mass: float = 0.0) -> Graph:
 
 
 def swing(t):
-    """Return a speed that covers 4 m in two seconds."""
     return np.pi * cos(2 * np.pi * t)
 
 
 def course(t):
-    """Return a speed that is zero from 1 to 2 s and covers 2.5 m in three seconds."""
     return where(t < 1.0, np.pi * sin(2 * np.pi * t), where(t < 2.0, 0.0 * t, t - 2.0))
 
 
@@ -83,7 +81,6 @@ def test_a_mass_still_sticks_to_a_commanded_belt() -> None:
 
 
 def jenkin(arrow: int = 1, limits=(1.0,), stiffness: float = 4.0, unit: float = 1.0, **friction) -> Compiled:
-    """Return parallel sliders behind springs, moved by the command cos t."""
     graph, hand = Graph("jenkin"), J1("hand", domain="translation")
     graph.connect(Sf("command", lambda t: unit * cos(t), signals="time"), hand)
     for k, limit in enumerate(limits):
@@ -111,7 +108,7 @@ T = np.concatenate([[0.0], np.linspace(0.5 * np.pi, 6.5 * np.pi, 1201)])
 @pytest.mark.parametrize("arrow", [1, -1])
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e5])
 def test_a_slider_behind_a_spring_gives_the_hysteresis_loop(arrow, unit) -> None:
-    """The force saturates at the limit; a cycle of amplitude a costs 4 F (a - F / k)."""
+    """The force saturates at the limit F, and a cycle of amplitude a costs 4 F (a - F / k)."""
     run = jenkin(arrow, unit=unit).simulate(T[-1], samples=T, progress=False, rtol=1e-9)
     assert run.ok and len(run.events) in (13, 14) and run.ledger.relative_residual < 1e-9
     np.testing.assert_allclose(run["spring0.effort"] / unit, play(np.sin(T), 4.0, 1.0), atol=1e-8)
@@ -129,7 +126,7 @@ def test_sliders_side_by_side_add_up() -> None:
 
 
 def test_a_slider_that_breaks_loose_jumps_to_the_limit_of_slip() -> None:
-    """The spring immediately releases (Fs^2 - F^2) / (2 k), which the account records as lost."""
+    """The spring immediately releases (Fs^2 - F^2) / (2 k), which is recorded as lost."""
     run = jenkin(stick_limit=1.5).simulate(1.5, samples=np.linspace(0.0, 1.5, 151), progress=False, rtol=1e-9)
     (event,) = run.events
     assert event.time == pytest.approx(np.arcsin(1.5 / 4.0), abs=1e-9) and run.ledger.relative_residual < 1e-9
@@ -153,7 +150,6 @@ def test_viscous_friction_behind_a_spring(given) -> None:
 
 @pytest.mark.parametrize("pace", [2.2, 3.0])
 def test_a_limit_that_varies_behind_a_spring(pace) -> None:
-    """When the slider comes to rest, an integration error at the limit makes it slip neither too early nor too late."""
     compiled = jenkin(scale=lambda t: 1.0 + 0.3 * sin(pace * t), signals=["time"])
     run = compiled.simulate(T[-1], samples=T, progress=False, rtol=1e-9)
     force, limit = run["spring0.effort"], 1.0 + 0.3 * np.sin(pace * T)

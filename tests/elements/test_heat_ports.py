@@ -1,5 +1,4 @@
-"""Heat ports of dissipators (RS): the dissipated power leaves as heat, as entropy flow or at pseudo-bonds, and is counted
-once."""
+"""Dissipators (RS) release their power as heat, as entropy flow or at pseudo-bonds, and it is counted once."""
 
 from __future__ import annotations
 
@@ -33,13 +32,11 @@ from tests.inner.render import COLOURED
 from tests.inner.run import BatchCollector, Result
 
 DOMAINS = ("thermal", "heat")
-"""The domains of true bonds and of pseudo-bonds."""
 CAPACITY, START = 100.0, 300.0
 """Heat capacity of a body, J/K, and its initial temperature, K."""
 
 
 def body(domain: str, name: str = "body", capacity: float = CAPACITY, start: float = START) -> Element:
-    """Return a body with a constant heat capacity; on a true bond its energy is relative to the start."""
     if domain == "heat":
         return C(name, capacitance=capacity, initial=capacity * start, domain="heat")
     return C(name, energy=lambda S, c, T: c * T * (exp(S / c) - 1.0), parameters={"c": capacity, "T": start}, domain="thermal")
@@ -53,7 +50,6 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def gained(result: Result, name: str = "body") -> float:
-    """Return the energy that a storage element gained, J."""
     stored = result.ledger.elements[name]
     return float(stored[-1] - stored[0])
 
@@ -93,7 +89,7 @@ def test_a_resistor_warms_a_body(domain, flipped):
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_rectifier_warms_itself(domain):
-    """With a resistance R (1 + a x), x = T - T0, behind a diode, C (x + a x^2 / 2) is the integral of u^2 / R over half waves."""
+    """With a resistance R (1 + a x), x = T - T0, C (x + a x^2 / 2) is the integral of u^2 / R over the half waves."""
     U, w, resistance, a, capacity = 10.0, 2.0 * np.pi * 5.0, 5.0, 0.05, 2.0
     graph, loop, case = Graph("rectifier"), J1("loop", domain="electrical"), J0("case")
 
@@ -152,7 +148,6 @@ def test_the_loss_of_an_impulse_is_no_heat(domain):
 
 
 def test_friction_in_a_collision_gives_no_heat():
-    """When a spinning ball bounces, friction at the floor changes its spin, with the same loss as without the port."""
     mass, radius, fall, spin = 2.0, 0.1, 0.3, 40.0
     hits = Transition("free", "free", lambda h: -h, "floor.h", impact="floor")
     leaves = Transition("rest", "free", lambda n: -n, "floor.multiplier")
@@ -172,7 +167,6 @@ def test_friction_in_a_collision_gives_no_heat():
 
 
 def test_what_a_switch_takes_counts_into_its_port():
-    """The diode's power is within rounding error of zero; the power of its port is exactly the opposite."""
     graph, loop = Graph("g"), J1("loop", domain="electrical")
     diode = Diode("diode", heat=True)
     graph.connect(Se("u", lambda t: 3.0 * sin(t), signals="time"), loop).connect(loop, diode).connect(loop, R("r", 1.7))
@@ -183,7 +177,6 @@ def test_what_a_switch_takes_counts_into_its_port():
 
 
 def test_an_open_port_is_the_surroundings():
-    """The heat is dissipated as usual, and the run reports this once."""
     graph, part, loop = Graph("g"), Graph("part"), J1("loop")
     inside = J1("inside")
     leak = R("leak", 4.0, heat=True)
@@ -211,8 +204,7 @@ def test_a_port_inside_a_part():
 
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
-    """A spring gains energy without power beside a body with 30 kJ of heat; single runs, runs that keep little, and batches
-    report it."""
+    """A spring gains energy without power beside a body with 30 kJ of heat."""
     graph, v, damper = Graph("g"), J1("v"), R("damper", 0.1, heat=True)
     spring = C("spring", energy=lambda q, t: 2.0 * q**2 * (1.0 + growing * sin(t)), signals=["time"], initial=1.0)
     graph.connect(v, spring).connect(v, I("mass", 1.0)).connect(v, damper).connect(damper.port("heat"), body("heat"))
@@ -232,14 +224,12 @@ def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
 
 
 def test_a_paper_has_the_balance_of_all():
-    """Converted and received powers are neither supplied nor dissipated."""
     text = document(kettle("thermal"))
     balance = next(line for line in text.splitlines() if "tfrac{d}{dt}(" in line)
     assert balance.count(" + ") == 0 and " - " not in balance
 
 
 def test_equal_resistors_are_booked_by_their_ports():
-    """Statements are copied from one R to all equal R; R with and without a heat port differ."""
     graph, node, case = Graph("g"), J0("node", domain="electrical"), J0("case", domain="heat")
     graph.connect(Se("u", 10.0), node).connect(case, body("heat"))
     for k in range(6):
@@ -252,7 +242,6 @@ def test_equal_resistors_are_booked_by_their_ports():
 
 
 def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
-    """Machine code checks valid runs without calling Python."""
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})

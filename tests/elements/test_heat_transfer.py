@@ -26,7 +26,6 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float = 400.0, cold: float = 300.0) -> Graph:
-    """Return two bodies, connected directly to the ports of a heat transfer; `flipped` reverses the arrows of the bonds."""
     graph, bonds = Graph("pair"), ((body("A", C1, hot), wall.port("1")), (wall.port("2"), body("B", C2, cold)))
     for (tail, head), turned in zip(bonds, flipped, strict=True):
         graph.connect(head, tail) if turned else graph.connect(tail, head)
@@ -71,7 +70,6 @@ def test_radiation_to_the_surroundings():
 
 
 def test_a_node_between_heat_flows_needs_no_capacity():
-    """The node's temperature balances the heat flows; an R at pseudo-bonds gives the same temperature."""
     graph, loop, node = Graph("wire"), J1("loop", domain="electrical"), J0("node", domain="thermal")
     wire, film = R("wire", 5.0, heat=True), HeatTransfer("film", 0.4)
     graph.connect(Sf("i", 2.0), loop).connect(loop, wire).connect(wire.port("heat"), node).connect(node, film.port("1"))
@@ -90,8 +88,7 @@ SEEBECK, OHM, LEAK, CURRENT = 0.05, 2.0, 0.5, 3.0
 
 
 def peltier(name: str) -> Graph:
-    """Return a Peltier element: a TF carries the entropy alpha i to the hot side, each side gets half of the Joule heat, and heat
-    leaks back."""
+    """Return a Peltier element with a TF for the entropy alpha i, half of the Joule heat at each side, and a heat leak."""
     part, i, carried = Graph(name), J1("i", domain="electrical"), J1("carried", domain="thermal")
     cold, hot = J0("cold", domain="thermal"), J0("hot", domain="thermal")
     pump, leak = TF("Seebeck", SEEBECK, domains=("electrical", "thermal")), HeatTransfer("leak", LEAK)

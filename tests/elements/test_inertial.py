@@ -1,4 +1,4 @@
-"""IC: equations of motion from energies alone, in both forms, agree with closed forms and an independent derivation."""
+"""Equations of motion of IC elements, from energies alone, agree with closed forms and an independent derivation."""
 
 from __future__ import annotations
 
@@ -51,8 +51,6 @@ def test_pendulum_period_and_energy(form: str, given: str, vector: bool) -> None
 
 
 def double(form: str, given: str, own: str = "", **more: Any) -> Any:
-    """Return two point masses on massless rods, described by absolute angles, optionally with h or v' written by hand."""
-
     def inertia(q: Any, m: Any) -> Any:
         off = m[1] * cos(q[0] - q[1])
         return array([[m[0] + m[1], off], [off, m[1]]])
@@ -140,7 +138,6 @@ def test_double_pendulum_keeps_its_energy_and_takes_what_is_supplied(form: str) 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_rigidly_coupled_inertia_follows_and_a_constraint_stops(form: str) -> None:
-    """A rotor on the pendulum's shaft adds its inertia; a constraint at the joint holds it against gravity."""
     shaft = J1("shaft")
     graph = Graph("loaded").connect(shaft, pendulum(form, "kinetic")).connect(shaft, I("rotor", 3.0))
     compiled = compile_model(graph)
@@ -167,7 +164,7 @@ def test_text_picture_and_linearisation_of_an_ic() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_source_moves_an_ic(form: str) -> None:
-    """The torque that turns a pendulum by pi/2 + t^3/3 is m L^2 2 t + m g L sin(q)."""
+    """A torque m L^2 2 t + m g L sin(q) turns a pendulum by pi/2 + t^3/3."""
     joint = J1("joint")
     graph = Graph("driven").connect(Sf("motor", lambda t: t * t, signals=["time"]), joint)
     compiled = compile_model(graph.connect(joint, pendulum(form, "kinetic")))
@@ -219,7 +216,7 @@ def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
 
 @pytest.mark.parametrize("own", ["bias", "acceleration"])
 def test_equations_are_those_that_the_owner_gave(own: str) -> None:
-    """C(q, v) v equals the user's h; Lagrange's equations, which use only the energies, are refused."""
+    """C(q, v) v equals the user's h; Lagrange's equations are refused, because they use only the energies."""
     graph = Graph("double").connect(Se("motors", [0.0, 0.0]), double("lagrangian", "inertia", own))
     found = mechanical_equations(graph)
     at = dict(zip([*found.q, *found.v, "arms.m[0]", "arms.m[1]"], [1.2, -0.4, 0.5, 2.0, 1.3, 0.8], strict=True))

@@ -1,4 +1,4 @@
-"""Thermal pseudo-bonds, of temperature and heat flow: the energy account is in joules, and no heat is created."""
+"""The energy account of thermal pseudo-bonds, of temperature and heat flow, is in joules, and no heat is created."""
 
 from __future__ import annotations
 
@@ -36,7 +36,6 @@ HEAT_A, HEAT_B, WALL = 100.0, 50.0, 0.5
 
 
 def bodies(graph: Graph, flipped: bool = False) -> Graph:
-    """Return two bodies at 400 K and 300 K."""
     a, b = J0("a", domain="heat"), J0("b", domain="heat")
 
     def bond(tail, head):
@@ -48,7 +47,6 @@ def bodies(graph: Graph, flipped: bool = False) -> Graph:
 
 
 def coupled(*through, flipped: bool = False) -> Graph:
-    """Return two bodies with the given elements at the 1-junction between them."""
     graph, gap = bodies(Graph("bodies"), flipped), J1("gap")
     graph.connect(graph["a"], gap).connect(gap, graph["b"])
     for part in through:
@@ -90,7 +88,6 @@ def test_two_resistances_at_one_junction_pass_all_on():
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_resistance_to_surroundings_at_zero_takes_the_heat(flipped):
-    """An R at the node, or with another R at a 1-junction, has no second temperature that could take the heat."""
     for at_junction in (False, True):
         graph, node = bodies(Graph("g"), flipped), J1("j") if at_junction else None
         if node is not None:
@@ -117,7 +114,7 @@ def test_an_ambient_temperature_supplies_the_heat(flipped):
 
 
 def test_ambient_at_zero_is_a_source():
-    """A structural zero carries no power at power bonds; here zero is a temperature, and the source takes heat."""
+    """Zero is a temperature here, so the source takes heat, whereas a zero at power bonds carries no power."""
     graph, film = bodies(Graph("g")), J1("film")
     graph.connect(graph["a"], film).connect(film, R("wall", WALL)).connect(film, Se("ambient"))
     assert ends(run(graph))["ambient"] == pytest.approx(400.0 * HEAT_A * np.expm1(-20.0 / (WALL * HEAT_A)), rel=1e-7)
@@ -167,7 +164,6 @@ def test_vectors_of_temperatures():
 
 
 def test_a_row_of_equal_parts_is_booked_as_each_of_them():
-    """Statements are copied from one R to all equal R; an R between two temperatures differs from an R to the surroundings."""
     graph, before = Graph("row"), None
     for k in range(6):
         node = J0(f"n{k}", domain="heat")

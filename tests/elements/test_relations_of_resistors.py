@@ -1,4 +1,4 @@
-"""Resistors given by a relation g(e, f) = 0, such as an electric arc, (e - 20 V) f = 50 W, in each causality."""
+"""Resistors given by a relation g(e, f) = 0, such as an electric arc, (e - 20 V) f = 50 W, run in each causality."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,6 @@ def arc(e, f, V, P):
 
 
 def fed(*others, **arguments):
-    """Return an arc behind 10 ohm at 200 V, with other elements in series."""
     graph, loop = Graph("arc"), J1("loop", domain="electrical")
     graph.connect(Se("u", 200.0), loop).connect(loop, R("r", 10.0))
     graph.connect(loop, R("arc", relation=arc, parameters=ARC, **arguments))
@@ -26,7 +25,6 @@ def fed(*others, **arguments):
 
 
 def test_a_current_through_an_arc():
-    """The inductor sets the flow, and the effort is solved for."""
     run = fed(I("l", 0.1, initial=1.0)).simulate(0.02, samples=0.001)
     expected = solve_ivp(
         lambda t, i: (200.0 - 10.0 * i - 20.0 - 50.0 / i) / 0.1, (0.0, 0.02), [10.0], t_eval=run.t, rtol=1e-12, atol=1e-12
@@ -50,8 +48,7 @@ def test_a_loop_without_a_storage_has_two_solutions():
 @pytest.mark.parametrize("away", [False, True])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_capacitor_burns_down_in_an_arc(away, unit):
-    """The capacitor sets the effort, in V or kV, and the flow is solved for; reversing the arc's arrow changes only the sign of
-    the flow."""
+    """The capacitor sets the effort, so the flow is solved for; reversing the arc's arrow changes the sign of the flow."""
     graph, node = Graph("arc"), J0("node", domain="electrical")
     part = R("arc", relation=arc, parameters={"V": 20.0 * unit, "P": 50.0 * unit})
     graph.connect(node, C("c", capacitance=1e-3 / unit, initial=0.1))

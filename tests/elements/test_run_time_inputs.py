@@ -1,5 +1,4 @@
-"""Parameters and start values are inputs of the compiled code: they are given by name, and refused if inconsistent with the
-model."""
+"""Parameters and start values are inputs of the compiled code, and are refused if inconsistent with the model."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from bondgraph import GY, IC, J0, TF, C, Constraint, I, R, Se, elements, signals
     ],
 )
 def test_an_argument_that_does_not_exist_is_named(make) -> None:
-    """A mistyped keyword is reported with its function, instead of the argument that is missing because of the typo."""
+    """A mistyped keyword is reported, instead of the argument that is missing because of it."""
     word, own = list(make.keywords)[-1], re.escape(f"{make.func.__name__}()")
     with pytest.raises(TypeError, match=f"^E317 {own} got an unexpected keyword argument '{word}'"):
         make()
@@ -38,7 +38,7 @@ def test_an_argument_that_does_not_exist_is_named(make) -> None:
 
 @pytest.mark.parametrize("module", [elements, signals])
 def test_every_keyword_stands_in_the_signature(module) -> None:
-    """Help and completion show no `**`: shared keywords are spelled out."""
+    """Help and completion show no `**`, because shared keywords are spelled out."""
     functions = {name: value for name in module.__all__ if inspect.isfunction(value := getattr(module, name))}
     assert len(functions) > 15
     for name, function in functions.items():

@@ -1,4 +1,4 @@
-"""Storage elements with one law: state by output (charge, flux), or output by state, whose energy is found by quadrature."""
+"""Storage elements given by one law, whose energy is found by quadrature."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ L0, LSAT, I0 = 0.1, 0.01, 2.0
 
 
 def flux(i):
-    """Return the flux linkage of a saturating inductor, Wb."""
     return LSAT * i + (L0 - LSAT) * I0 * atan(i / I0)
 
 
@@ -29,7 +28,6 @@ def energy_of_flux(i):
 
 
 def circuit(inductor, *others, away=False):
-    """Return an alternating source, 1 ohm and inductors in series; `away` reverses the arrow of the first inductor."""
     graph, loop = Graph("saturating"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0))
     graph.connect(inductor, loop) if away else graph.connect(loop, inductor)
@@ -63,7 +61,6 @@ def test_every_method_and_a_start_by_the_flow(method):
 
 
 def test_it_depends_on_another_inductor_in_series():
-    """In derivative causality the law is used as given; two saturating inductors in series share one Newton iteration."""
     with_constant = circuit(I("l", flux=flux), I("air", 0.05)).compile()
     run = with_constant.simulate(1.0, samples=0.01)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -175,7 +172,6 @@ def test_a_hardening_force_law_runs_as_by_its_energy():
 
 
 def test_parameters_and_modulated_kinks():
-    """The position of a stop is a parameter, or moves with time; the work of this motion is not part of the port's power."""
     spring = C("c", output=lambda q, at: where(q > at, 20.0 * (q - at), 0.0), parameters={"at": 0.5})
     compiled = mass_on(spring).compile()
     for at in (0.5, 0.25, -0.125):
@@ -247,7 +243,7 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_account_tells_of_a_law_that_oscillates_too_often():
-    """A fixed quadrature rule is accurate for about nine turns of a pendulum; for more turns, the user must give the energy."""
+    """The quadrature rule is accurate for about nine turns of a pendulum; for more, the user must give the energy."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)

@@ -1,4 +1,4 @@
-"""Switched junctions and automata: both modes, guards masked by mode, resets, chains of transitions, and a run."""
+"""Switched junctions and automata run in all modes, with guards, resets and chains of transitions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def values(compiled: Compiled, mode: float) -> dict[str, np.ndarray]:
 
 
 def node_with_switch(dimension: int = 1) -> Graph:
-    """Return a capacitor connected through a switched 0-junction to a mass and a resistor."""
     start = 3.0 if dimension == 1 else np.arange(1.0, dimension + 1)
     graph = Graph("switched node").add_automaton(never())
     switch = X0("switch", automaton="s", active=["on"])
@@ -87,7 +86,6 @@ def test_several_active_states() -> None:
 
 
 def test_both_modes_with_every_arrow() -> None:
-    """A switched junction takes no power in either mode, for any direction of its half arrows."""
     for flips in np.ndindex(2, 2, 2):
         for kind, parts in (
             (X0, (C("s", capacitance=1.0, initial=2.0), I("a", 1.0, initial=3.0), R("b", 5.0))),
@@ -105,7 +103,6 @@ def test_both_modes_with_every_arrow() -> None:
 
 
 def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
-    """If a switched junction that is the port of a nested graph has no bond inside, the bond outside carries nothing."""
     inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
     inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
     outer, loop = Graph("outer"), J1("loop")
@@ -114,7 +111,6 @@ def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
 
 
 def bouncing() -> Graph:
-    """Return a mass that falls and bounces on a floor, a counter of bounces, and a state in which the mass stays down."""
     graph = Graph("ball")
     fall = J1("v")
     graph.connect(Se("weight", -10.0), fall).connect(fall, I("ball", 1.0))
@@ -157,7 +153,6 @@ def test_guards_are_masked_and_resets_set_their_states_only(backend: str) -> Non
 
 
 def test_one_transition_sets_off_the_next() -> None:
-    """The third bounce raises the counter, and the counter's guard fires at the same instant: flying -> down."""
     compiled = compile_model(bouncing(), backend="numpy")
     program, p = compiled.program, compiled.parameters()
     x, m = compiled.initial({"at.h": -1e-9, "at.n": 2.0, "ball.p": -3.0})
@@ -194,7 +189,6 @@ def test_two_automata_have_two_slots() -> None:
 
 
 def test_a_switched_circuit_runs() -> None:
-    """A capacitor charges through R up to 2 V; then the switch opens, and the capacitor keeps its charge."""
     graph = Graph("charger")
     switch = X1("switch", automaton="relay", active=["closed"])
     graph.connect(Se("u", 3.0), switch).connect(switch, R("r", 2.0)).connect(switch, C("c", capacitance=0.5))
@@ -263,8 +257,7 @@ def test_a_run_that_ends_early_warns_at_the_users_line() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("drive", [1.0, -1.0])
 def test_a_diode_conducts_into_itself(turned: bool, drive: float) -> None:
-    """At a 1-junction the arrow sets the direction; at a 0-junction, the diode conducts from the node to ground for either
-    arrow."""
+    """The arrow sets the direction at a 1-junction; at a 0-junction, the diode always conducts from the node to ground."""
 
     def ends(junction, other) -> tuple[object, object]:
         return (other, junction) if turned else (junction, other)
@@ -292,7 +285,6 @@ def test_a_diode_that_feeds_a_node_stands_on_a_junction_of_its_own() -> None:
 
 
 def across(source: Element, loop: bool) -> Graph:
-    """Return a source, a diode and a resistance at one junction: in series or in parallel."""
     graph, node = Graph("across"), (J1 if loop else J0)("node", domain="electrical")
     diode = Diode("d", initial="closed" if loop else "open")
     return graph.connect(source, node).connect(node, diode).connect(node, R("r", 2.0))
@@ -300,8 +292,7 @@ def across(source: Element, loop: bool) -> Graph:
 
 @pytest.mark.parametrize(("loop", "sense"), [(False, -1.0), (True, 1.0)])
 def test_a_diode_at_an_ideal_source_is_refused_only_where_the_source_drives_against_it(loop: bool, sense: float) -> None:
-    """A closed diode across an Se, or an open diode in series with an Sf, has no solution; a run that avoids such states is
-    valid."""
+    """A closed diode across an Se, or an open diode in series with an Sf, has no solution."""
     kind = Sf if loop else Se
     run = compile_model(across(kind("u", lambda t: sense * t, signals="time"), loop)).simulate(1.0, samples=0.25)
     assert run.ok and run["r.flow"] == pytest.approx(run.t if loop else -0.5 * run.t, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Vector bonds agree with closed forms: dimensions, matrices, rectangular two-ports, and power."""
+"""Dimensions, matrices, rectangular two-ports and power of vector bonds agree with closed forms."""
 
 from __future__ import annotations
 

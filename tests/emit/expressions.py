@@ -50,4 +50,3 @@ FORMULAS = EXPRESSIONS | {
     "table": (lambda a, b, c: b * s.interpolate(a, POINTS, np.sin(3.0 * POINTS)) + s.searchsorted(POINTS, c), ANY),
     "entries": (lambda a, b, c: s.take(np.cos(POINTS), s.floor(3.0 * a)) * c, ANY),
 }
-"""All formulas, including table searches, which the interpreter cannot differentiate."""

@@ -31,15 +31,11 @@ LIMIT, ROWS = 1.5, 3
 
 
 class Inner(Table):
-    """A table that a field refers to."""
-
     scale: float
     numbers: Annotated[Reals, Length(lambda c: 4)]
 
 
 class Numbers(Table):
-    """Inputs and outputs of the functions."""
-
     x: Annotated[Reals, Length(lambda c: c.count)]
     y: Annotated[Reals, Length(lambda c: c.count)]
     out: Annotated[Reals, Length(lambda c: 2 * c.count)]
@@ -64,21 +60,18 @@ def arithmetic(c: Numbers) -> None:
 
 
 def integers(c: Numbers) -> None:
-    """Integers wrap around."""
     for k in range(c.count):
         c.whole[k] = wrapped(c.i[k] * 3 - (c.i[k] + 5) * k + 1)
     c.steps += c.count
 
 
 def conversions(c: Numbers) -> None:
-    """Conversions of integers and conditions to floats, and of conditions to integers."""
     for k in range(c.count):
         c.out[k] = float(k) + c.i[k] * 0.5 + float(c.x[k] > c.y[k])
         c.whole[k] = int(c.x[k] > 0.0) + int(bool(c.i[k]))
 
 
 def functions(c: Numbers) -> None:
-    """Functions that are single instructions."""
     for k in range(c.count):
         a, b = c.x[k], c.y[k]
         c.out[k] = larger(abs(a), smaller(b, sqrt(a))) + max(a, b) * min(a, 2.0)
@@ -93,7 +86,6 @@ def powers(c: Numbers) -> None:
 
 
 def comparisons(c: Numbers) -> None:
-    """Comparisons, some of them chained, of numbers that may be NaN."""
     for k in range(c.count):
         a, b = c.x[k], c.y[k]
         first = int(a < b) + 2 * int(a <= b) + 4 * int(a > b) + 8 * int(a >= b)
@@ -102,7 +94,6 @@ def comparisons(c: Numbers) -> None:
 
 
 def conditions(c: Numbers) -> None:
-    """Conditions, some of which need not be evaluated."""
     for k in range(c.count):
         ahead = k + 1 < c.count and c.x[k + 1] > c.x[k]
         other = not (ahead or c.y[k] > 0.0) and not c.x[k] < 0.0
@@ -116,7 +107,6 @@ def conditions(c: Numbers) -> None:
 
 
 def loops(c: Numbers) -> None:
-    """Loops that end early, skip an iteration, or repeat while a condition is satisfied."""
     total, before = 0.0, -1
     for k in range(1, c.count):
         if c.x[k] > LIMIT:
@@ -140,7 +130,6 @@ def loops(c: Numbers) -> None:
 
 
 def returns(c: Numbers) -> None:
-    """Results of other functions (an integer, a number, a condition), and an argument that the callee sets."""
     c.steps = first_above(c.x, c.count, LIMIT)
     c.found = halved(c.total, 3)
     c.whole[0] = int(is_above(c.x[0], c.total))
@@ -150,7 +139,6 @@ def returns(c: Numbers) -> None:
 
 
 def first_above(x: Reals, count: int, limit: float) -> int:
-    """Return the index of the first number above a limit, or -1."""
     for k in range(count):
         if x[k] > limit:
             return k
@@ -174,7 +162,6 @@ def cleared(x: Disjoint, count: int) -> None:
 
 
 def known(c: Numbers) -> None:
-    """Values known at translation: a table, loops over it, and conditions on it."""
     for row in unrolled(range(ROWS)):
         shifted(c, row, WEIGHTS)
     for name in unrolled(("total", "found")):
@@ -185,14 +172,12 @@ def known(c: Numbers) -> None:
 
 
 def shifted(c: Numbers, row: Fixed, weights: Fixed) -> None:
-    """Add numbers with constant weights."""
     for k in range(4):
         c.out[ROWS * row + k] = weighted(c.x, k, weights) + row
 
 
 @inline
 def weighted(x: Reals, k: int, weights: Fixed) -> float:
-    """Return a weighted sum, inlined in its caller."""
     total = 0.0
     for j, weight in weights.items():
         total = total + x[k + j] * weight
@@ -200,7 +185,6 @@ def weighted(x: Reals, k: int, weights: Fixed) -> float:
 
 
 def tables(c: Numbers) -> None:
-    """Tables that fields refer to, and functions at addresses."""
     inner = c.inner
     inner.scale = inner.scale + inner.numbers[3]
     inner.numbers[0] = c.inner.scale * 2.0
@@ -211,7 +195,6 @@ def tables(c: Numbers) -> None:
 
 
 def names(c: Numbers) -> None:
-    """A name assigned in both branches, several simultaneous assignments, and a name with a type."""
     for k in range(c.count):
         if c.x[k] > c.y[k]:
             low, high = c.y[k], c.x[k]
@@ -225,7 +208,6 @@ def names(c: Numbers) -> None:
 
 
 def rooms(c: Numbers) -> None:
-    """A temporary array, and an array cast to another type."""
     room = empty_like(c.x, 3)
     for k in unrolled(range(3)):
         room[k] = c.x[k] * c.y[k]
@@ -254,11 +236,9 @@ EACH = (
     names,
     rooms,
 )
-"""One function for each construct."""
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """Branches for runs in lanes, each of which depends on the lane's own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]

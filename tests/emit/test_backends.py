@@ -48,8 +48,7 @@ def test_all_expressions(compiled):
 
 
 def test_every_level_of_llvm_has_the_same_bits(monkeypatch):
-    """All levels give bit-identical results for numbers of all sizes and signs, and NaN; most tests use the lowest
-    (`tests/conftest.py`)."""
+    """The numbers have all sizes and signs, and include NaN; most tests use the lowest level (`tests/conftest.py`)."""
     rng, routine = np.random.default_rng(4), traced([formula for formula, _ in FORMULAS.values()])
     extremes = np.array([0.0, -0.0, 1.0, -1.0, 5e-324, 1e308, -1e308, np.inf, -np.inf, np.nan])
     points = np.concatenate([rng.uniform(-3.0, 3.0, (400, 3)), rng.choice(extremes, (400, 3))])
@@ -85,7 +84,7 @@ def test_sign_and_ties(compiled):
 
 
 def chain(links):
-    """Return positions along a chain of rotating links and their derivatives: a long program with many shared subexpressions."""
+    """Return the positions along a chain of rotating links, and derivatives: a long program with shared subexpressions."""
     tape = Tape()
     x, p = tape.inputs("x", links), tape.inputs("p", 2)
     R, r, places = np.eye(3), np.zeros(3), []
@@ -99,7 +98,6 @@ def chain(links):
 
 
 def test_long_program_in_parts():
-    """Parts pass values through a workspace that they reuse; conditions cross part boundaries."""
     routine = chain(9)
     assert len(listing(routine).steps) > llvm.SINGLE_LIMIT
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
@@ -114,7 +112,6 @@ def test_long_program_in_parts():
 
 @pytest.mark.parametrize("place, limit", [(llvm, "QUICK"), (text, "HEAP")])
 def test_very_long_program(place, limit, monkeypatch):
-    """Fast compilation, and a workspace off the stack, also work for a program of ordinary length."""
     monkeypatch.setattr(place, limit, 10)
     routine = chain(9)
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
@@ -125,7 +122,6 @@ def test_very_long_program(place, limit, monkeypatch):
 @pytest.mark.parametrize("links, whole", [(5, llvm.SINGLE_LIMIT), (9, llvm.SINGLE_LIMIT), (5, 100)])
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
-    """Compiled in one piece, in parts or by cases, the shorter routine writes only its own outputs."""
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", whole)
     long = chain(links)
     count = len(long.outputs) - 2

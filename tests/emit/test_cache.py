@@ -53,7 +53,6 @@ def test_damaged_object_is_compiled_anew(folder):
 
 
 def written():
-    """Return procedures as a module of this project writes them."""
     write = Procedure("twice", {"x": "double"}, "double")
     write.give(write.step("add double", write["x"], write["x"]))
     return [write]
@@ -108,7 +107,6 @@ def test_the_key_of_the_sources_follows_what_they_say(tmp_path, monkeypatch):
 
 @pytest.fixture
 def supplied(tmp_path, monkeypatch):
-    """Return the supplied file with the compiled code of `written`, which replaces the cache."""
     monkeypatch.setenv("SCREWBOND_CACHE", "off")
     monkeypatch.setattr(
         warming, "PARTS", {"twice": lambda: compile_written(written), warming.PAGES: lambda: pytest.fail("pages")}
@@ -121,7 +119,6 @@ def supplied(tmp_path, monkeypatch):
 
 
 def asked_for(monkeypatch):
-    """Record the source code that is generated."""
     text, asked = llvm.module_text, []
     monkeypatch.setattr(llvm, "module_text", lambda *given: asked.append(given) or text(*given))
     return asked

@@ -1,5 +1,4 @@
-"""Elementary functions: errors below one unit in the last place, and bit-identical results on all processors, in lanes, C and
-CPython."""
+"""Elementary functions have errors below one unit in the last place, and equal bits on all processors and in C and CPython."""
 
 from __future__ import annotations
 
@@ -47,14 +46,12 @@ ODD += (math.inf, -math.inf, math.nan, math.pi / 2.0, 709.78, -745.13, 2.2250738
 
 @functools.cache
 def routine(name: str) -> Routine:
-    """Return a routine that applies a function to both inputs or to the first."""
     tape = Tape()
     arguments = [each.index for each in tape.inputs("x", 2)[: 2 if name in TWO else 1]]
     return Routine("rates", tape, (("x", 2),), (TapeScalar(tape, tape.apply(op.CODES[TAPE_NAMES.get(name, name)], *arguments)),))
 
 
 def machine(name: str, points: np.ndarray) -> np.ndarray:
-    """Return a function's results (samples,) at points (samples, 2), from machine code."""
     return compile_routines([routine(name)]).kernel("rates").many(points)[:, 0]
 
 
@@ -88,7 +85,7 @@ def test_the_error_is_below_a_unit_in_the_last_place(name):
 
 @pytest.mark.parametrize("name", RANGES)
 def test_special_values_are_those_of_the_standard(name):
-    """Zeros, infinities, NaN and subnormal numbers give the results of the C library (C99, Annex F)."""
+    """Zeros, infinities, NaN and subnormal numbers give the results of C99, Annex F."""
     points = odd_points(name)
     function = getattr(ctypes.CDLL(None), name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (2 if name in TWO else 1)

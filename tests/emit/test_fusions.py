@@ -1,4 +1,4 @@
-"""The products that are fused into sums are fixed: all processors round alike."""
+"""All processors fuse the same products into sums, and so round alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.inner.tape import opcodes as op
 
 
 def processors() -> list[str]:
-    """Return the settings of `SCREWBOND_PROCESSOR` whose code runs here."""
     import llvmlite.binding
 
     has_vectors = llvmlite.binding.get_host_cpu_features().get("avx2")
@@ -57,7 +56,6 @@ def test_a_fused_operation_rounds_once():
 
 
 def random_routine(seed: int, steps: int) -> Routine:
-    """Return products, sums, differences and quotients of random earlier values."""
     tape, random = Tape(), np.random.default_rng(seed)
     values: list[TapeScalar] = list(tape.inputs("x", 4))
     for _ in range(steps):
@@ -68,7 +66,6 @@ def random_routine(seed: int, steps: int) -> Routine:
 
 @pytest.mark.parametrize("limit", [llvm.SINGLE_LIMIT, 50], ids=["one function", "parts"])
 def test_every_processor_and_every_lane_rounds_alike(limit, monkeypatch):
-    """Parts pass values through memory; the baseline processor has no fused operation and calls the C library."""
     routine, points = random_routine(3, 60), np.random.default_rng(1).normal(size=(8, 4))
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", limit)
     monkeypatch.setattr(llvm, "PART_STEPS", 40)

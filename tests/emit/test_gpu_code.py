@@ -1,4 +1,4 @@
-"""Procedures for a GPU: known fields become constants, calls have names, and stores are tracked."""
+"""In procedures for a GPU, known fields become constants, calls have names, and stores are tracked."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from tests.inner.emit import (
 
 
 class Part(Table):
-    """Numbers with a scale, and a function to which they are reported."""
-
     values: Reals
     scale: float
     count: int
@@ -27,8 +25,6 @@ class Part(Table):
 
 
 class Whole(Table):
-    """Two parts and the source from which they are computed."""
-
     first: Part
     second: Part
     source: Reals
@@ -37,7 +33,6 @@ class Whole(Table):
 
 
 def scaled(part: Part, values: Reals) -> None:
-    """Store scaled numbers in a part, and report them."""
     for i in range(part.count):
         part.values[i] = values[i] * part.scale
     part.report(part.values)

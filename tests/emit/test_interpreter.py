@@ -31,8 +31,6 @@ from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):
-    """Return two functions for the dense derivatives of formulas of n arguments, by the interpreter and by `jacobian`, and the
-    operations used."""
     tape = Tape()
     before = tape.inputs("before", len(constants)) if constants else []
     x = tape.inputs("x", n)
@@ -100,8 +98,6 @@ def test_strips_of_columns_and_blocks_before_the_variables(n):
 
 
 def test_models_side_by_side_take_the_places_of_one():
-    """Fifty copies with three states each need three groups; then one output depends on the first state of each copy."""
-
     def own(k):
         return lambda *x: x[3 * k] * s.sin(x[3 * k + 1]) + s.exp(x[3 * k + 2])
 
@@ -140,7 +136,6 @@ def test_threads_do_not_meet():
 
 
 def test_error_control_sees_the_jacobian_of_a_model():
-    """A mass on a hardening spring: error control couples states by the Jacobian that a stiff method would use."""
     graph = Graph("oscillator")
     velocity = J1("velocity")
     graph.connect(velocity, I("mass", inertia=2.0))
@@ -157,7 +152,6 @@ def test_error_control_sees_the_jacobian_of_a_model():
 
 
 def every_instruction():
-    """Return the derivatives of every instruction, with rows shared by several nodes."""
     tape = Tape()
     x = tape.inputs("x", 9)
     outputs = [formula(*x[k % 6 : k % 6 + 3]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
@@ -166,7 +160,6 @@ def every_instruction():
 
 
 def memory(table, steps):
-    """Return the initial values of all nodes and rows of derivatives, for a table of one pass."""
     values, rows = np.repeat(steps.start, table.lanes), aligned_zeros(table.rows * table.stride * table.lanes)
     rows.reshape(table.rows, table.stride, -1)[table.seed_rows, steps.seed_groups] = 1.0
     return values, rows
@@ -178,8 +171,6 @@ def points(random, count):
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_lanes_have_the_bits_of_a_run_alone(lanes):
-    """Every instruction gives bit-identical results, also at special points; NaN that does not come from infinity needs the
-    guarded steps."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.in_lanes(lanes)
     values, rows = memory(table, steps)
@@ -204,7 +195,6 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_text_of_the_interpreter_is_the_same_function_in_cpython():
-    """Every instruction gives the same results, except that machine code fuses the products and sums of a rule."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.table(1, 1)
     values, rows = memory(table, steps)
@@ -240,7 +230,6 @@ def test_of_more_columns_than_fit_none_go_in_lanes():
 
 
 def test_columns_that_no_output_has_in_common_go_together():
-    """A ring of any length has three to five groups, and each column of derivatives equals the column computed alone."""
     for n in (7, 3 * STRIP, 3 * STRIP + 1):
         tape = Tape()
         x = tape.inputs("x", n)

@@ -1,4 +1,4 @@
-"""Long routines of independent parts: equal parts are written once, and results match the reference bit for bit."""
+"""Equal parts of long routines are written once, with results that match the reference bit for bit."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ COUNT = 9
 
 
 def parts(names: tuple[str, ...] = ("rates", "both", "rest"), joined: bool = False) -> list[Routine]:
-    """Return routines of COUNT pairs of states, each with parameters and a constant of its own; one pair has a different law.
-
-    An input, a constant and a parameter belong to no pair. If `joined`, all pairs read one shared step.
-    """
+    """Return routines of COUNT pairs of states, one with a different law; if `joined`, all pairs read one shared step."""
     tape = Tape()
     blocks = (("t", 1), ("x", 2 * COUNT), ("p", COUNT + 1))
     t, x, p = (tape.inputs(name, n) for name, n in blocks)

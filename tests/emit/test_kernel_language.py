@@ -1,4 +1,4 @@
-"""The kernel language: each construct gives bit-identical results in CPython, LLVM and C; anything else is refused."""
+"""Each construct of the kernel language gives equal bits in CPython, LLVM and C; anything else is refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def address(function):
 
 
 def memory(seed):
-    """Return a table of random numbers, about a third of which are extreme."""
     random, table, inner = np.random.default_rng(seed), FieldTable(Numbers), FieldTable(Inner)
     table.allocate(count=COUNT)
     inner.allocate()
@@ -58,7 +57,7 @@ def memory(seed):
 
 
 def bits(table):
-    """Return all numbers of a table, without addresses; all NaN are equal."""
+    """Return all numbers of a table, without addresses, and with all NaN made equal."""
     arrays = [table.arrays[name] for name in ("x", "y", "out")] + [table.tables["inner"].arrays["numbers"]]
     reals = np.concatenate([*arrays, [table["total"], table["found"], table.tables["inner"]["scale"]]])
     integers = [*table.arrays["i"].tolist(), *table.arrays["whole"].tolist(), table["steps"], table["count"]]

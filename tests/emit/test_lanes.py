@@ -1,4 +1,4 @@
-"""Kernels for several runs in lanes: each lane equals a single run's kernel bit for bit, whatever its neighbours."""
+"""Each lane of a kernel for several runs equals a single run's kernel bit for bit, whatever its neighbours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ ODD = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1e-310, 3e5)
 
 
 def in_lanes(address, values, outputs):
-    """Return rows (lanes, outputs) for rows of values (lanes, inputs)."""
     lanes = len(values)
     given, out = np.ascontiguousarray(values.T), np.empty((outputs, lanes))
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)(given.ctypes.data, out.ctypes.data)
@@ -25,7 +24,6 @@ def in_lanes(address, values, outputs):
 
 
 def assert_same_bits(found, expected, of=""):
-    """Check that numbers and signs of zeros are equal; any NaN equals any other."""
     numbers = ~np.isnan(expected)
     assert np.array_equal(found, expected, equal_nan=True), of
     assert np.array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers])), of
@@ -52,8 +50,6 @@ def test_every_formula_has_the_same_bits_in_every_lane(lanes):
 
 
 def test_long_routines_are_cut_alike():
-    """Parts of a few hundred steps pass values through memory, and the same products are fused into sums as in the routine of one
-    lane."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values = list(x)
@@ -75,7 +71,6 @@ CHOICES = {
     "needed by a choice alone": lambda x: x[0] * x[1] + s.where(s.less(x[2], x[3]), s.absolute(x[4]) ** 0.3 / x[5], x[0]),
     "parted by one": lambda x: x[4] - x[0] / s.where(s.less(x[2], x[3]), x[1], 1.0) * x[5],
 }
-"""Formulas with a conditional term, neutral or slow, that code for a single number may skip with a branch."""
 
 
 @pytest.mark.parametrize("lanes", [4, 8])

@@ -1,4 +1,4 @@
-"""Compilation of handwritten source code, and messages for missing parts."""
+"""Handwritten source code is compiled, and messages name missing parts."""
 
 import ctypes
 import gc
@@ -89,7 +89,7 @@ def test_a_kernel_keeps_its_code():
 
 
 def test_code_for_the_least_processor(folder, monkeypatch):
-    """Code for the baseline processor uses no instruction beyond SSE2, has its own cache files, and gives the same results."""
+    """The code uses no instruction beyond SSE2, and has its own cache files."""
     text = routines_text([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     compile_routines([squares()])
@@ -106,7 +106,6 @@ def test_code_for_the_least_processor(folder, monkeypatch):
 
 
 def test_without_llvmlite():
-    """The error names the command that installs llvmlite; the interpreter still works."""
     script = """
 import sys
 from pathlib import Path
@@ -161,7 +160,6 @@ print(abs(found - wanted) < 1e-9)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by Linux system calls")
 def test_code_links_where_memory_has_small_gaps_only(folder):
-    """Only small gaps are left around a reserved block of 8 GB: code and constants reach each other only if allocated
-    together."""
+    """Next to a reserved block of 8 GB, code and constants reach each other only if allocated together."""
     done = subprocess.run([sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-500:]

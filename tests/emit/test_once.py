@@ -1,4 +1,4 @@
-"""Objects created once per process: if several threads request one at the same time, the first creates it; the others wait."""
+"""If several threads request an object that is created once per process, the first creates it and the others wait."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_nothing_is_made_twice(through) -> None:
 
 
 def test_no_machine_code_is_made_without_a_lock() -> None:
-    """Without a lock, two threads could both compile a function, and one would keep the addresses of discarded code."""
+    """Without a lock, two threads could compile one function, and one of them would keep addresses of discarded code."""
     root = Path(bondgraph.__file__).parent
     found = [
         str(path)

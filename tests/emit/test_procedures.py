@@ -1,4 +1,4 @@
-"""Procedures: readable LLVM IR and C, and the compiled code."""
+"""Procedures become readable LLVM IR and C, and compiled code."""
 
 import ctypes
 import functools
@@ -31,8 +31,6 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 class Numbers(Table):
-    """Numbers, and a function to which the largest number is reported."""
-
     values: Reals
     count: int
     total: float
@@ -44,7 +42,6 @@ MAKERS += [pytest.param(functools.partial(by_compiler, name), id=name) for name 
 
 
 def largest(c: Numbers) -> None:
-    """Find the largest number, and report it unless it is below 1.5."""
     found = 0.0
     for i in range(c.count):
         found = larger(found, c.values[i])
@@ -54,7 +51,7 @@ def largest(c: Numbers) -> None:
 
 
 def halves(c: Numbers, least: float) -> int:
-    """Return how many times the largest number can be halved until it is below a limit, or -1 if the limit is not positive."""
+    """Return how many times the largest number can be halved until it is below a limit, or -1 for a limit <= 0."""
     if not least > 0.0:
         return -1
     largest(c)
@@ -93,7 +90,6 @@ def test_machine_code_of_procedures(make):
 
 
 def difference(start: int, entry: int) -> int:
-    """Return the difference of arguments that are named like labels."""
     return start - entry
 
 
@@ -108,7 +104,6 @@ INFINITE, NAN = float("inf"), float("nan")
 
 
 def of_pairs(x: Reals, y: Reals, out: Disjoint, n: int) -> None:
-    """Evaluate functions of each pair x, y."""
     for i in range(n):
         a, b = x[i], y[i]
         out[i] = fma(a, b, a)
@@ -128,7 +123,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, 1.79769313486
 @needed
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_functions_of_numbers_have_equal_bits(compiler):
-    """Results are bit-identical for ordinary numbers and all pairs of special numbers, except for the bit patterns of NaN."""
+    """The numbers include all pairs of special numbers; only the bit patterns of NaN may differ."""
     rng = np.random.default_rng(0)
     x, y = (np.concatenate([rng.normal(size=2000) ** 9, grid.ravel()]) for grid in np.meshgrid(EXTREMES, EXTREMES))
     procedures, found = translate([of_pairs], ["of_pairs"]), []
@@ -141,7 +136,7 @@ def test_functions_of_numbers_have_equal_bits(compiler):
 
 
 def tripled(default: Ints, n: int) -> int:
-    """Store and return integers that wrap around; the argument's name, a C keyword, is changed in the C source."""
+    """Store and return integers that wrap around; `default` is a keyword of C."""
     default[1] = n * 3 + (2**62 - 1)
     return default[1] - n * 2
 

@@ -1,5 +1,4 @@
-"""Machine code can target processors other than this one: LLVM supports all of them, but aborts the process if its own tables
-disagree."""
+"""LLVM compiles machine code for processors other than this one, but aborts the process if its own tables disagree."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Sines and cosines computed four at a time: accurate to the last place, at any angle, whatever their neighbours."""
+"""Sines and cosines computed four at a time are accurate to the last place, whatever their neighbours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ ANGLES = 6
 
 
 def _sines_and_cosines(angles: np.ndarray) -> np.ndarray:
-    """Return the sine and cosine (samples, 6, 2) of angles (samples, 6), from machine code."""
     tape = Tape()
     x = tape.inputs("x", ANGLES)
     routine = Routine("angles", tape, (("x", ANGLES),), tuple(f(a) for a in x for f in (sin, cos)))
@@ -29,7 +28,7 @@ def test_the_error_is_below_a_unit_in_the_last_place(size):
 
 
 def test_near_multiples_of_a_right_angle():
-    """The truncated part of pi matters: the sine of the double closest to pi is 1.2e-16, correct to all digits."""
+    """The truncated part of pi matters: the sine of the double closest to pi is 1.2e-16."""
     angles = np.arange(6 * 5000).reshape(-1, ANGLES) * (np.pi / 2.0)
     found, expected = _sines_and_cosines(angles), np.stack([np.sin(angles), np.cos(angles)], axis=-1)
     assert np.all(np.abs(found - expected) <= 1.5 * np.spacing(np.abs(expected)))
@@ -48,7 +47,7 @@ def test_far_angles_and_no_numbers():
 
 
 def test_angles_share_calls():
-    """Six angles take two calls; an angle that depends on a sine is computed later."""
+    """Six angles take two calls, and an angle that depends on a sine is computed later."""
     tape = Tape()
     x = tape.inputs("x", ANGLES)
     routine = Routine("angles", tape, (("x", ANGLES),), (*(sin(a) for a in x), sin(sin(x[0]) + cos(x[1]))))

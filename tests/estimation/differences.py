@@ -10,13 +10,11 @@ from tests.inner.compile import Compiled
 from tests.inner.estimation import free_parameters_of, with_values
 
 HALVINGS, SHORTER = 5, 4.0
-"""Number of step sizes for one derivative, and the factor that shortens the longest step until both of its ends have the same
-events."""
+"""Number of step sizes, and the factor that shortens the longest step until both of its ends have the same events."""
 
 
 def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: float) -> np.ndarray:
-    """Return a derivative by central differences with several step sizes, each half of the previous one; each entry is the value
-    where its two best extrapolations agree most closely (Ridders 1982)."""
+    """Return a derivative by central differences with halved steps, whose best extrapolations agree (Ridders 1982)."""
     earlier: list[np.ndarray] = []
     best = scatter = np.zeros(0)
     for level in range(HALVINGS):
@@ -35,8 +33,7 @@ def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: flo
 def differences(
     compiled: Compiled, name: str, t_end: float, outputs: Sequence[str], stride: float, parameters=None, initial=None, **settings
 ) -> np.ndarray:
-    """Return d outputs / d name, (samples, outputs), of scalar outputs; the step is `stride` relative to the number, or the
-    longest shorter step with the same events."""
+    """Return d outputs / d name (samples, outputs); `stride` is the longest step, relative to the number."""
     varied = free_parameters_of(compiled, name)
     (at,) = varied.values(compiled.parameters(parameters), compiled.initial(initial, parameters)[0])
 

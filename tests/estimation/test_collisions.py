@@ -1,5 +1,4 @@
-"""Sensitivities through collisions with friction, simultaneous contacts and restitution agree with complex steps through closed
-forms and with differences of runs with several step sizes."""
+"""Sensitivities through collisions agree with complex steps through closed forms, or with differences of runs."""
 
 from __future__ import annotations
 
@@ -27,8 +26,10 @@ def agree(found, wanted, within=EXACT):
 
 
 def bounced(times, numbers):
-    """Return the height, speed along the floor and spin of a bouncing ball with initial spin w at these times; parameters may be
-    complex. At each bounce friction stops the slip, or its impulse is mu times the normal impulse, for both signs of slip."""
+    """Return height, speed along the floor and spin of a bouncing ball; parameters may be complex.
+
+    At each bounce friction stops the slip, or its impulse is mu times the normal impulse.
+    """
     mu, e, mass, inertia, w, v, h, weight = numbers
     rows, t, p, at = [], 0.0 * mu, 0.0 * mu, list(times)
     while True:
@@ -48,7 +49,6 @@ def bounced(times, numbers):
 
 @pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
 def test_a_ball_with_spin_against_complex_steps(spin):
-    """The ball sticks at the first bounce or at a later bounce, or keeps sliding."""
     names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
     inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
     start = {"J.p": inertia * spin, "m.p": 0.2}
@@ -70,7 +70,6 @@ def test_a_ball_with_spin_against_complex_steps(spin):
 
 @functools.cache
 def rod(restitution=0.975):
-    """Return a rod whose end hits the floor obliquely."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", 1.0)).connect(y, I("my", 1.0)).connect(w, I("J", 1.0 / 3.0))
@@ -130,7 +129,6 @@ def test_against_differences_of_runs(case):
 
 @functools.cache
 def cradle(count=3, restitution=1.0):
-    """Return a row of balls, all but the first of which touch."""
     graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(count)]
     for k, p in enumerate((1.0, *[0.0] * (count - 1))):
         graph.connect(speeds[k], I(f"ball{k}", 1.0, initial=p))
@@ -146,7 +144,6 @@ def cradle(count=3, restitution=1.0):
 
 
 def test_balls_that_touch_are_struck_at_once():
-    """One matrix, with complex masses, gives both impulses."""
     names, t = ("ball0.p", "ball0.inertia", "ball1.inertia", "ball2.inertia", "gap0.h"), np.array([0.0, 0.1, 0.3, 0.5])
     found = run_sensitivities(cradle(), names, 0.5, samples=t, **TIGHT)
     assert found.ok and any(event.simultaneous for event in found.result.events)
@@ -177,7 +174,6 @@ def test_contacts_that_another_value_takes_apart_are_refused():
 
 
 def handed_on(count, p, masses, restitutions):
-    """Return the momenta of balls in a row after each has hit the next; parameters may be complex."""
     momenta = [p, *[0.0 * p] * (count - 1)]
     for k, e in enumerate(restitutions):
         approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
@@ -188,7 +184,7 @@ def handed_on(count, p, masses, restitutions):
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
-    """Balls of decreasing mass separate; equal balls touch at rest, so a change of their masses makes them collide again."""
+    """Balls of decreasing mass separate; equal balls touch at rest, where a change of their masses makes them collide again."""
     masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
     given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
@@ -207,7 +203,6 @@ def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
 
 
 def beam():
-    """Return a beam without friction that falls flat on two supports."""
     graph, y, turn = Graph("beam"), J1("y"), J1("turn")
     graph.connect(y, I("mass", 2.0, initial=-1.0)).connect(turn, I("J", 0.3))
     for name, arm in (("left", 0.5), ("right", -0.5)):
@@ -220,7 +215,6 @@ def beam():
 
 
 def test_an_order_by_chance_is_refused_without_friction_too():
-    """With sequential impacts, the slightly lower side hits first, and the beam turns accordingly."""
     compiled, settings = beam(), {"impacts": "sequential", "progress": False, "rtol": 1e-10}
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
@@ -233,7 +227,7 @@ def test_an_order_by_chance_is_refused_without_friction_too():
 
 
 def test_the_edge_between_sticking_and_slipping_is_refused():
-    """Friction needs exactly its limit to stop the ball: with more spin the ball would slip, with less it would not."""
+    """Friction needs exactly its limit to stop the ball, which would slip with more spin."""
     spin, inertia = 40.0, 0.4 * MASS * RADIUS**2
     edge = 2.0 / 7.0 * RADIUS * spin / (1.5 * np.sqrt(2.0 * GRAVITY * HEIGHT))
     start = {"initial": {"J.p": inertia * spin}, "progress": False, "rtol": 1e-10}
@@ -248,7 +242,7 @@ def test_the_edge_between_sticking_and_slipping_is_refused():
 
 
 def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
-    """With a larger restitution, impacts would gain energy; every other parameter has a derivative."""
+    """With a larger restitution, impacts would gain energy; all other parameters have derivatives."""
     elastic = {"parameters": {"floor.restitution": 1.0}, "progress": False, "samples": [0.3]}
     found = run_sensitivities(ball(1), ("floor.h", "up m.inertia"), 0.3, **elastic)
     since = 0.3 - SPEED / GRAVITY  # h = v s - g s^2 / 2 with v^2 = 2 g h0, and s is shorter by as much as the fall is longer
@@ -262,8 +256,6 @@ def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
 
 
 def test_what_does_not_act_on_each_other_has_times_of_its_own():
-    """Two blocks with friction land at the same time by chance, and have the derivatives of one block alone."""
-
     def blocks(count):
         graph = Graph("blocks")
         for k in range(count):
@@ -286,8 +278,6 @@ def test_what_does_not_act_on_each_other_has_times_of_its_own():
 
 @functools.cache
 def pendulum():
-    """Return a double pendulum whose tip hits a wall with friction."""
-
     def inertia(q, m1, m2):
         both = m2 * cos(q[1] - q[0])
         return array([[m1 + m2, both], [both, m2]])
@@ -324,7 +314,6 @@ def test_an_arm_that_strikes_a_wall():
 
 
 def test_a_ball_in_space():
-    """The model has contact coordinates, changing charts, and friction in the tangent plane that is off while the ball flies."""
     graph, surface = Graph("drop"), ground("floor", surface=plane(5.0))
     start = {"position": (0.0, 0.0, 0.4), "velocity": (0.5, -0.2, 0.0), "angular_velocity": (3.0, -30.0, 0.0)}
     part = rigid_body("ball", mass=2.0, inertia=[0.008] * 3, surface=sphere(0.1), gravity=(0.0, 0.0, -9.81), **start)
@@ -342,7 +331,6 @@ def test_a_ball_in_space():
 
 @pytest.mark.parametrize("seed", range(1))
 def test_friction_and_restitution_are_found_from_noisy_data(seed):
-    """The data are the speed, height and spin of a ball that slides in its first bounces and then rolls."""
     t = np.linspace(0.0, 0.65, 80)[1:]
     t = t[np.all(np.abs(np.subtract.outer(t, (0.247, 0.544))) > 0.015, axis=1)]  # where speeds jump, so would the sum of squares
     truth = {"rubs.limit": 0.15, "floor.restitution": 0.6, "J.p": 0.2}
@@ -364,8 +352,7 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
 
 
 def plank(arms, gap=0.1, friction=False, **mass):
-    """Return a plank that falls on supports at these positions; with `friction`, the last support's force sets the friction limit
-    of a slide."""
+    """Return a plank on supports at `arms`; with `friction`, the force of the last support limits the friction of a slide."""
     graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
     graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
     graph.connect(Se("weight", -19.62), y)
@@ -386,8 +373,7 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
-    """The support is at the centre of percussion for an impact on the other end: heavier ends pull the plank up there, and
-    lighter ends press it down."""
+    """The support is at the centre of percussion: heavier ends pull the plank up there, and lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is at the boundary between contact and separation', **rests)
@@ -399,7 +385,7 @@ def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
 
 
 def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
-    """At the start the second ball is hit, together with the last ball unless the last ball moves away first."""
+    """The second ball is hit together with the last ball, unless the last ball moves away first."""
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
     for how in ("simultaneous", "sequential"):
         for name in ("ball1.p", "ball2.p"):
@@ -409,8 +395,6 @@ def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
 
 
 def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
-    """The shares of three supports in the impulse are indeterminate: the motion has derivatives unless friction depends on one
-    support, or the restitution of one support is varied."""
     arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
     smooth = plank(arms)
     found = run_sensitivities(smooth, ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)
@@ -423,8 +407,6 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
 
 
 def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
-    """The last bounce of an end and the limit of all later bounces coincide; they belong to one contact and do not act on each
-    other."""
     compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
     found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
     last, limit = found.result.events[-2:]
@@ -440,8 +422,7 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
-    """The collision of nonlinear storages is not a linear problem: the run solves one impact after another, each by its own
-    formula."""
+    """The collision of nonlinear storages is not a linear problem, so the run solves one impact after another."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)

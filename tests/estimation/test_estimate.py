@@ -1,4 +1,4 @@
-"""Estimation from noisy data: the estimates and their uncertainty, what the data cannot determine, and failures on the way."""
+"""Estimates from noisy data and their uncertainty are correct, and undetermined numbers and failures are reported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_noise_that_nobody_knows_is_estimated_channel_by_channel():
 
 
 def test_covariance_is_that_of_the_linear_problem():
-    """At the best fit the covariance is (J^T J / sigma^2)^-1 with the derivatives of the run."""
+    """At the best fit the covariance is (J^T J / sigma^2)^-1."""
     found = estimate(drive(), RANGES, data(1, noise={"rotor.flow": 1.0}), progress=False)
     run = run_sensitivities(drive(), list(TRUTH), TIMES[-1], parameters=found.parameters, samples=TIMES, progress=False)
     J = run["rotor.flow"][1:]
@@ -68,8 +68,7 @@ def test_covariance_is_that_of_the_linear_problem():
 
 
 def test_what_the_data_cannot_tell_is_named():
-    """The steady speed determines only a combination of supply voltage and gyrator ratio, and does not depend on an unused
-    parameter."""
+    """The steady speed determines only a combination of supply voltage and gyrator ratio."""
     numbers = {"supply.value": (2.0, 10.0), "emf.ratio": (0.004, 0.02), "winding.resistance": (2.0, 8.0)}
     steady = {"rotor.flow": (np.array([5.0, 6.0]), np.full(2, measured()["rotor.flow"][-1]), 1.0)}
     found = estimate(drive(), numbers, steady, progress=False)
@@ -89,7 +88,7 @@ def test_what_the_data_cannot_tell_is_named():
 
 
 def test_fewer_data_than_numbers_tell_none_that_takes_part():
-    """One measured height in free fall determines one combination of start height and weight, whatever its coefficients."""
+    """One height in free fall determines one combination of start height and weight."""
     ball, t = compile_model(with_restitution()), np.array([0.1])
     numbers = {"floor.h": (0.5, 1.5), "weight.value": (-12.0, -8.0)}
     found = estimate(ball, numbers, {"floor.h": (t, 1.0 - 9.81 * t**2 / 2.0, 1e-3)}, progress=False)
@@ -99,7 +98,6 @@ def test_fewer_data_than_numbers_tell_none_that_takes_part():
 
 
 def test_data_without_noise_leave_rounding():
-    """The estimate starts at the true values, where the residual vanishes, or near them."""
     data, value = {name: (TIMES, y) for name, y in measured().items()}, TRUTH["winding.resistance"]
     found, near = (estimate(drive(), {"winding.resistance": begin}, data, progress=False) for begin in (value, 1.05 * value))
     assert found.chi2 == 0.0 and "rounding" in found.findings[0] and not any("rounding" in finding for finding in near.findings)
@@ -137,8 +135,6 @@ def test_several_experiments_tell_more_than_one():
 
 
 def test_runs_that_fail_inside_the_search_are_stepped_back_from():
-    """A resistance below zero is refused. A search whose bounds allow negative values continues near zero and reports the
-    refusals."""
     ranges = {"winding.resistance": (-100.0, 40.0, 100.0), "friction.resistance": (-1e-4, 1e-6, 1e-4)}
     found = estimate(drive(), ranges, data(0), progress=False)
     assert found.failures and all("E119" in reason for reason in found.failures)
@@ -214,7 +210,6 @@ def test_settings_that_no_run_has_are_refused(setting):
 
 
 def test_uncertainty_against_many_runs():
-    """First-order standard deviations match the scatter of runs with random numbers; an estimate provides its own covariance."""
     deviations = {"winding.resistance": 0.04, "emf.ratio": 1e-4}
     run = run_sensitivities(drive(), list(deviations), 0.05, samples=[0.01, 0.05], progress=False)
     found = uncertainty(run, deviations)

@@ -1,4 +1,4 @@
-"""Robust losses: data with outliers, the estimates from them, and their uncertainty."""
+"""Robust losses reduce the effect of outliers on estimates and their uncertainty."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.inner.estimation import LOSSES, MARGIN
 
 
 def spoilt(seed, known=True):
-    """Return data in which a tenth of the values have twenty times the noise."""
     rng, found = np.random.default_rng(seed), {}
     for name, sigma in NOISE.items():
         size = np.where(rng.random(len(TIMES)) < 0.1, 20.0 * sigma, sigma)
@@ -46,8 +45,6 @@ def test_outliers_hardly_move_what_is_found(loss):
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
 def test_the_covariance_is_the_sandwich(loss):
-    """A random matrix with residuals gives the closed form, with the small-sample correction; a parameter without effect stays
-    undetermined."""
     rng = np.random.default_rng(3)
     J, r, own = rng.normal(size=(40, 3)), 2.0 * rng.standard_t(2, size=40), LOSSES[loss]
     M, B = (J.T * own.slope(r)) @ J, (J.T * own.psi(r) ** 2) @ J * 40.0 / 37.0
@@ -69,7 +66,7 @@ def test_noise_that_nobody_knows_is_that_without_outliers():
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
 def test_as_many_data_as_numbers_tell_what_they_do_by_least_squares(loss):
-    """One data point with known noise leaves no residual from which to estimate the scatter."""
+    """One data point with known noise leaves no residual that could show the scatter."""
     name, at = "rotor.flow", slice(5, 6)
     one = {name: (TIMES[at], measured()[name][at] + 0.3, NOISE[name])}
     asked = {"winding.resistance": RANGES["winding.resistance"]}

@@ -1,5 +1,4 @@
-"""Sensitivities of runs agree with complex steps through closed forms, or with differences of runs where no closed form
-exists."""
+"""Sensitivities of runs agree with complex steps through closed forms, or with differences of runs."""
 
 from __future__ import annotations
 
@@ -23,9 +22,9 @@ from tests.run.test_ticks import proportional
 from tests.run.test_ticks import pushed as clocked
 
 STEP = 1e-30
-"""Complex step size: the derivative has only rounding errors."""
+"""Complex step, so small that the derivative has only rounding errors."""
 EXACT = 1e-8
-"""Tolerance relative to the largest value of the derivative along the run."""
+"""Tolerance, relative to the largest value of the derivative along the run."""
 TIGHT = {"rtol": 1e-11, "progress": False}
 
 
@@ -37,7 +36,7 @@ MOTOR = ("supply.value", "winding.resistance", "coil.inertia", "emf.ratio", "ine
 
 
 def motor_at(times, numbers):
-    """Return the momenta of coil and rotor of the motor, from rest: x' = A x + b; parameters may be complex."""
+    """Return the momenta of coil and rotor from rest; parameters may be complex."""
     u, r, coil, k, inertia, friction = numbers
     A = np.array([[-r / coil, -k / inertia, u], [k / coil, -friction / inertia, 0.0], [0.0, 0.0, 0.0]])
     return np.array([(expm(A * t) @ np.array([0.0, 0.0, 1.0]))[:2] for t in times])
@@ -48,7 +47,6 @@ METHODS = [{"method": "dop853"}, {"method": "rodas5p"}]
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_motor_against_complex_steps(options):
-    """The implicit method uses the exact Jacobian of x and S."""
     compiled = compile_model(motor())
     times = np.array([0.0, 2e-5, 1e-3, 0.02, 0.1])
     found = run_sensitivities(compiled, MOTOR, times[-1], samples=times, rtol=1e-10, progress=False, **options)
@@ -66,7 +64,7 @@ def test_a_motor_against_complex_steps(options):
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("unit", [1.0, 1e-9])
 def test_what_rests_has_derivatives_by_its_start(options, unit):
-    """All states stay zero during the run: S' = f_x S has its own scales, in any unit."""
+    """All states stay zero, so S' = f_x S needs its own scales, in any unit."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("mass", 1.0 * unit, domain="translation")).connect(v, C("spring", stiffness=4.0 * unit))
     graph.add(signals.integrator("way", "mass.flow"), signals.integrator("path", "way.y"))
@@ -81,7 +79,7 @@ def test_what_rests_has_derivatives_by_its_start(options, unit):
 
 
 def bounces(times, numbers):
-    """Return the height and momentum of a bouncing ball of mass 1 at these times; parameters may be complex."""
+    """Return the height and momentum of a bouncing ball of mass 1; parameters may be complex."""
     g, p, h, e = numbers
     rows, t, at = [], 0.0 * g, list(times)
     while at:
@@ -133,7 +131,6 @@ def test_bounces_against_complex_steps():
 
 
 def test_where_bounces_accumulate():
-    """The time at which bounces accumulate depends on the parameters; after it the ball is at rest, whatever their values."""
     compiled = compile_model(ball(0.6, [stop()]))
     found = run_sensitivities(compiled, ["weight.g", "height.x"], 3.0, samples=[1.5, 1.8, 2.5, 3.0], **TIGHT)
     assert found.ok and found.result["floor.mode"].tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
@@ -147,7 +144,7 @@ def clutch():
 
 
 def locked(times, numbers):
-    """Return the momenta of both sides of the clutch: the torque T acts until the speeds are equal."""
+    """Return the momenta of both sides of the clutch, on which the torque T acts until the speeds are equal."""
     first, second, torque, start = numbers
     until = start / first / (torque / first + torque / second)
     rows = []
@@ -173,7 +170,6 @@ def test_a_clutch_that_locks_against_complex_steps():
 
 
 def test_a_source_that_jumps_at_a_time_that_is_varied():
-    """The momentum is the force times the elapsed part of the pulse."""
     compiled = compile_model(pushed(signals.pulse("p", start=0.3, width=0.4, after=2.0)))
     found = run_sensitivities(compiled, ["p.start", "p.width", "p.after"], 1.0, samples=[0.2, 0.5, 1.0], **TIGHT)
     wanted = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 0.2], [0.0, 2.0, 0.4]]
@@ -181,7 +177,7 @@ def test_a_source_that_jumps_at_a_time_that_is_varied():
 
 
 def test_clocks_whose_period_and_offset_are_varied():
-    """x' = u, u = -k x at o, o + T, ...: x falls by the factor 1 - k T at each tick, and is linear in between."""
+    """With x' = u and u = -k x at each tick, x falls by the factor 1 - k T and is linear between ticks."""
     compiled = compile_model(clocked(proportional(0.1, offset=0.013), start=1.0))
     names = ("control.k", "control.period", "control.offset", "m.p")
     times = np.array([0.0, 0.05, 0.31, 0.77])
@@ -217,7 +213,6 @@ def stick_slip():
 
 
 def controlled():
-    """Return a sampled controller whose set point has a kink between its ticks."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -272,8 +267,6 @@ def test_torques_of_the_delta_robot_against_differences_of_runs():
 
 
 def test_two_balls_that_touch_at_the_same_time_by_chance():
-    """Each ball has its own bounces, and the same derivatives as a single ball."""
-
     def balls(count):
         graph = Graph("balls")
         for k in range(count):
@@ -294,8 +287,6 @@ def test_two_balls_that_touch_at_the_same_time_by_chance():
 
 
 def test_units_do_not_matter():
-    """The same circuit in farads and in picofarads has the same relative sensitivities and the same steps."""
-
     def circuit(unit):
         graph, loop = Graph("rc"), J1("loop")
         graph.connect(Se("u", 2.0), loop).connect(loop, R("r", 3.0 / unit))

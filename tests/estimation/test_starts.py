@@ -1,4 +1,4 @@
-"""Start values that depend on the varied parameters: differences of start formulas, and refusals where no derivative exists."""
+"""Start values that depend on varied parameters have derivatives, or are refused where no derivative exists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.inner.estimation import free_parameters_of, start_slopes
 
 
 def eggs():
-    """Return two eggs close to each other: the start values of their contact coordinates are found from both poses."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     bodies = [
         rigid_body(f"egg {k}", mass=0.06, inertia=(1.5e-5, 1.5e-5, 1.25e-5), surface=skin, position=place, velocity=velocity)
@@ -29,7 +28,7 @@ def eggs():
 
 
 def test_closest_points_follow_the_poses_that_are_varied():
-    """The gap changes along the normal by as much as the body moves along it, and plain differences give the same start."""
+    """The gap changes by as much as the body moves along the normal."""
     compiled = eggs()
     varied = free_parameters_of(compiled, "egg 1.pose.H[4]")
     slopes = start_slopes(compiled, varied, {}, {})
@@ -47,7 +46,6 @@ def test_closest_points_follow_the_poses_that_are_varied():
 
 
 def test_a_start_that_jumps_has_no_derivative():
-    """A start formula rounds its argument."""
     graph, v = Graph("stepped"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, R("r", 1.0))
     still = ("still", lambda k: 0.0 * k, ["k"])
@@ -59,7 +57,7 @@ def test_a_start_that_jumps_has_no_derivative():
 
 @pytest.mark.parametrize("name", ["load.p", "drive.p"])
 def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
-    """Sticking sides have one speed, so a change of one momentum makes the clutch slip; the torque has a derivative."""
+    """Sticking sides have one speed, so a change of one momentum would make the clutch slip; only the torque has a derivative."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(Se("torque", 1.0), a).connect(slip, Friction("plates", 5.0))
@@ -69,7 +67,7 @@ def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
 
 
 def test_a_start_that_is_near_another_mode_has_a_derivative():
-    """Differences of one per cent would cross the boundary between the modes; smaller differences do not."""
+    """Differences of one per cent would cross the boundary between the modes."""
     graph, edge = Graph("near"), 1.003
     gauge = ("still", lambda k: 0.0 * k, ["k"])
     graph.add(Block("gauge", [gauge], states={"x": StateSpec(0.0)}, rates={"x": "still"}, parameters={"k": 1.0}))
@@ -84,7 +82,6 @@ def test_a_start_that_is_near_another_mode_has_a_derivative():
 
 
 def test_a_rate_whose_derivative_is_infinite():
-    """The flow into the tank is the square root of the level, and has an infinite derivative when the tank is empty."""
     graph = Graph("root")
     graph.add(Block("tank", [("inflow", lambda h: sqrt(h), ["h"])], states={"h": StateSpec(0.0)}, rates={"h": "inflow"}))
     with pytest.raises(RunError, match="E375"):

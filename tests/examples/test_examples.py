@@ -1,4 +1,4 @@
-"""Every example is short enough to read, and correct in one physical quantity."""
+"""Every example is short, and correct in one physical quantity."""
 
 from __future__ import annotations
 
@@ -76,7 +76,6 @@ def test_every_example_is_tested():
 
 
 def test_arm_impact(monkeypatch):
-    """The paper's impulse and duration give the example's parameters, and each graph yields the mass of its formula."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]
@@ -136,8 +135,7 @@ def test_dexterous_hand():
 
 
 def test_bouncing_ball():
-    """Bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate (to 1e-9 s) are
-    correct."""
+    """The time at which impacts of restitution .8 accumulate is correct to 1e-9 s."""
     found = bouncing_ball.runs()
     assert all(result.ok and result.ledger.relative_residual < 1e-7 for result in found.values())
     leaves = {name: sum(e.kind == "lets go" for e in result.events) for name, result in found.items()}
@@ -167,8 +165,7 @@ def test_sphere_robot():
 
 
 def test_tipping_box():
-    """The push that tips the box is correct to one per cent; with inertia, the finger loses contact, and the box ends up back on
-    the floor."""
+    """The push that tips the box is correct to one per cent; with inertia, the box ends up back on the floor."""
     found = tipping_box.runs()
     assert np.max(found["ignored"]["finger tip.normal force"][2:10]) == pytest.approx(tipping_box.TIPS, rel=1e-2)
     for result in found.values():
@@ -177,7 +174,6 @@ def test_tipping_box():
 
 
 def test_pushing():
-    """In the plane, the friction force mu m g gives the box's position; in space the box turns away."""
     found = pushing.runs()
     plane, space = found["in a plane"], found["in space"]
     assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)
@@ -187,7 +183,7 @@ def test_pushing():
 
 
 def test_delta_poles():
-    """The angle at which the unstable root crosses zero is correct to 1e-8 degrees, and twelve poles and zeros cancel at -5."""
+    """The unstable root crosses zero at an angle that is correct to 1e-8 degrees, and twelve poles and zeros cancel at -5."""
     assert delta_poles.crossing_angle() == pytest.approx(22.152440415007, abs=1e-8)
     for shown in delta_poles.maps().values():
         assert len(shown.poles) == 6 and not len(shown.zeros)
@@ -214,8 +210,7 @@ def test_delta_pick_and_place():
 
 
 def test_delta_soft_touch():
-    """The force is 90 mN at first contact and 40 mN afterwards, as in figure 13 of the paper; the brick moves only if kp does not
-    fade out."""
+    """The force is 90 mN at first contact and 40 mN afterwards, as in figure 13 of the paper."""
     soft, kept, ball = delta_soft_touch.simulate(13.0).values()
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.holding_force - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0
@@ -223,7 +218,6 @@ def test_delta_soft_touch():
 
 
 def test_pile():
-    """All boxes of a smaller heap come to rest, and the floor carries their weight."""
     floor = pile.ground("floor", shape=pile.HalfSpace())
     graph = pile.collisions(pile.Graph("heap"), [floor, *pile.boxes(9)], friction=pile.FRICTION, max_contacts=256)
     run = pile.simulate(graph, 1.5)
@@ -233,7 +227,6 @@ def test_pile():
 
 
 def test_urdf_robot():
-    """The motors hold the crane still until they fail; then dampers and stops absorb its energy, and its jaws stay symmetric."""
     pytest.importorskip("lxml", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: lxml is not installed")
     run, robot = urdf_robot.run(), urdf_robot.read()
     q = run["crane.q"]
@@ -248,8 +241,7 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns at the steady speed of its own parts, to within exp(-t / tau) < 4e-5; the mean speed is near the
-    nominal speed."""
+    """Every motor turns at the steady speed of its own parts, to within exp(-t / tau) < 4e-5."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

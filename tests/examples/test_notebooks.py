@@ -1,4 +1,4 @@
-"""Notebooks: they run, show the stored outputs, stay small, render everywhere, and look right in a browser without a network."""
+"""Notebooks run, show the stored outputs, and look right in a browser without a network."""
 
 from __future__ import annotations
 
@@ -23,14 +23,11 @@ WITHOUT = 'NOTEBOOKS ARE NOT TESTED: pip install "screwbond[notebooks]"'
 pytestmark = pytest.mark.skipif(any(find_spec(name) is None for name in ("nbclient", "ipykernel", "nbconvert")), reason=WITHOUT)
 NAMES = ("battery_to_road", "delta_design", "digging", "exercises", "grasp", "heartbeat", "own_surface", "rc_to_motor")
 MOST = 500_000
-"""Maximum size of a notebook, bytes."""
 NUMBER = re.compile(r"[-−+]?\d+(?:\.\d*)?(?:e[-−+]?\d+)?")
 WIDTHS = (390, 1300)
 
 
 class Words(HTMLParser):
-    """Parser for the visible text of HTML."""
-
     def __init__(self, text: str) -> None:
         super().__init__()
         self.found: list[str] = []
@@ -41,7 +38,6 @@ class Words(HTMLParser):
 
 
 def shown(notebook: Any) -> list[tuple[int, str, str]]:
-    """Return the cell number, kind and text of each output, but only the presence of an image."""
     found = []
     for k, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):
@@ -57,7 +53,6 @@ def shown(notebook: Any) -> list[tuple[int, str, str]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Return True if the words are equal, and the numbers between them are equal within rounding error."""
     words = ["".join(NUMBER.sub("#", said).split()) for said in (one, other)]  # arrays are padded to their widest number
     if words[0] != words[1]:
         return False
@@ -76,7 +71,7 @@ def test_numbers_are_compared_as_numbers() -> None:
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Any]:
-    """Yield one kernel for all notebooks, since starting it takes half as long as running a notebook."""
+    """Yield one kernel for all notebooks, since its start takes half as long as the run of a notebook."""
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
@@ -110,7 +105,6 @@ def test_a_notebook_is_small_and_holds_nothing_of_a_machine(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_teaches(name: str) -> None:
-    """Every notebook has text before code, short cells, pictures, one page, and results next to known values."""
     cells = read(notebooks()[name]).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     words = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
@@ -146,7 +140,7 @@ def test_pictures_are_drawn(name: str) -> None:
 
 
 def written(name: str, folder: Path) -> Path:
-    """Return the notebook as HTML, without scripts that nbconvert would load from a network."""
+    """Return the notebook as HTML that loads no scripts from a network."""
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")

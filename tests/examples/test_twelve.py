@@ -1,4 +1,4 @@
-"""The twelve models: each is short and matches its reference, and one page shows them all."""
+"""Each of the twelve models is short and matches its reference, and one page shows them all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from docs.twelve_models import PAGE, PLOTTED, SHOWN, code, lines, page
 from examples import twelve
 
 QUICK = ("kettle", "enzyme", "Wilberforce pendulum")
-"""Models that `make test` runs; `make release` runs all, and `campaigns.twelve_models` runs them with random parameters too."""
+"""Models that `make test` runs; `make release` runs all of them."""
 
 
 def test_there_are_twelve_of_at_most_25_lines_of_100_characters() -> None:

@@ -1,4 +1,4 @@
-"""Example vehicles: hand calculations give the same results."""
+"""Hand calculations agree with the example vehicles."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def test_the_account_of_the_drive_train_closes_in_every_domain():
 
 
 def test_heat_of_the_drive_train_is_its_losses():
-    """The heat c dT plus the integral of G (T - Ta) equals the integral of R i^2 in the winding plus torque times speed in the
-    brake."""
+    """The heat c dT plus the integral of G (T - Ta) equals the energy lost in the winding, R i^2, and in the brake."""
     run = drive()
     thermal = run.ledger.domains["thermal"].received[-1]
     kept = {}
@@ -48,7 +47,7 @@ def test_heat_of_the_drive_train_is_its_losses():
 
 
 def test_the_brake_is_pressed_through_its_hose():
-    """The pressure has the time constant 128 mu L V0 / (pi d^4 B); the torque slows wheel, rotor and cart down."""
+    """The pressure has the time constant 128 mu L V0 / (pi d^4 B)."""
     run = drive()
     constant = 128 * 0.04 * 1.0 / (np.pi * 2e-3**4) * 2e-5 / 2e7
     pressed = run.t > 9.0
@@ -57,8 +56,7 @@ def test_the_brake_is_pressed_through_its_hose():
 
 
 def test_duty_decides_the_steady_speed():
-    """Voltage, torque and force balance over a period; the ripple is V D (1 - D) T / L; the gear loses power, and the heat is R
-    i^2."""
+    """Voltage, torque and force balance over a period, with a ripple of V D (1 - D) T / L."""
     names = ("winding.flow", "motor.rotor.flow", "cart.flow", "battery.cell.effort", "battery.C1.effort", "winding body.effort")
     h, count = d.PERIOD / 50, 5000
     run = d.drive_train(lambda t: d.DUTY).simulate(16.0, samples=h, keep=names, parameters={"pedal.after": 0.0})
@@ -102,8 +100,6 @@ def test_the_pacemaker_beats_as_another_program_says(anions, period, lowest, hig
 
 
 def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
-    """Over a period the channels' charges cancel and the energy of the ions is dissipated; no current flows at the lowest
-    voltage."""
     run = pacemaker.run(7.5e-5)
     v, channels = run["membrane.effort"], ("sodium", "potassium", "anions")
     start, stop = np.flatnonzero((v[:-1] < -0.08) & (v[1:] >= -0.08))[-2:]
@@ -121,7 +117,6 @@ def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
 
 
 def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the heights of the centres of mass and the lengths of the cylinders (m), from the positions of the pins."""
     boom, stick, bucket = np.cumsum(q)
     heights = np.array([1.5 * sin(boom), 3 * sin(boom) + 0.7 * sin(stick), 3 * sin(boom) + 1.6 * sin(stick) + 0.5 * sin(bucket)])
     pins = ((0.6, 1.4, 1.0 + q[0]), (0.5, 1.0, 0.2 - q[1]), (0.4, 0.4, 0.2 - q[2]))
@@ -129,8 +124,7 @@ def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forces_by_hand(q: np.ndarray, rates: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return the forces of the cylinders (N) by virtual work: the power that lifts the weights and turns the pins, over the
-    cylinder rates."""
+    """Return the forces of the cylinders (N) by virtual work: the power of the weights and pins, over the cylinder rates."""
     forces, small = [], 1e-5
     for joint in np.eye(3):
         (high, longer), (low, shorter) = (heights_and_lengths(q + side * small * joint) for side in (1.0, -1.0))
@@ -152,7 +146,6 @@ def test_the_account_of_the_excavator_closes_in_every_domain():
 
 
 def test_pressures_that_hold_the_excavator():
-    """With the valves shut, the pressures computed by virtual work hold the arm at rest."""
     run = dig()
     shut = run.t < 0.5
     forces = forces_by_hand(x.START)
@@ -165,8 +158,7 @@ def test_pressures_that_hold_the_excavator():
 
 
 def test_heat_of_the_excavator_is_the_loss_of_its_valves():
-    """Stored and lost heat of the oil, c dT plus the integral of G (T - Ta), equals the energy lost in the relief valve and the
-    lands."""
+    """The heat of the oil, c dT plus the integral of G (T - Ta), equals the energy lost in the relief valve and the lands."""
     run = dig()
     above = run["oil.effort"] - x.AMBIENT
     kept = 2e4 * above[-1] + 60.0 * np.trapezoid(above, run.t)
@@ -178,8 +170,6 @@ def test_heat_of_the_excavator_is_the_loss_of_its_valves():
 
 @pytest.mark.parametrize(("name", "when"), [("boom", 3.0), ("bucket", 6.2)])
 def test_cylinders_of_the_excavator_move_by_flow_over_area(name, when):
-    """The speeds follow from the flow through two orifices and the balance of the piston; the relief valve takes part of the
-    pump's flow."""
     run, place = dig(), list(AREAS).index(name)
     around = np.abs(run.t - when) < 0.4
     q, rates = run["angles.q"][around].mean(0), run["joints.flow"][around].mean(0)

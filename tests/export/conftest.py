@@ -1,4 +1,4 @@
-"""Settings for tests of documents; the tests concern formulas, not the layout of figures."""
+"""Settings for tests of documents, which do not concern the layout of figures."""
 
 import pytest
 

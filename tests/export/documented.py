@@ -1,4 +1,4 @@
-"""Models whose documents are tested, each compiled once: models of papers and examples, and small models of every kind."""
+"""Models whose documents are tested, each compiled once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tests.systems import ROBOT
 
 
 def sampled() -> Graph:
-    """Return a mass that a sampled controller positions against a spring."""
     graph, v = Graph("sampled position"), J1("velocity", domain="translation")
     graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=30.0, initial=0.1)).connect(v, R("drag", 0.5))
     error = Op("error", lambda q: 0.3 - q, "0.3 - #1")
@@ -28,7 +27,6 @@ def sampled() -> Graph:
 
 
 def greek() -> Graph:
-    """Return a model with names that LaTeX must escape."""
     graph, v = Graph("Größe_1 & 50 % of Ω"), J1("ω_1")
     graph.connect(v, I("θ #2", 2.0)).connect(v, C("пружина", stiffness=3.0, initial=1.0))
     turned = Block(
@@ -39,7 +37,6 @@ def greek() -> Graph:
 
 
 def long_names() -> Graph:
-    """Return a model with names wider than any column."""
     long = "an_unusually_long_name_that_somebody_gave_to_a_part_of_the_machine_number_"
     graph, v, inner, w = Graph(long * 2), J1(f"{long}v", domain="translation"), Graph(f"{long}inner"), J1(f"{long}w")
     inner.connect(w, I(f"{long}m2", 1.0)).connect(w, R(f"{long}r2", 0.3)).expose("port", w)
@@ -51,7 +48,6 @@ def long_names() -> Graph:
 
 
 def sampled_delta() -> Graph:
-    """Return the delta robot under task control at 1 kHz."""
     control = task_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0, period=1e-3)
     graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)
@@ -59,7 +55,6 @@ def sampled_delta() -> Graph:
 
 
 def linearised_delta() -> Graph:
-    """Return the delta robot under linearising control."""
     control = linearising_control(ROBOT, hold((0.0, 0.0, 0.5), 1.0), kp=400.0, kd=40.0)
     graph = DeltaRobot(ROBOT).graph(signals=control.torque)
     graph.add(*control.blocks)
@@ -78,7 +73,6 @@ MODELS: dict[str, Callable[[], Graph]] = {
     "delta, sampled": sampled_delta,
     "delta, linearised": linearised_delta,
 }
-"""Graphs by name, without the graphs of the acceptance suite."""
 
 
 @cache
@@ -88,7 +82,6 @@ def compiled(name: str) -> Compiled:
 
 @cache
 def paper(name: str) -> Paper:
-    """Return the document of a model with all digits, not yet formatted in a style."""
     return paper_of(compiled(name), 17)
 
 

@@ -10,7 +10,6 @@ from tests.export.reading.tokens import Unreadable, tokens_of
 
 
 def value_of(wanted: str, equations: Sequence[str], given: Mapping[str, Any]) -> Any:
-    """Return the value of a letter; an index belongs to its name and does not select a component."""
     sides = {tuple(tokens_of(left)): right for left, _, right in (equation.partition("=") for equation in equations)}
     numbers = {tuple(tokens_of(letter)): value for letter, value in given.items()}
     assert len(sides) == len(equations) and not sides.keys() & numbers.keys()

@@ -1,5 +1,4 @@
-"""Models of every kind that a page simulates: smooth or stiff, with events, accumulation, clocks, ideal diodes, loops, or
-contact."""
+"""Models of every kind that a page simulates."""
 
 from __future__ import annotations
 
@@ -13,8 +12,6 @@ from tests.systems import SYSTEMS
 
 
 class Case(NamedTuple):
-    """A model, the end time of its run (s), settings, a slider with its range and another value, and the names to display."""
-
     graph: Callable[[], Graph]
     t_end: float
     settings: Mapping[str, Any]
@@ -23,21 +20,18 @@ class Case(NamedTuple):
 
 
 def oscillator() -> Graph:
-    """Return a mass on a spring with a damper under a constant force."""
     graph, v = Graph("oscillator"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), v).connect(v, I("mass", inertia=2.0))
     return graph.connect(v, C("spring", stiffness=50.0)).connect(v, R("damper", resistance=5.0))
 
 
 def stiff() -> Graph:
-    """Return a mass on a spring with a much faster damper."""
     graph, v = Graph("stiff"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("c", stiffness=1e3, initial=1.0))
     return graph.connect(v, R("r", 1e3))
 
 
 def servo() -> Graph:
-    """Return a DC motor under a sampled PID at 1 kHz."""
     graph, current, speed = Graph("servo"), J1("current", domain="electrical"), J1("speed", domain="rotation")
     graph.add(signals.step("wanted", start=0.05, after=100.0))
     graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
@@ -50,7 +44,6 @@ def servo() -> Graph:
 
 
 def bridge() -> Graph:
-    """Return a rectifier of four diodes with a reservoir."""
     mains, a, b, plus = J1("mains"), J0("a"), J0("b"), J0("plus")
     graph = Graph("bridge").connect(Se("u", lambda t: 20 * sin(314.16 * t), signals="time"), mains)
     graph.connect(b, mains).connect(mains, a).connect(mains, R("winding", 1.0)).connect(b, R("leak", 1e6))
@@ -63,21 +56,18 @@ def bridge() -> Graph:
 
 
 def newton_loop() -> Graph:
-    """Return a source that charges a capacitor through a resistor and a nonlinear resistor."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("source", lambda t: 2.0 * sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
     return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
 
 
 def resistive() -> Graph:
-    """Return a time-varying source and a resistor: a model without states."""
     v = J1("v")
     return Graph("resistive").connect(Se("source", lambda t: sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 2.0))
 
 
 def van_der_pol() -> Graph:
-    """Return Van der Pol's oscillator with friction, x'' = mu (1 - x^2) x' - x - f(x'), where f is interpolated between
-    points."""
+    """Return Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x - f(x'), with tabulated friction f."""
     graph, v = Graph("Van der Pol"), J1("v")
     friction = signals.curve([-3.0, -1.5, -0.1, 0.0, 0.2, 1.7, 2.5], [-1.0, -0.7, -0.1, 0.0, 0.3, 0.8, 2.0], "akima", "extend")
     graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(v, R("r", effort=friction))

@@ -1,4 +1,4 @@
-"""Pages that simulate, run in node without a browser."""
+"""Pages that simulate are run in node, without a browser."""
 
 from __future__ import annotations
 
@@ -32,13 +32,11 @@ def between(text: str, marks: tuple[str, str]) -> str:
 
 
 def facts_of(page: LivePage) -> dict[str, Any]:
-    """Return the data of a page."""
     facts: dict[str, Any] = json.loads(between(page.text, DATA))
     return facts
 
 
 def runs_in_node(page: LivePage, folder: Path, *changes: Mapping[str, float], flags: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Run a page with its slider parameters, and again with each of these changes."""
     facts, path = facts_of(page), folder / "runs.js"
     index = {slider["name"]: slider["index"] for slider in facts["live"]}
     values = [[[index[name], value] for name, value in change.items()] for change in ({}, *changes)]

@@ -16,14 +16,12 @@ from tests.inner.output import labels_of
 
 
 def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
-    """Return a state near the start, and the modes at the start."""
     rng = np.random.default_rng(seed)
     x, m = model.initial()
     return np.asarray(x) + far * rng.normal(size=len(x)) * np.where(x == 0, 1.0, np.abs(x)), np.asarray(m, dtype=float)
 
 
 def point_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -> dict[str, float]:
-    """Return the values of states, parameters, modes and time, by label."""
     numbers = {"time": time}
     blocks = {"x": [s.name for s in model.system.states], "p": model.system.parameters, "m": model.system.modes}
     for values, names in ((x, blocks["x"]), (model.parameters(), blocks["p"]), (m, blocks["m"])):
@@ -35,27 +33,25 @@ def point_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
 
 
 def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -> dict[str, float]:
-    """Return the rates of the compiled model by label of the state."""
     rates = model.program.rates(time, x, model.parameters(), m)
     _, places, labels = own_states(model.system)
     return {label: float(rates[place]) for place, label in zip(places, labels, strict=True)}
 
 
 class _Known(NumPyPrinter):
-    """A NumPy code printer that writes symbols as entries of the dictionary `known` and thus saves a slow substitution."""
+    """A NumPy code printer that writes symbols as entries of the dictionary `known`, which avoids slow substitutions."""
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
         return f"known[{expr.name!r}]"
 
 
 def _function(expression: Any) -> Callable[[Mapping[str, float]], Any]:
-    """Return an expression or matrix as a function of a dictionary {name: value}."""
     printer = _Known({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
     return sympy.lambdify([sympy.Symbol("known")], expression, modules="numpy", printer=printer)
 
 
 class Numbers:
-    """Values of state equations at points; each definition is computed once per point, when needed."""
+    """Values of state equations; each definition is computed once per point, when needed."""
 
     def __init__(self, found: StateEquations) -> None:
         self.found = found
@@ -63,7 +59,6 @@ class Numbers:
         self._compiled: dict[Any, Any] = {}
 
     def at(self, numbers: Mapping[str, float], expressions: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of expressions and matrices at a point."""
         self.known = dict(numbers)
         return {name: self._value(expression) for name, expression in expressions.items()}
 
@@ -91,7 +86,6 @@ _FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """Return the value of an expression or matrix at a point; the function for each expression is made once."""
     if id(expression) not in _FUNCTIONS:
         _FUNCTIONS[id(expression)] = expression, _function(expression)
     return _FUNCTIONS[id(expression)][1](numbers)

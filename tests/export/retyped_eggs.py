@@ -1,8 +1,7 @@
 """The page of the rolling eggs, retyped by hand: x (26,), p (14 numbers and vectors), m (3,) -> x' (26,).
 
-It follows the printed page line by line, without other sources. Letters are those of the page; components count from 1 there and
-from 0 here. Numbers in brackets refer to the equations of the page as typed (checksum 8a8d59578c79), and Dk to its functions; the
-page now writes some of them as formulas.
+Letters are those of the page; components count from 1 there and from 0 here. Numbers in brackets refer to the equations of the
+page as typed (checksum 8a8d59578c79), and Dk to its functions, some of which the page now writes as formulas.
 """
 
 from __future__ import annotations
@@ -29,15 +28,13 @@ NUMBERS = {
     "egg 1.pose.fixed": np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
     "gravity.spring.force": 0.5886,
 }
-"""The table of parameters."""
 S_FREE = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]])  # (18)
 S_CON = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 1]])  # (22)
 CONTACT = 1
-"""Value of the mode `m_2_12` in the state `contact`."""
 
 
 def rates(x: np.ndarray, p: Mapping[str, Any], m: np.ndarray) -> np.ndarray:
-    """Return x' in the modes m of switch, chart 1 and chart 2; nothing on the page depends on time."""
+    """Return x' in the modes m of switch, chart 1 and chart 2."""
     I, m_1_4, m_centre, g, K, D, f_s1, S_s1, zB_s1, f_s2, S_s2, zB_s2, H, F = p.values()
     P, H_egg, s, q1, q2, (alpha, d), r = np.split(x, [6, 13, 17, 19, 21, 23])
     m_2_12, m_2_13, m_2_14 = m
@@ -76,7 +73,6 @@ def rates(x: np.ndarray, p: Mapping[str, Any], m: np.ndarray) -> np.ndarray:
 
 
 def pose(H):
-    """Return the matrix of seven numbers, by the page's conventions."""
     w, x, y, z = H[:4]
     turn = np.array(
         [
@@ -92,7 +88,6 @@ def pose(H):
 
 
 def adjoint(H):
-    """Return Ad_H of a matrix."""
     R, (p1, p2, p3) = H[:3, :3], H[:3, 3]
     tilde = np.array([[0.0, -p3, p2], [p3, 0.0, -p1], [-p2, p1, 0.0]])
     return np.block([[R, np.zeros((3, 3))], [tilde @ R, R]])

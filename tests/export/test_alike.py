@@ -1,4 +1,4 @@
-"""Parts with the same structure are written once: equations, automata and impacts must agree, numbers may differ."""
+"""Parts with the same structure are written once if equations, automata and impacts agree; numbers may differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.export.test_readers import Read, same_rates
 
 
 def coupled(name: str, **own: Any) -> Graph:
-    """Return a mass with a spring that a switch connects; `own` changes details."""
     graph, v = Graph(name), J1("v")
     states, start = ("open", "closed"), own.get("start", "open")
     goal, level = own.get("goal", "closed"), own.get("level", 0.5)

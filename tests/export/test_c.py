@@ -36,7 +36,6 @@ POINTS = 6
 
 
 def libm(name: str, arguments: int) -> Callable[..., float]:
-    """Return a function of the C library."""
     function = getattr(ctypes.CDLL(ctypes.util.find_library("m")), name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * arguments
     return lambda *values: np.float64(function(*values))
@@ -73,7 +72,6 @@ def bounced(p, q):
 
 
 def switched() -> Graph:
-    """Return a model with vectors, all kinds of functions, an automaton with a reset, and a name that is invalid in C."""
     graph = Graph("2 masses */ (switched)")
     graph.add_automaton(
         Automaton(
@@ -133,7 +131,6 @@ def eggs() -> Graph:
 
 
 def chain(sections: int) -> Graph:
-    """Return masses in a row, with a spring and a damper between neighbours."""
     graph = Graph("chain")
     before = J1("v0", domain="translation")
     graph.connect(Se("push", 1.0), before)
@@ -155,7 +152,6 @@ def chain(sections: int) -> Graph:
 
 
 def diode() -> Graph:
-    """Return a nonlinear algebraic loop: a diode and a resistor in series feed a capacitor."""
     graph = Graph("diode")
     series = J1("series", domain="electrical")
     graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
@@ -191,7 +187,6 @@ def table(library: ctypes.CDLL, kind: type, name: str, count: int) -> np.ndarray
 
 
 def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
-    """Return times, states, parameters and modes, at the start and nearby."""
     rng = np.random.default_rng(5)
     x0, m0 = compiled.initial()
     count = sum(int(np.size(v)) for v in compiled.system.parameters.values())
@@ -221,7 +216,6 @@ def plain(routine: Routine | Alternatives) -> Routine:
 def test_c_gives_the_bits_of_the_reference(
     model: str, built: Callable[[str], ctypes.CDLL], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the C library's sine and exponential in the interpreter, every routine is bit-identical."""
     compiled = compile_model(MODELS[model](), backend="numpy")
     library = built(model)
     routines = {name: plain(routine) for name, routine in trace(compiled.system)[0].items()}
@@ -269,7 +263,7 @@ def test_c_agrees_with_machine_code_and_numpy_to_rounding(model: str, built: Cal
 
 @needs_compiler
 def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The C source reproduces all formulas; NumPy's functions differ by one unit in the last place, and tanh by three."""
+    """NumPy's functions differ by one unit in the last place, and tanh by three."""
     tape = Tape()
     x = tape.inputs("x", 3)
     outputs = [formula(*x) for formula, _ in FORMULAS.values()]
@@ -399,7 +393,7 @@ def test_numbers_that_are_none() -> None:
 
 @needs_compiler
 def test_impulses_come_with_what_another_transition_answers(tmp_path: Path) -> None:
-    """A transistor interrupts a coil's current: the diode must close, and the header states how a program detects that."""
+    """A transistor interrupts a coil's current, so the diode must close; the header says how a program detects that."""
     compiled = compile_model(boost("open", 4.0, 24.0))
     source = c_source(compiled, "boost")
     assert "a diode closes instead of" in source.header.replace("\n * ", " ") and "int boost_push(" in source.header

@@ -11,7 +11,6 @@ from screws.scalars import atan2, cos, exp, expm1, floor, log, sign, sin, sqrt, 
 
 
 def every():
-    """Return a model with functions of every kind, a table, a transition with a reset, and a clock."""
     graph, v = Graph("every"), J1("v")
     table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
     given = {"signals": ["time", "spring.q", "hold.y"], "parameters": {"a": 0.7}}
@@ -40,7 +39,6 @@ def points(model):
 
 
 def central(model, t, x, p, m):
-    """Return central differences of the rates with respect to t, x and the user's parameters."""
     count = sum(np.size(value.value) for value in model.parameters.values())
 
     def rates(u):

@@ -1,5 +1,4 @@
-"""Exported source code, apart from its numerical results: identifiers, instructions, errors, order of ticks, speed and
-independence."""
+"""Exported source code has valid identifiers and instructions, performs ticks in order, and is written fast."""
 
 from __future__ import annotations
 
@@ -136,7 +135,6 @@ def test_every_instruction_has_a_form_in_every_target() -> None:
 
 
 def test_every_instruction_is_compared_by_its_numbers() -> None:
-    """The model of all formulas, which is compared with machine code, uses every instruction."""
     used = {step[0] for step in straight_lines(every())["outputs"].steps}
     assert used == {one.name for one in OPERATIONS}
 
@@ -197,7 +195,6 @@ def test_a_module_needs_nothing_but_numpy(tmp_path: Path) -> None:
 
 
 def test_a_run_by_hand_ticks_as_the_run_does(tmp_path: Path) -> None:
-    """As the module's docstring states, a loop advances to the next tick, performs all due ticks in order, and continues."""
     module, end = loaded(numpy_source(servo()).write(tmp_path)), 0.2
     p, m, x, t = module.prepare(module.p0), module.m0, module.x0, 0.0
     counts = [0] * len(module.CLOCKS)

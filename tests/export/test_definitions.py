@@ -1,4 +1,4 @@
-"""State equations of large models: long expressions are defined on separate lines; the values agree with the compiled model."""
+"""State equations of large models define long expressions on separate lines, and agree with the compiled model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def written(name: str, numbers: bool = False) -> StateEquations:
 
 
 def deviation(model: Compiled, at: Numbers, seed: int, inside: bool = False) -> float:
-    """Return the largest difference from the compiled rates at a random state, relative to the largest rate."""
     x, m = start_of(model, seed)
     wanted = rates_of(model, x, m)
     found = at.found
@@ -86,7 +85,6 @@ def test_equations_of_a_part_take_what_comes_from_outside(whole: str, part: str)
 
 
 def outside(model: Compiled, found: StateEquations, x: np.ndarray, m: np.ndarray) -> dict[str, float]:
-    """Return the values of the inputs, from the compiled model."""
     numbers: dict[str, float] = {}
     for name, value in model.evaluate(0.3, x, None, m).items():
         numbers |= zip(labels_of(name, np.shape(value)), map(float, np.ravel(value)), strict=True)

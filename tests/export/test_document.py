@@ -37,16 +37,13 @@ KATEX = set(
         sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""",
     )
 )
-"""Commands in formulas; rendering showed that KaTeX and MathJax support all of them."""
 
 
 def tabled(text: str, caption: str) -> list[list[str]]:
-    """Return the cells of the table below a caption, by rows."""
     return [row for table in captioned(text, f"{caption}.") for row in table[1:]]
 
 
 def symbols(text: str) -> list[str]:
-    """Return the letters of all tables, for equal parts with the number of each part."""
     found = [row[0] for title in ("Parameters", "States") for row in tabled(text, title)]
     found += [cell for row in tabled(text, "Further symbols") for cell in (row[0], row[4] if len(row) > 4 else "")]
     found += re.findall(r"\*\* (\$\\sigma[^$]*\$): `", text)  # state machines
@@ -85,7 +82,6 @@ def test_every_symbol_is_explained_once(name: str) -> None:
 
 
 def bounded(letter: str) -> str:
-    """Return a pattern that finds the letter outside longer words."""
     before = r"(?<![A-Za-z\\])" if letter[0].isalpha() else ""
     after = "(?![A-Za-z])" if letter[-1].isalpha() else ""
     return before + re.escape(letter) + after
@@ -135,7 +131,7 @@ needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflate
 
 
 def printed(models: Mapping[str, Compiled], folder: Path) -> dict[str, int]:
-    """Typeset documents in one run of pdflatex, without errors or boxes more than 5 pt too wide; return page counts by name."""
+    """Typeset documents without errors or boxes more than 5 pt too wide, and return page counts by name."""
     sources = [document(model) for model in models.values()]
     head = sources[0].partition(r"\begin{document}")[0]
     bodies = [source.split(r"\begin{document}")[1].split(r"\end{document}")[0] for source in sources]
@@ -171,7 +167,6 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
 
 
 def test_what_must_be_told_is_told() -> None:
-    """Documents contain laws that they once omitted: clocks, restitution, initial states of automata, and changes of chart."""
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")
@@ -183,7 +178,6 @@ def test_what_must_be_told_is_told() -> None:
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a certain length, only parts that occur several times are written; the page states this."""
     whole = page("hand")
     monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
     monkeypatch.setattr(paper_module, "MAX_BOXES", 3)
@@ -194,7 +188,6 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seen(letter: str) -> str:
-    """Return a letter without its font, with letters of the same shape unified."""
     plain = re.sub(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol)\b|[{}\s]|\\[, ]", "", letter)
     for greek, latin in {"nu": "v", "omega": "w", "kappa": "k", "iota": "i", "chi": "x", "rho": "p", "alpha": "a"}.items():
         plain = re.sub(rf"\\{greek}(?![a-z])", latin, plain)
@@ -216,7 +209,6 @@ def test_figures_and_tables_are_numbered(name: str) -> None:
 
 
 def rotor() -> Graph:
-    """Return a rotor in space, with diagonal inertia and a friction coefficient for each axis."""
     graph, spin = Graph("rotor"), J1("spin", domain="rotation", dimension=3)
     graph.connect(spin, I("body", [1 / 7, 2.0, 3e-5], dimension=3))
     return graph.connect(spin, R("air", np.diag([1.0, 2.0, 123456789.0]), dimension=3))

@@ -1,4 +1,4 @@
-"""Explanations trace every value to states, parameters and time, each once, in the user's names."""
+"""Explanations trace every value to states, parameters and time, in the user's names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ SMALL = ("motor", "switched", "spatial", "held", "rectified", "sampled", "bounci
 
 @pytest.mark.parametrize("name", SMALL)
 def test_every_value_has_its_causes(name: str) -> None:
-    """Every value that an equation reads appears below it, as an equation, a state, a parameter or a mode."""
     model = compiled(name)
     system = model.system
     ends = {*system.parameters, *system.modes, *(state.name for state in system.states), "time"}
@@ -66,7 +65,7 @@ def test_an_unknown_name() -> None:
 
 
 def test_values_at_an_instant() -> None:
-    """A source of 1 V drives 0.25 A through 2 ohm and 1 F in series at t = 2 ln 2 s; each parameter has its own line."""
+    """A source of 1 V drives 0.25 A through 2 ohm and 1 F in series at t = 2 ln 2 s."""
     line = J1("line", domain="electrical")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
     model = circuit.compile()

@@ -1,4 +1,4 @@
-"""Functional mock-up units: FMPy reproduces the runs of the model, bit for bit in co-simulation."""
+"""FMPy reproduces the runs of a model from its functional mock-up unit, bit for bit in co-simulation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ SPAN, SETTINGS = 3.0, {"rtol": 1e-6, "progress": False}
 
 
 def oscillator() -> Graph:
-    """Return a mass on a spring, driven by a push."""
     graph, velocity = Graph("Öl & <Gas>"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     return graph.connect(velocity, C('"spring" Δ', stiffness=50.0)).connect(velocity, R("m" * 200, resistance=5.0))
@@ -58,7 +57,7 @@ def swing(models, folder):
 
 
 class Opened:
-    """An FMU that is unpacked once, and whose instances log into `said`."""
+    """An FMU that is unpacked once, and whose messages are in `said`."""
 
     def __init__(self, unit):
         self.description = fmpy.read_model_description(str(unit.path), validate=False)
@@ -66,7 +65,6 @@ class Opened:
         self.references = {each.name: each.valueReference for each in self.description.modelVariables}
 
     def instance(self, kind="Slave", begin=True, span=None, start=0.0, **modes):
-        """Return a new instance, initialised unless `begin` is False."""
         words = {"guid": self.description.guid, "unzipDirectory": self.folder, "instanceName": "one"}
         words["modelIdentifier"] = self.unit.identifier
         if self.unit.version == 3:
@@ -97,7 +95,6 @@ def opened_swing(swing):
 
 
 def walk(opened, one, name, points):
-    """Return the values of a variable after each communication step."""
     values = []
     for begin, end in itertools.pairwise(points):
         one.doStep(begin, end - begin)
@@ -108,7 +105,6 @@ def walk(opened, one, name, points):
 
 @pytest.mark.parametrize(("which", "count"), [("toy", 97), ("toy", 2000), ("swing", 301)])
 def test_co_simulation_takes_the_steps_of_a_run(which, count, request, models):
-    """Communication points are sparse, or several lie within a step, but none is a tick."""
     unit, compiled = request.getfixturevalue(which), models[which == "swing"]
     span = {"toy": SPAN, "swing": 5.0}[which]
     assert not validation.validate_fmu(str(unit.path))
@@ -134,7 +130,6 @@ def test_a_model_without_states_runs(folder):
 
 
 def test_ticks_and_events_at_a_point_belong_to_it(opened, models):
-    """The block that holds the momentum for 50 ms has its new value at the tick itself."""
     one, h = opened.instance(span=SPAN), 0.05
     for k in range(4):
         one.doStep(k * h, h)
@@ -154,7 +149,7 @@ def test_model_exchange_agrees_with_the_run(toy, models):
 
 
 def test_the_importer_knows_how_small_states_are(swing, models):
-    """The states are about 0.1 m and 0.1 N s: an absolute tolerance for states of size 1 would increase the error twentyfold."""
+    """States are about 0.1 m and 0.1 N s, so an absolute tolerance for size 1 would increase the error twentyfold."""
     run = models[1].simulate(5.0, samples=0.05, rtol=1e-12, progress=False)
     given = {"stop_time": 5.0, "output_interval": 0.05, "relative_tolerance": 1e-9, "record_events": False}
     result = fmpy.simulate_fmu(str(swing.path), fmi_type="ModelExchange", output=["mass.p"], **given)
@@ -259,7 +254,7 @@ def test_an_input_that_jumps_at_a_point_is_the_model_with_that_step(opened_swing
 
 
 def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
-    """The oscillator obeys p' = u - q / C - R p / m and q' = p / m; the ball's height changes at the rate p / m."""
+    """The oscillator obeys p' = u - q / C - R p / m, and the ball's height has the rate p / m."""
     one, named = opened_swing.instance("Model"), opened_swing.references
     unknowns = [named[name] for name in ("der(mass.p)", 'der("spring" Δ.q)', "mass.flow", "mass.p")]
     expected = np.array([[-2.5, -50.0, 1.0], [0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
@@ -290,7 +285,6 @@ def test_the_start_and_the_end_may_be_others(opened_swing, models):
 
 
 def refused(opened, text, call):
-    """Assert that a call fails and that the last message states the reason."""
     opened.said.clear()
     with pytest.raises(fmpy.fmi1.FMICallException):
         call()
@@ -416,7 +410,6 @@ def test_platforms_have_names_in_both_versions():
 
 
 def limited() -> Graph:
-    """Return a spring whose stroke ends the run."""
     graph, velocity = Graph("limited"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0)).connect(
         velocity, C("spring", stiffness=1.0)

@@ -1,5 +1,4 @@
-"""Archives of functional mock-up units: terminals, icon, documentation, reference results, names, arrays and units, and identical
-bytes."""
+"""Archives of functional mock-up units have terminals, an icon, documentation and reference results, and identical bytes."""
 
 from __future__ import annotations
 
@@ -46,7 +45,6 @@ PAGE = "documentation/index.html"
 
 
 def ports() -> Graph:
-    """Return a mass on a spring, a charged capacitor and a body in space, each with an open port, and two user-defined pushes."""
     graph, v, node, body = (
         Graph("ports"),
         J1("v", domain="translation"),
@@ -64,14 +62,12 @@ def ports() -> Graph:
 
 
 def oscillator() -> Graph:
-    """Return a mass on a spring with an optional push."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("push", 0.0), v).connect(v, I("mass", inertia=2.0))
     return graph.connect(v, C("spring", stiffness=50.0))
 
 
 def members(path: Path) -> dict[str, list[tuple[str | None, ...]]]:
-    """Return the kind and members of each terminal of an FMU."""
     root = Xml.fromstring(zipfile.ZipFile(path).read(TERMINALS))
     named = ("memberName", "variableName", "variableKind")
     return {
@@ -92,8 +88,7 @@ def with_ports(folder: Path) -> Path:
 
 
 def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> None:
-    """Forces and currents into the FMU sum to zero; a brake takes power out of the FMU; a source with a formula has no
-    terminal."""
+    """Forces and currents into the FMU sum to zero, and a source with a formula has no terminal."""
     assert members(with_ports) == {
         "shaft": [("_screwbond_translation",), ("effort", "shaft.value", "inflow"), ("flow", "mass.flow", "signal")],
         "wrist": [("_screwbond_screw",), ("effort", "wrist.value", "_screwbond_inflow"), ("flow", "wrist.flow", "signal")],
@@ -110,7 +105,6 @@ def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> N
 
 
 def test_terminals_survive_a_file(folder: Path) -> None:
-    """A file keeps the formula of a source; a loaded source with a constant value remains a terminal."""
     model = load_model(save_model(oscillator(), folder / "oscillator.json"))
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["mass.flow"], "page": False, **SOURCES}
     path = fmu(model, folder / "loaded.fmu", t_end=1.0, **options).path
@@ -127,7 +121,6 @@ def test_a_graph_keeps_its_open_ports() -> None:
 
 
 def test_the_icon_is_the_graph(with_ports: Path) -> None:
-    """The corners of the icon in the file keep the aspect ratio of the picture; an archive has no SVG without a PNG."""
     names = set(zipfile.ZipFile(with_ports).namelist())
     if importlib.util.find_spec("matplotlib") is None:
         assert not {name for name in names if "icon." in name}
@@ -176,7 +169,6 @@ NAMES = [
     "*/ int y; /* \\ %s %n ??/ {0} @DATA@ $(CC) \\",
     "</script>",
 ]
-"""Names that XML, HTML, C or a reader could misinterpret; the first names an inertia, the others name resistors."""
 
 
 def test_every_name_comes_back(folder: Path) -> None:
@@ -222,7 +214,6 @@ def test_every_name_comes_back(folder: Path) -> None:
 
 
 def reference(path: Path) -> dict[str, np.ndarray]:
-    """Return the reference results in the manifest of an FMU: values (samples, size) by name."""
     packed = zipfile.ZipFile(path)
     (related,) = Xml.fromstring(packed.read(f"{REFERENCES}/fmi-ls-manifest.xml"))
     assert (related.get("role"), related.get("type")) == ("result", "text/csv")
@@ -232,7 +223,6 @@ def reference(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
 def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
-    """The FMU suggests the communication step; half of the points are ticks."""
     outputs = ["held.y", "ball.p"]
     unit = fmu(juggler(), folder / "juggler.fmu", t_end=2.5, outputs=outputs, rtol=1e-6, page=False, progress=False)
     result, expected = fmpy.simulate_fmu(str(unit.path), fmi_type="CoSimulation", output=outputs), reference(unit.path)
@@ -242,7 +232,6 @@ def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
 
 
 def test_reference_results_have_a_column_for_each_number_in_version_2(folder: Path) -> None:
-    """An empty parameter is not listed."""
     graph, v = Graph("plane"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0, initial=np.array([1.0, 2.0])))
     for name in ("drag", "more drag"):
@@ -289,7 +278,6 @@ def test_the_documentation_is_a_page_that_simulates(folder: Path, monkeypatch: p
 
 
 def test_an_archive_is_a_function_of_its_graph(folder: Path) -> None:
-    """The archive includes its page, terminals, icon and reference results."""
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["push.flow"]}
     first, second = (fmu(oscillator(), folder / f"{k}.fmu", t_end=1.0, **options, **SOURCES).path for k in range(2))
     assert TERMINALS in zipfile.ZipFile(first).namelist()

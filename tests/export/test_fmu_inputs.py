@@ -17,8 +17,6 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not 
 
 @pytest.fixture(scope="module")
 def opened_slider(tmp_path_factory):
-    """Return an FMU with an input that a block samples and sums, and that is the amplitude of a force on a mass with dry
-    friction."""
     folder = tmp_path_factory.mktemp("slider")
     graph, v = Graph("slider"), J1("v", domain="translation")
     graph.add(Block("wanted", [("y", lambda a, t: a + 0.0 * t, ["a", "t"])], inputs={"t": "time"}, parameters={"a": 1.0}))
@@ -30,8 +28,6 @@ def opened_slider(tmp_path_factory):
 
 
 def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
-    """The tick may be at the start, or coincide up to rounding with the communication point, so the run has already passed the
-    tick."""
     one, named, seen = opened_slider.instance(span=1.0), opened_slider.references, []
     for t, goal, value in ((0.0, 0.2, 2.0), (0.2, np.nextafter(0.25, 0.0), None), (0.25, 0.3, 4.0), (0.3, 0.5, 7.0)):
         for each in (9.0, value) if value else ():
@@ -51,7 +47,6 @@ def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
 
 
 def test_friction_slips_by_an_input_that_grows(opened_slider):
-    """Friction holds up to 1.5 N at rest; a force of amplitude 8 N soon moves the mass back and forth."""
     one, named = opened_slider.instance(span=1.0), opened_slider.references
     one.doStep(0.0, 0.3)
     one.setFloat64([named["wanted.a"]], [8.0])

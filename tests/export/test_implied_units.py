@@ -1,4 +1,4 @@
-"""Units that the equations imply: gains, signals and laws without a declared unit have the only consistent unit, or none."""
+"""Gains, signals and laws without a declared unit have the only unit that the equations permit, or none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ DECLARED = [name for name in MODELS if name.startswith(("two arms", "delta", "ro
 
 
 def drive(*blocks: Any, voltage: str) -> Graph:
-    """Return a motor whose voltage is a signal; the angle of its shaft is `angle.q`."""
     graph, winding, shaft = Graph("drive"), J1("winding", domain="electrical"), J1("shaft", domain="rotation")
     graph.connect(winding, I("coil", 1e-3)).connect(winding, R("copper", 0.5)).connect(winding, motor := GY("motor", 0.1))
     graph.connect(motor, shaft).connect(shaft, I("rotor", 0.1)).connect(shaft, C("angle", stiffness=2.0))
@@ -29,13 +28,11 @@ def drive(*blocks: Any, voltage: str) -> Graph:
 
 
 def implied(graph: Graph) -> dict[str, str]:
-    """Return the units of the values whose unit is not declared."""
     system = compile_model(graph, backend="numpy").system
     return {name: unit for name, unit in units_of(system).items() if not system.values[name].unit}
 
 
 def of_formula(formula: Any, *signals_read: str, parameters: dict[str, Any] | None = None, out: str = "y") -> dict[str, str]:
-    """Return the implied units of a block that has one formula and drives nothing."""
     names = [*signals_read, *(parameters or {})]
     arguments = {f"s{k}": name for k, name in enumerate(signals_read)}
     block = Block(
@@ -100,7 +97,7 @@ def test_each_operation(formula: Any, signals_read: Any, parameters: Any, unit: 
 
 
 def test_a_contradiction_gives_no_unit() -> None:
-    """A current plus an angle has no unit, and neither has anything derived from the sum; other values keep their units."""
+    """A current plus an angle has no unit, and neither has anything derived from the sum."""
     block = Block(
         "own",
         [
@@ -116,8 +113,7 @@ def test_a_contradiction_gives_no_unit() -> None:
 
 
 def test_a_contradiction_leaves_no_half_of_a_chain() -> None:
-    """If a voltage equals an angle through several blocks, none of the blocks between has a unit, whichever end of the chain was
-    solved first."""
+    """If a voltage equals an angle through several blocks, none of the blocks has a unit."""
     chain = [
         signals.limiter(each, f"{source}.{key}", -1.0, 1.0)
         for each, source, key in zip("abc", ["angle", *"ab"], "qyy", strict=True)
@@ -127,7 +123,6 @@ def test_a_contradiction_leaves_no_half_of_a_chain() -> None:
 
 
 def test_the_order_of_parts_changes_no_unit() -> None:
-    """The difference of an angle and a ratio could be in radians or have no unit; the order of statements does not matter."""
     angle = Block("angle held", [("y", Op("size", absolute), ["q"])], inputs={"q": "angle.q"})
     ratio = Block(
         "ratio",
@@ -160,7 +155,6 @@ def test_a_signal_called_flow_is_no_port() -> None:
 
 
 def test_entries_of_matrices_have_the_units_of_rows_and_columns() -> None:
-    """The rotation in a pose has no unit, and a block of a stiffness has the unit of its row and column."""
     equations = [
         ("turned", Op("turned", lambda H: H[:3, :3].sum()), ["H"]),
         ("moved", Op("moved", lambda H: H[:3, 3].sum()), ["H"]),
@@ -174,7 +168,7 @@ def test_entries_of_matrices_have_the_units_of_rows_and_columns() -> None:
 
 
 def test_the_generic_domain_has_no_units() -> None:
-    """An effort that is numerically equal to the time need not be a time: generic efforts and flows imply no units."""
+    """A generic effort that equals the time in value need not be a time."""
     graph, v = Graph("plain"), J1("v")
     graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=1.0)).connect(Se("push", lambda t: t, signals=["time"]), v)
     found = implied(graph)
@@ -183,7 +177,7 @@ def test_the_generic_domain_has_no_units() -> None:
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_implied_units_are_the_declared_ones(name: str) -> None:
-    """From the units of efforts and flows alone, the equations imply the declared units, or none."""
+    """Only the units of efforts and flows are declared here."""
     system = compiled(name).system
     bare = {
         path: value if path.endswith((".effort", ".flow")) else replace(value, unit="") for path, value in system.values.items()

@@ -16,12 +16,10 @@ TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)
 
 
 def doubled(text):
-    """Return pieces of LaTeX in which a symbol has a second subscript or superscript."""
     tokens = [token for token in TOKEN.findall(text) if not token.isspace()]
     found = []
 
     def atom(k):
-        """Return the position after the atom at k, a group or a token."""
         if tokens[k] != "{":
             return k + 1
         k += 1
@@ -30,7 +28,6 @@ def doubled(text):
         return k + 1
 
     def scripted(k):
-        """Return the position after the atom at k and its scripts."""
         start, seen, k = k, set(), atom(k)
         while k < len(tokens) and tokens[k] in "_^":
             if tokens[k] in seen:
@@ -74,7 +71,6 @@ def limited_arm():
 
 
 def indexed_and_raised():
-    """Return a user's formula that adds subscripts and powers to arguments with indices."""
     graph, law = Graph("own"), Op("law", lambda f, q: f * q * q, "#1_1 + #2_{2}^2 + #2^T")
     loops = []
     for k in (1, 2):

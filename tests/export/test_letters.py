@@ -1,4 +1,4 @@
-"""Letters of values, given by users or made from names."""
+"""Letters of values are given by the user or made from names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ def test_letters_of_names(name: str, letter: str) -> None:
 
 
 def test_parameters_have_symbols_of_their_own() -> None:
-    """The `symbols` of an element or block apply to its parameters, both in documents and in equations."""
     graph, v = Graph("spring"), J1("v", domain="translation")
     graph.connect(v, C("spring", stiffness=3.0, symbols={"stiffness": r"\kappa"}))
     force = Op("force", lambda t, size: size * t, r"#2\,#1")

@@ -1,4 +1,4 @@
-"""Symbolic matrices A, B, C and D equal published matrices and the linearised compiled model; nonlinear terms are named."""
+"""Symbolic matrices A, B, C and D equal published matrices and the linearised compiled model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def motor() -> Graph:
 
 
 def chain(count: int, closed: bool = False) -> Graph:
-    """Return masses and springs; the last two masses are held together if `closed`."""
     graph, before = Graph("chain"), Se("push", 1.0)
     for k in range(count):
         mass, force = J1(f"v{k}"), J0(f"f{k}")

@@ -1,4 +1,4 @@
-"""Pages that simulate: WebAssembly reproduces the native run bit for bit; unsupported models are refused."""
+"""Pages that simulate in WebAssembly reproduce the native run bit for bit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def case_of(name: str) -> Case:
 
 @functools.cache
 def exported(name: str) -> tuple[Compiled, LivePage]:
-    """Return a model and its page with 101 samples."""
     case = case_of(name)
     compiled = compile_model(case.graph())
     parameter, low, high, _ = case.slider
@@ -45,7 +44,6 @@ def samples(case: Case) -> np.ndarray:
 
 
 def assert_same(got, name, parameters):
-    """Check that the run of a page with these parameters is bit-identical to a native run, with the same steps and events."""
     case, (compiled, _) = case_of(name), exported(name)
     run = compiled.simulate(case.t_end, parameters=parameters, samples=samples(case), **case.settings)
     columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
@@ -58,7 +56,6 @@ def assert_same(got, name, parameters):
 
 
 def sides_of(run, names):
-    """Return the values of all names before and after each event."""
     values = [run.at_events(name) for name in names]
     return [[each[side][k] for each in values] for k in range(len(run.events)) for side in (0, 1)]
 
@@ -66,7 +63,7 @@ def sides_of(run, names):
 @needs_node
 @pytest.mark.parametrize("name", ["juggler", pytest.param("van der Pol", marks=pytest.mark.thorough)])
 def test_a_page_gives_the_bits_of_the_run(name, tmp_path):
-    """The multiply-add is emulated, as browsers without relaxed SIMD require."""
+    """The multiply-add is emulated, as in browsers without relaxed SIMD."""
     (parameter, *_, other), page = case_of(name).slider, exported(name)[1]
     own, changed = runs_in_node(page, tmp_path, {parameter: other})
     assert_same(own, name, {})
@@ -88,7 +85,7 @@ TIES = (
     ("0x1.01p+10", "0x1.000000000008p+47", "0x1.fa0cbf4e74c2p-61"),
     ("0x1.000000004p+44", "0x1.1655ep+19", "-0x1.25b205e7467p-59"),
 )
-"""Products halfway between two numbers, so that a far smaller summand decides the rounding."""
+"""Products halfway between two numbers, whose rounding a far smaller summand decides."""
 
 
 def test_multiply_add_rounds_once():
@@ -117,8 +114,6 @@ def test_multiply_add_rounds_once():
 
 @needs_node
 def test_a_run_that_ends_early_says_why(tmp_path):
-    """The exported run has no collision; with another parameter, two collisions are simultaneous, and only Python can resolve
-    them."""
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""
@@ -131,7 +126,6 @@ INSIDE = "document.querySelector('iframe').contentWindow"
 LOADED = """new Promise((done, no) => {{
   const wait = () => {}.live ? done(1) : setTimeout(wait, 5);
   wait(); setTimeout(no, 60000); }})"""
-"""Script that waits until a page has run."""
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,4 @@
-"""Mechanical, Lagrange's and Hamilton's equations, compared with compiled rates, laws of their matrices, and
-`sympy.physics.mechanics`."""
+"""Mechanical, Lagrange's and Hamilton's equations agree with compiled rates, laws of matrices, and `sympy.physics.mechanics`."""
 
 from __future__ import annotations
 
@@ -20,7 +19,6 @@ from tests.inner.output import typeset
 
 FORMS = ("lagrangian", "hamiltonian")
 POINTS = 5
-"""Number of random states at which functions are compared."""
 
 
 def compiled(graph: Graph) -> Compiled:
@@ -48,7 +46,7 @@ def double_pendulum(form: str = "lagrangian") -> Graph:
 
 
 def double_kinetic(q, v):
-    """Return the kinetic energy of masses of 2 and 1.5 kg at the ends of 0.8 m and 0.6 m arms, from the arms' absolute angles."""
+    """Return the kinetic energy of masses of 2 and 1.5 kg at the ends of 0.8 m and 0.6 m arms at absolute angles q."""
     return (3.5 * 0.64 * v[0] ** 2 + 1.5 * 0.36 * v[1] ** 2) / 2 + 1.5 * 0.8 * 0.6 * v[0] * v[1] * cos(q[0] - q[1])
 
 
@@ -57,7 +55,6 @@ def double_potential(q):
 
 
 def cart_pole(form: str = "lagrangian") -> Graph:
-    """Return a driven cart with a spring and a pole; friction at the cart grows with speed."""
     pole = IC(
         "pole",
         inertia=lambda q, M, m, l, g: array([[M + m, m * l * cos(q[1])], [m * l * cos(q[1]), m * l * l]]),
@@ -74,7 +71,6 @@ def cart_pole(form: str = "lagrangian") -> Graph:
 
 
 def four_bar(form: str = "lagrangian") -> Graph:
-    """Return a crank and a rocker whose ends a massless coupler keeps at a fixed distance."""
     graph, crank, rocker = Graph("four-bar"), J1("crank rate"), J1("rocker rate")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.3, potential=lambda q: 2.0 * sin(q), form=form, position=1.0))
     graph.connect(rocker, IC("rocker", inertia=lambda q: 0.5, potential=lambda q: 3.0 * sin(q), form=form, position=1.2))
@@ -84,8 +80,6 @@ def four_bar(form: str = "lagrangian") -> Graph:
 
 
 def apart(a, b):
-    """Return the square of the coupler's length minus its value at the start, m^2: crank 0.3 m, rocker 0.6 m, pivots 1 m
-    apart."""
     x, y = 1.0 + 0.6 * cos(b) - 0.3 * cos(a), 0.6 * sin(b) - 0.3 * sin(a)
     return (x * x + y * y - COUPLER) / 2
 
@@ -94,7 +88,6 @@ COUPLER = (1.0 + 0.6 * np.cos(1.2) - 0.3 * np.cos(1.0)) ** 2 + (0.6 * np.sin(1.2
 
 
 def slider(form: str = "lagrangian") -> Graph:
-    """Return a crank that drives a mass, in derivative causality, through a transformer whose ratio depends on the angle."""
     graph, crank, slide = Graph("slider"), J1("crank rate"), J1("slide")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.4, form=form, position=0.5, velocity=1.0)).connect(
         Se("motor", 0.3), crank
@@ -104,7 +97,6 @@ def slider(form: str = "lagrangian") -> Graph:
 
 
 def held_masses(form: str = "") -> Graph:
-    """Return two masses, a spring, and a constraint that stores its position."""
     graph, a, b, force, gap = Graph("held"), J1("a"), J1("b"), J0("force"), J1("gap")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     graph.connect(b, C("spring", stiffness=4.0, initial=0.2)).connect(a, R("d", 0.3))
@@ -142,7 +134,6 @@ def mechanics_of(name: str, form: str, numbers: bool = False) -> MechanicalEquat
 
 
 def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> dict[str, float]:
-    """Return the velocities by label, from the states v or p."""
     n = len(found.v)
     if all(name in at for name in found.v):
         return {name: at[name] for name in found.v}
@@ -152,7 +143,6 @@ def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]
 
 
 def own_mass(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> np.ndarray:
-    """Return the mass matrix of the independent inertias alone, from the compiled model's momenta as functions of velocities."""
     columns = []
     for k in range(len(found.v)):
         columns.append(np.concatenate([np.atleast_1d(m) for m in momenta(model, found, at, np.eye(len(found.v))[k])]))
@@ -189,8 +179,7 @@ def momentum(velocity: str) -> str:
     [(*case, False) for case in CASES] + [(name, form, True) for name, form in CASES if form != "hamiltonian"],
 )
 def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool) -> None:
-    """Rates of v are compared directly; where momenta are states, p' = m v' + m' v with the matrix of the independent
-    inertias."""
+    """Where momenta are states, p' = m v' + m' v with the matrix m of the independent inertias."""
     model = model_of(name, form)
     found = mechanics_of(name, form, numbers)
     n = len(found.v)
@@ -241,7 +230,7 @@ def test_laws_of_the_matrices(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", ["double pendulum", "four-bar"])
 def test_equations_are_those_of_lagranges_method(name: str) -> None:
-    """SymPy derives the mass matrix and the accelerations under the constraint from the energies, with its own multipliers."""
+    """SymPy derives the mass matrix and the constrained accelerations from the energies, with its own multipliers."""
     found = mechanics_of(name, "lagrangian", True)
     q, v = dynamicsymbols("q:2"), dynamicsymbols("q:2", 1)
     t = dynamicsymbols._t
@@ -276,7 +265,6 @@ def test_equations_are_those_of_lagranges_method(name: str) -> None:
     ("name", "form"), [*((name, "hamiltonian") for name in MODELS), ("pendulum", "lagrangian"), ("slider", "lagrangian")]
 )
 def test_hamiltons_equations_are_the_compiled_ones(name: str, form: str) -> None:
-    """The multipliers come from the compiled model; the slider's dependent mass contributes to every momentum."""
     model = model_of(name, form)
     found = hamilton_equations(model)
     mechanics = found.mechanics
@@ -302,7 +290,7 @@ def test_hamiltons_equations_are_the_compiled_ones(name: str, form: str) -> None
 
 @pytest.mark.parametrize("name", MODELS)
 def test_lagranges_equations_give_the_same_accelerations(name: str) -> None:
-    """d/dt(dL/dv) = E^T dL/dq + Q, differentiated by the chain rule, is M v' + C v + D v + grad V = H^T lambda + B u."""
+    """By the chain rule, d/dt(dL/dv) = E^T dL/dq + Q is M v' + C v + D v + grad V = H^T lambda + B u."""
     found = lagrange_equations(model_of(name, "lagrangian"))
     mechanics = found.mechanics
     q, v = symbols(mechanics.q), symbols(mechanics.v)
@@ -391,7 +379,6 @@ def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element
 
 
 def test_delta_robot_of_nine_coordinates_and_six_constraints() -> None:
-    """The arms are IC fields with centrifugal forces and an angle-dependent friction matrix; their tips are held together."""
     model = compiled(delta_graph(DeltaParameters.fit()))
     found = mechanical_equations(model)
     assert found.M.shape == (9, 9) and found.H.shape == (6, 9) and len(found.multipliers) == 6

@@ -1,4 +1,4 @@
-"""Modelica source: rumoca reproduces the native results; names are preserved; unsupported models are refused."""
+"""Modelica source, run by rumoca, reproduces the native results and preserves names."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ def rumoca():
 
 
 def swinging(*parts, rate=3.0):
-    """Return a mass on a spring, driven by a sine, with further elements."""
     graph, v = Graph("swinging"), J1("v")
     graph.connect(Se("push", lambda t, w: sin(w * t), signals=["time"], parameters={"w": rate}), v)
     graph.connect(v, I("mass", 0.5, initial=0.1)).connect(v, C("spring", stiffness=8.0, initial=0.3))
@@ -71,7 +70,6 @@ def swinging(*parts, rate=3.0):
 
 
 def swapped():
-    """Return a model with a transition that exchanges two states, and a transition at the step of a signal."""
     exchange = (("spring.q", lambda p: p, "mass.p"), ("mass.p", lambda q: q, "spring.q"))
     above = Transition("low", "high", lambda t: t - 0.4, ("time",), resets=exchange)
     back = Transition("high", "after", lambda y: y - 0.5, ("jump.y",))
@@ -80,12 +78,10 @@ def swapped():
 
 
 def sampled():
-    """Return a model with two simultaneous clocks, the second of which reads the value that the first sets."""
     return swinging(signals.hold("first", "spring.q", period=0.1), signals.hold("second", "first.y", period=0.2))
 
 
 def together():
-    """Return a model with two automata that reset the same state at one instant."""
     named = {"one": lambda q: 0.5 * q, "other": lambda q: q + 0.2}
     graph = swinging()
     for name, change in sorted(named.items(), reverse=True):
@@ -96,8 +92,6 @@ def together():
 
 
 def in_turn():
-    """Return an automaton that makes two transitions at one instant, between which the guard of a second automaton is
-    positive."""
     first = [Transition("a", "b", lambda t: t - 0.41, ("time",)), Transition("b", "c", lambda t: t - 0.2, ("time",))]
     resets = (("spring.q", lambda q: q + 0.2, "spring.q"),)
     second = Transition("a", "b", lambda mode: 0.5 - abs(mode - 1.0), ("first.mode",), resets=resets)
@@ -105,7 +99,6 @@ def in_turn():
 
 
 def broken():
-    """Return a model with kinks and jumps, a table, and powers of negative numbers."""
     graph, v = Graph("broken"), J1("v")
     table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
     graph.connect(Se("push", lambda t: where(floor(2.0 * t) < 1.0, 1.0, -0.5), signals=["time"]), v)
@@ -114,9 +107,6 @@ def broken():
 
 
 def formulas():
-    """Return a model with every function of `screws.scalars` on the tape, applied to sums, products and quotients of
-    parameters."""
-
     def force(t, q, a, b):
         angles = atan2(q, a) + asin(0.3 * q) + acos(0.3 * q) + atan(q) + 0.1 * tan(q)
         growth = expm1(q) + log(1.0 + q * q) + exp(a * q) / (1.0 / (a + b)) + sqrt(1.0 + q * q) * (a + b)
@@ -131,7 +121,6 @@ def formulas():
 
 
 def once():
-    """Return a model with a single sample at one tick."""
     sample = Block("once", [], inputs={"u": "spring.q"}, states={"y": StateSpec(0.0)}, updates={"y": "u"}, offset=0.41)
     return swinging(sample)
 
@@ -161,7 +150,6 @@ def switched_loop():
 
 
 def sampled_loop():
-    """Return a loop that a clock reads, and whose source the clock sets."""
     graph, v = Graph("loop"), J1("v")
     graph.add(signals.hold("hold", "d.flow", period=0.1))
     graph.connect(Se("source", lambda y: 1.0 - 0.5 * y, signals=["hold.y"]), v).connect(v, R("r", 1.0))
@@ -169,7 +157,6 @@ def sampled_loop():
 
 
 def fires_at_a_tick():
-    """Return a model with a clock that reads, at a transition, a value that depends on the new mode."""
     graph, v = Graph("brake"), J1("v")
     closes = Transition("free", "closed", lambda t: t - 0.5, ("time",))
     graph.add_automaton(Automaton("brake", ("free", "closed"), "free", [closes]))
@@ -200,8 +187,7 @@ RUNS = {
     "loop that jumps": (switched_loop, 1.0),
     "loop with a clock": (sampled_loop, 0.973),
 }
-"""Models and the end times of their runs; after the start, none of the samples at multiples of 1/40 of the run coincides with a
-tick."""
+"""Models and the end times of their runs, whose samples coincide with no tick after the start."""
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -218,7 +204,7 @@ def test_random_graphs_agree(number: int) -> None:
 
 
 def test_before_and_after_events_at_samples() -> None:
-    """Every sample is at a tick or at the step of the input; rumoca gives a row before each event and a row after it."""
+    """Every sample is at a tick or at the step of the input, where rumoca gives a row before and a row after the event."""
     rumoca()
     assert difference(compile_model(CASES["servo"].graph(), progress=False), 0.06, 61) < 1e-6
 

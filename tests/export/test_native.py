@@ -1,5 +1,4 @@
-"""C with the package's own functions and fusions gives the results of machine code bit for bit, for any compiler and
-processor."""
+"""C with the package's own functions and fusions gives the bits of machine code, for any compiler and processor."""
 
 from __future__ import annotations
 
@@ -27,7 +26,6 @@ needed = pytest.mark.skipif(not COMPILERS, reason="no C compiler is installed")
 
 
 def by_c(programs: dict[str, Listing], blocks: int, folder, compiler: str, *more: str):
-    """Return the functions of programs; each maps rows of arguments and a number of results to rows of results."""
     dialect, names = native_dialect("own_"), [f"b{k}" for k in range(blocks)]
     signature = [*(f"const double *restrict {name}" for name in names), "double *restrict out"]
     texts = [
@@ -64,7 +62,6 @@ def assert_native(routines: list, points: dict[str, np.ndarray], folder, compile
 @needed
 @pytest.mark.parametrize("compiler", [(COMPILERS or [""])[0], *(f"{name} -march=native" for name in COMPILERS[-1:])])
 def test_formulas_have_the_bits_of_machine_code(compiler, tmp_path):
-    """Fused operations of the processor do not change the results."""
     tape = Tape()
     x = tape.inputs("x", 3)
     formulas = {f"f{k}": (formula, span) for k, (formula, span) in enumerate(FORMULAS.values())}
@@ -91,8 +88,7 @@ def test_own_functions_have_the_bits_of_machine_code_for_odd_numbers(tmp_path):
 
 @needed
 def test_what_shares_code_rounds_as_the_shared_code_does(tmp_path):
-    """A routine at the start of a longer routine, a shared routine with a fixed input, and the cases of `Alternatives` are
-    rounded like the code that they share."""
+    """A routine rounds like the longer or shared routine, or the cases of `Alternatives`, whose code it shares."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values, products = list(x), []

@@ -1,4 +1,4 @@
-"""A user-defined export target in one file: the routines of a model as plain Python, run by another process."""
+"""A user-defined export target in one file writes the routines of a model as plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Port-Hamiltonian form: properties of its matrices, rates of the compiled model, and forms from the literature."""
+"""Port-Hamiltonian forms have the required matrices, the rates of the compiled model, and the forms of the literature."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def motor() -> Graph:
 
 
 def geared() -> Graph:
-    """Return two rigidly coupled inertias, one of them independent."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
     return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0)).connect(b, C("c", capacitance=0.5, initial=0.2))
@@ -78,7 +77,6 @@ def rigid_body() -> Graph:
 
 
 def modulated() -> Graph:
-    """Return a crank with a torsion spring: a transformer whose ratio depends on the angle."""
     graph, shaft, slider = Graph("crank"), J1("shaft"), J1("slider")
     graph.connect(Se("torque", 0.3), shaft).connect(shaft, I("wheel", 2.0)).connect(shaft, C("angle", stiffness=0.7, initial=0.4))
     graph.connect(shaft, crank := MTF("crank", lambda q: 0.2 * cos(q), signals=["angle.q"])).connect(crank, slider)
@@ -90,7 +88,6 @@ def modulated() -> Graph:
 
 
 def resistive() -> Graph:
-    """Return sources connected directly to resistors: P, M and S are nonzero."""
     graph, a, middle, b = Graph("resistive"), J1("a"), J0("middle"), J1("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("r2", 2.0)).connect(a, middle).connect(middle, R("r3", 3.0))
     graph.connect(middle, b).connect(b, R("r5", 5.0)).connect(b, I("i7", 7.0)).connect(Sf("i", 0.2), middle)
@@ -131,7 +128,6 @@ MODELS = {
 
 
 def values(form: PortHamiltonian, model: Compiled, seed: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return values at a random state, including inputs, and the compiled rates."""
     x, m = start_of(model, seed, 0.5)
     numbers = point_of(model, x, m)
     numbers |= {name: float(value_of(value, numbers)) for name, value in form.values.items()}
@@ -236,14 +232,13 @@ def test_refusals_name_the_element(name: str) -> None:
 
 
 MOSTLY_SMALL = (0, 1, 3, 5, 6, 8, 9, 11)
-"""The first twelve seeds, except the seeds of the largest graphs, on which SymPy spends most of the time."""
+"""The first twelve seeds, without those of the largest graphs, which take SymPy long."""
 
 
 @pytest.mark.parametrize(
     ("draw", "seeds"), [pytest.param(random_graph, MOSTLY_SMALL, marks=pytest.mark.thorough), (rigid_graph, range(15))]
 )
 def test_random_graphs(draw, seeds: Sequence[int]) -> None:
-    """The graphs have loops of resistors, dependent storage elements and modulated two-ports; constraints are refused."""
     seen: Counter[str] = Counter()
     for seed in seeds:
         try:

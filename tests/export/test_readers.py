@@ -28,7 +28,7 @@ def near(numbers: Any, rng: np.random.Generator, size: float = 0.05) -> np.ndarr
 
 @pytest.mark.parametrize("modes", list(itertools.product((0.0, 1.0), repeat=3)))
 def test_the_rolling_eggs_as_retyped_from_the_page(modes: tuple[float, ...]) -> None:
-    """The page's values and other values are used, because some of the page's values are zero or the same for both eggs."""
+    """Other values are used too, because some of the page's values are zero or the same for both eggs."""
     compiled, given, rng = documented.compiled("rolling eggs"), retyped_eggs.NUMBERS, np.random.default_rng(1)
     (x0, _), m = compiled.initial(), np.array(modes)
     assert list(given) == list(compiled.system.parameters)
@@ -49,20 +49,16 @@ def places(compiled: Compiled, name: str) -> slice:
 
 @dataclass(frozen=True)
 class Read:
-    """A compiled model, and its page as the reader understands it."""
-
     compiled: Compiled
     page: Page
 
     def point(self, t: float, x: np.ndarray, m: np.ndarray) -> Point:
-        """Return the page at the states and modes of the compiled model."""
         page, slots = self.page, self.compiled.program.layout
         states = {state.letter: shaped(x, slots[state.name]) for state in page.states.values()}
         modes = {letter: float(m[slots[f"{machine.path}.mode"].start]) for letter, machine in page.machines.items()}
         return page.at(t, states, modes)
 
     def modes(self, most: int) -> list[np.ndarray]:
-        """Return at most `most` combinations of the modes of all state machines."""
         states = [range(len(names)) for names, _ in self.compiled.system.modes.values()]
         found = list(itertools.islice(itertools.product(*states), 4096))
         picked = np.random.default_rng(2).permutation(len(found))[:most]
@@ -83,8 +79,6 @@ def is_finite(number: Any) -> bool:
 
 
 def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, np.ndarray, Point]:
-    """Return a time, states near the start where the model is defined, and the page evaluated there, with unknowns of loops
-    solved for."""
     program, p, (x0, _) = it.compiled.program, it.compiled.parameters(), it.compiled.initial()
     for _ in range(100):
         x, t = near(x0, rng, 0.05), float(rng.uniform(0.0, 2.0))
@@ -98,7 +92,6 @@ def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, n
 
 
 def same_rates(it: Read, states: int, most: int) -> None:
-    """Compare the rates of all states, at random states near the start; the tolerance is wider where differences are used."""
     compiled, rng, rel = it.compiled, np.random.default_rng(3), 1e-7 if it.page.implicit else 1e-11
     p, slots = compiled.parameters(), compiled.program.layout
     for m in it.modes(most):
@@ -118,7 +111,6 @@ def same_rates(it: Read, states: int, most: int) -> None:
 
 
 def same_jumps(it: Read, point: Point, t: float, x: np.ndarray, m: np.ndarray) -> None:
-    """Compare guards, resets and clock updates that the page gives as formulas."""
     program, p = it.compiled.program, it.compiled.parameters()
     guards = program.guards(t, x, p, m) if program.guards is not None else ()
     rows = {machine.path: (machine, iter(machine.moves)) for machine in it.page.machines.values()}
@@ -141,7 +133,6 @@ def same_jumps(it: Read, point: Point, t: float, x: np.ndarray, m: np.ndarray) -
 
 
 def same_jump(it: Read, point: Point, sets: Any, x: np.ndarray, kernel: Any, blocks: tuple[Any, ...]) -> None:
-    """Compare the states after a jump on the page and in the compiled model."""
     after = x.copy()
     for letter, node in sets:
         slot = it.compiled.program.layout[it.page.states[letter].name]
@@ -155,7 +146,6 @@ def read_once(name: str) -> Read:
 
 
 READ = [name for name in MODELS if name != "own"]
-"""All models except `own`, in which a user-written formula differs from the element's law."""
 
 
 @pytest.mark.thorough
@@ -192,7 +182,6 @@ MISTAKES = {
     "function": (r"+ \hat{\mathsf{K}}\,\mathsf{s}_{1}", r"- \hat{\mathsf{K}}\,\mathsf{s}_{1}"),
     "clock": (r"$y_{6} := y^{+}$; ", ""),
 }
-"""Changes to the page of a sampled controller: the original text, and a careless writer's version."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -1,4 +1,4 @@
-"""A run exported as one C file takes the same steps as the native run; models that C cannot run are refused."""
+"""A run exported as one C file takes the same steps as the native run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,6 @@ int main(void)
 
 
 def juggler() -> Graph:
-    """Return a ball that bounces on a floor, under a pull that depends on a sampled block and the sine of time."""
     graph, velocity = Graph("toy"), J1("velocity", domain="translation")
     graph.add(signals.hold("held", "ball.p", period=0.05))
     graph.connect(Se("pull", lambda t, p: -9.81 + 0.3 * sin(5.0 * t) - 0.1 * p, signals=["time", "held.y"]), velocity)
@@ -72,14 +71,12 @@ def juggler() -> Graph:
 
 
 def stiff() -> Graph:
-    """Return a mass on a spring with a damper that acts far faster than the spring."""
     graph, velocity = Graph("toy"), J1("velocity")
     graph.connect(velocity, I("mass", inertia=1.0, initial=1.0)).connect(velocity, C("spring", stiffness=1e3, initial=1.0))
     return graph.connect(velocity, R("damper", resistance=1e4))
 
 
 def shown(run: CRun, folder: Path, **constants: str) -> list[str]:
-    """Compile and run the program MAIN, and return the lines that it prints."""
     run.write(folder)
     (folder / "main.c").write_text(MAIN)
     defined = [f"-D{name}={value}" for name, value in constants.items()]
@@ -91,7 +88,6 @@ def shown(run: CRun, folder: Path, **constants: str) -> list[str]:
 
 @functools.cache
 def exported(model: Callable[[], Graph]) -> tuple[Compiled, CRun, float, dict[str, float]]:
-    """Return the model, its run in C, the end time and the settings."""
     compiled, t_end = compile_model(model()), 3.0 if model is juggler else 50.0
     settings = {"samples": 0.1, "rtol": 1e-6, "t_start": 2.0} if model is juggler else {"samples": 5.0, "rtol": 1e-8}
     return compiled, c_run(compiled, t_end, name="toy", **settings), t_end, settings
@@ -166,7 +162,7 @@ def test_collisions_at_the_same_time_are_refused():
 
 
 def test_a_run_that_passes_or_ends_in_a_singular_position_is_refused():
-    """Machine code alone would reach the end on another branch; the advice is to end the run before the first dead centre."""
+    """Machine code alone would reach the end on another branch, so the advice is to end the run before the first dead centre."""
     with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
         c_run(crank(), 3.0, singular="keep")
     with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before the singular position"):
@@ -196,7 +192,6 @@ int main(void)
 @needs_compiler
 @pytest.mark.thorough
 def test_a_run_that_needs_python_stops_and_says_so(tmp_path):
-    """The exported run has no collision; with other parameters, a collision occurs."""
     compiled = compile_model(cradle(0.5))
     c_run(compiled, 0.4, name="toy").write(tmp_path)
     (tmp_path / "main.c").write_text(ENDS)
@@ -223,7 +218,6 @@ def test_ticks_that_solve_loops_are_refused():
 
 @needs_compiler
 def test_a_model_without_states_has_all_its_functions(tmp_path):
-    """A rectifier with a resistor has no states, so only events and samples are computed."""
     graph, ring = Graph("toy"), J1("ring", domain="electrical")
     graph.connect(Se("source", lambda t: sin(t), signals=["time"]), ring).connect(ring, Diode("diode"))
     run = c_run(graph.connect(ring, R("load", 1.0)), 5.0)

@@ -1,4 +1,4 @@
-"""Sampled states in symbols: their values at ticks, and the times of the ticks; forms without ticks refuse sampled states."""
+"""Sampled states have symbolic values at ticks, and forms without ticks refuse them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State diagrams show every state and transition once, without overlaps, in each document that has a machine."""
+"""State diagrams show every state and transition once, without overlaps."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ Machine = tuple[list[str], str, list[tuple[int, int | None]]]
 
 @st.composite
 def machines(draw: st.DrawFn) -> Machine:
-    """Return states, start and transitions."""
     states = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=7, unique=True))
     ends = st.tuples(st.integers(0, len(states) - 1), st.none() | st.integers(0, len(states) - 1))
     return states, draw(st.sampled_from(states)), draw(st.lists(ends, min_size=1, max_size=9))
@@ -42,7 +41,6 @@ def elements(figure: Figure, kind: str) -> list[ElementTree.Element]:
 
 
 def boxes(figure: Figure) -> dict[str, tuple[float, float, float, float]]:
-    """Return the left, top, right and bottom of each box, by name."""
     found = [r for r in elements(figure, "rect") if r.get("height") == f"{2 * HALF_HEIGHT:.1f}"]
     names = [t.text or "" for t in elements(figure, "text") if t.get("font-size") == f"{NAME_SIZE:g}"]
     sides = [[float(r.attrib[key]) for key in ("x", "y", "width", "height")] for r in found]
@@ -85,7 +83,6 @@ def test_nothing_lies_on_anything_else(machine: Machine) -> None:
 
 
 def heads(figure: Figure) -> list[tuple[float, float]]:
-    """Return the tips of all arrows."""
     closed = [path.attrib["d"] for path in elements(figure, "path") if path.attrib["d"].endswith("Z")]
     return [(float(x), float(y)) for x, y in (re.findall(r"(-?[\d.]+),(-?[\d.]+)", d)[0] for d in closed)]
 
@@ -130,8 +127,6 @@ def test_neighbours_stand_next_to_each_other(count: int, start: int, arrows: Arr
 
 @pytest.mark.parametrize("name", MODELS)
 def test_documents_have_them(name: str) -> None:
-    """A document has one small diagram, with the rows of the machine's table, for each machine that does more than change
-    charts."""
     model, blocks = compiled(name), paper(name).blocks
     shown = [k for k, block in enumerate(blocks) if isinstance(block, Figure) and "States of " in block.caption]
     acting = {event.automaton for event in model.system.events if not event.internal}

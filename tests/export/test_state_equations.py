@@ -1,4 +1,4 @@
-"""State equations of small models agree exactly with the literature, and numerically with the compiled model."""
+"""State equations of small models agree with the literature and with the compiled model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,6 @@ def node(*parts) -> Graph:
 
 
 def geared() -> Graph:
-    """Return two inertias with one independent state: m2 rotates at a third of m1's speed."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
     return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0))
@@ -293,14 +292,12 @@ def chain(count: int) -> Graph:
 
 
 def bent() -> Graph:
-    """Return a loop of two resistors, one of them nonlinear."""
     graph, a, b = Graph("bent"), J1("a"), J0("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("straight", 1.0)).connect(a, b)
     return graph.connect(b, R("curved", flow=lambda e: e + e**3)).connect(b, Sf("i", 0.5)).connect(a, C("c", capacitance=1.0))
 
 
 def agree(model: Compiled, equations: StateEquations, seed: int, positive: bool = False) -> None:
-    """Compare rates with the compiled model at random states, in every combination of modes."""
     rng, layout = np.random.default_rng(seed), model.program.layout
     flat, (start, _) = model.parameters(), model.initial()
     for combination in itertools.product(*(range(len(states)) for states, _ in model.system.modes.values())):
@@ -335,8 +332,6 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
 def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
-    """The scalar graphs have loops, dependent storage elements and constraints; half of the equations contain numbers instead of
-    parameters."""
     seen: Counter[str] = Counter()
     for seed in range(30):
         try:
@@ -354,7 +349,6 @@ def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
 
 
 def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
-    """The graphs have switched constraints, switches and dry friction; some vanishing quantities need no derivative."""
     seen: Counter[str] = Counter()
     for seed in range(20):
         try:
@@ -371,10 +365,7 @@ def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
 
 
 def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Equations agree with the compiled model for every graph that an entry compiles before its first run."""
-
-    class EnoughError(Exception):
-        """Exception that replaces a run."""
+    class EnoughError(Exception): ...
 
     def stop(*_, **__):
         raise EnoughError
@@ -402,7 +393,6 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_diode_that_yields_at_once() -> None:
-    """While the diode blocks, the resistor alone makes the flow of the diode zero, and the source acts on the coil."""
     graph, a, node = Graph("coil"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))
@@ -412,7 +402,6 @@ def test_diode_that_yields_at_once() -> None:
 
 
 def test_what_yields_in_one_mode_only() -> None:
-    """The flow of a coil is held at zero; while a switch connects a parallel resistor, no derivative is needed."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
@@ -427,7 +416,6 @@ def test_what_yields_in_one_mode_only() -> None:
 
 
 def clamps(count: int) -> Graph:
-    """Return constraints, each with a switch that makes the constraint's derivative unnecessary."""
     outer = Graph("clamps")
     for k in range(count):
         graph, coil, node, tie = Graph(f"clamp{k}"), J1("coil"), J0("node"), J1("tie")
@@ -458,7 +446,7 @@ def test_numbers_are_exact_where_they_are_short() -> None:
 
 
 def test_numbers_are_written_as_they_were_given() -> None:
-    """Integers form fractions; decimals stay decimals, even in products; a number without a short decimal becomes a fraction."""
+    """Integers form fractions, and decimals stay decimals, even in products."""
     fall = series(Se("weight", lambda m: -9.81 * m, signals=["m.inertia"]), I("m", 0.3), R("r", 0.25))
     assert lines(fall, numbers=True) == ["m.p' = -5*m.p/6 - 2.943"]
     assert lines(fall) == ["m.p' = -m.p*r.resistance/m.inertia - 9.81*m.inertia"]

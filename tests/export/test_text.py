@@ -1,4 +1,4 @@
-"""Equations as LaTeX and as SymPy: well-formed, readable, and equal to the compiled model."""
+"""Equations as LaTeX and as SymPy are well-formed and equal to the compiled model."""
 
 from __future__ import annotations
 
@@ -72,8 +72,6 @@ def switched() -> Graph:
 
 
 def spatial() -> Graph:
-    """Return a graph with vector bonds, an Euler junction, a modulated matrix, a selection and a block."""
-
     def tilde(p):
         return array([[0.0, -p[2], p[1]], [p[2], 0.0, -p[0]], [-p[1], p[0], 0.0]])
 
@@ -100,7 +98,6 @@ def spatial() -> Graph:
 
 
 def held() -> Graph:
-    """Return a mass that lands on a stop, an ideal constraint, and leaves it; a second mass follows through a gear."""
     lands = Transition("free", "on", lambda h: -h, ("stop.h",), kind="lands")
     leaves = Transition("on", "free", Op("-multiplier", lambda force: -force, "-#1"), ("stop.multiplier",), kind="leaves")
     graph = Graph("held").add_automaton(Automaton("touch", ("free", "on"), "free", (lands, leaves)))
@@ -110,7 +107,6 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """Return a coil in parallel with a diode; because of a resistor, the blocking mode needs no derivative."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))
@@ -145,8 +141,6 @@ def test_latex_is_well_formed(name: str) -> None:
 
 
 def test_latex_loses_no_law() -> None:
-    """LaTeX contains the update and clock of a sampled block, the restitution of an impact, and the initial state of a state
-    machine."""
     graph = Graph("sampled").connect(v := J1("v"), I("m", 1.0)).connect(Se("push", lambda y: -y, signals=["hold.y"]), v)
     graph.add(hold("hold", "v.flow", period=0.1))
     text = latex(compile_model(graph, backend="numpy"))
@@ -193,7 +187,7 @@ def test_an_algebraic_loop_is_written_in_its_own_values() -> None:
 
 
 def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
-    """e_a = e_b determines q_b; the initial guess of Newton's method is not a physical state."""
+    """The condition e_a = e_b determines q_b; the initial guess of Newton's method is not a physical state."""
 
     def bent(name: str, **more) -> Graph:
         return C(name, output=lambda q: q + q**3, energy=lambda q: q**2 / 2 + q**4 / 4, **more)
@@ -247,7 +241,6 @@ def test_every_sign_of_latex_can_be_in_a_name() -> None:
 
 @pytest.mark.parametrize("name", ["motor", "switched", "spatial"])
 def test_sympy_statements_give_the_numbers_of_the_compiled_model(name: str) -> None:
-    """Values are inserted statement by statement, by plain substitution."""
     import sympy
 
     model = compiled(name)

@@ -32,8 +32,6 @@ WITH_LARGEST = [pytest.param(model, marks=pytest.mark.thorough) if model == LARG
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """Return a function for the C library of a model; the largest model has its own library, and all other models share a
-    library."""
     if GCC is None:
         pytest.skip("gcc is not installed: the C source cannot be compiled")
     others = tuple(model for model in MODELS if model != LARGEST)
@@ -82,7 +80,6 @@ def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Modul
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_numpy(model: str, module_of: Callable[[str], ModuleType]) -> None:
-    """All points are evaluated in one call, then the first point alone."""
     this, module = case(model), module_of(model)
     assert_same(module.prepare(this.own), this.p, "prepare")
     start = consistent(this.compiled, point_of(this.compiled))
@@ -132,12 +129,10 @@ function compared(folder, model, states, modes, own, jobs)
     given(folder, [model '.jacobian'], out);
 end
 """
-"""Script that evaluates every function of every model at all its points."""
 
 
 @pytest.fixture(scope="module")
 def octave(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with results of all models from one Octave process."""
     if OCTAVE is None:
         pytest.skip("Octave is not installed: the MATLAB source cannot run")
     folder = tmp_path_factory.mktemp("matlab")
@@ -192,7 +187,6 @@ def numbered_routines(found: SymPyModel) -> list[tuple[str, Mapping[int, SymPyRo
 
 
 def labels(this: Case) -> list[str]:
-    """Return the labels of the user's parameters, one for each number."""
     given = this.compiled.system.parameters.items()
     return [label for name, value in given for label in labels_of(name, np.shape(value))]
 
@@ -201,7 +195,6 @@ SMALL = [model for model in MODELS if model not in ("eggs", "delta", "hand")]
 
 
 def dense(this: Case) -> np.ndarray:
-    """Return the Jacobian of the rates at all points, row by row."""
     bound = Bound(this.compiled.program, this.p)
     return np.array([bound.jacobian(t, x, m).ravel() for t, x, m in zip(this.t, this.x, this.m, strict=True)])
 

@@ -25,7 +25,6 @@ needs_typst = pytest.mark.skipif(typst is None, reason="Typst is not installed")
 
 
 def printed(source: str) -> list[str]:
-    """Compile a document, and return the warnings."""
     _, warnings = typst.Compiler(source.encode()).compile_with_warnings(format="pdf")
     return [str(each) for each in warnings]
 
@@ -47,13 +46,11 @@ def formulas(content: Paper) -> Iterator[str]:
 
 
 def letters_of_latex(latex: str) -> str:
-    """Return the Latin letters, digits and plain signs of a LaTeX formula, in order."""
     latex = re.sub(r"\\(?:begin|end)\{bmatrix\}", "", latex)
     return re.sub(r"[^A-Za-z0-9+=<>()\[\].|-]", "", re.sub(r"\\[a-zA-Z]+|\\.", "", latex.replace(":=", "")))
 
 
 def letters_of_typst(source: str) -> str:
-    """Return letters, digits and signs of a Typst formula, without the parentheses of functions and scripts."""
     out, closing = "", list[str]()
     source = source.replace('delim: "[", ', "")
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|[_^]\(|[a-zA-Z.]{2,}\(|[a-zA-Z]{2,}|\\.|.', source):
@@ -173,7 +170,6 @@ WORDS = """- no list, + none, = no head; 1. no number; #x $y$ *b* _i_ `r` <l> @m
 
 @needs_typst
 def test_words_are_no_markup() -> None:
-    """Special characters of Typst in words and names are literal, wherever they appear."""
     pieces = [(WORDS,), (WORDS[10:],), (InlineCode(WORDS), "(1)"), (InlineCode(WORDS), "."), ("1. x",), ("- x",)]
     table = TableBlock((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces), (WORDS,))
     blocks = (Section(WORDS), *(Paragraph(piece, WORDS) for piece in pieces), *(Paragraph(piece) for piece in pieces), table)

@@ -1,4 +1,4 @@
-"""Units of the papers' models: none is missing, they match the domains, and every formula is homogeneous."""
+"""Units of the papers' models are complete and match the domains, and every formula is homogeneous."""
 
 from __future__ import annotations
 
@@ -42,12 +42,11 @@ def dimension(unit: str) -> tuple[int, ...]:
 
 
 def factor(unit: str) -> float:
-    """Return the factor that converts values in a unit to the other units."""
     return float(np.prod(np.array(OTHER_UNITS) ** -np.array(dimension(unit), dtype=float)))
 
 
 def factors(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return the factor of each component; None if the unit does not determine it."""
+    """Return the factor of each component, or None if the unit does not determine it."""
     if not unit:
         return None
     if unit.endswith(" ..."):  # coefficients of powers of time, along the second axis
@@ -101,11 +100,9 @@ def test_a_rate_is_its_state_per_second(name: str) -> None:
 
 
 CHAIN = re.compile(r"(finger \d|left|right)\.(mechanism|stops|tip\.J|tip\.pose)")
-"""Elements whose formulas contain the lengths of a chain's links as constants."""
 
 
 def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
-    """Return a value in the other units; None if its unit is ambiguous."""
     if name.endswith(".mode"):
         return values[name]
     given = np.asarray(values[name], dtype=float)
@@ -114,7 +111,6 @@ def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
 
 
 def homogeneous(model: Compiled, values: dict[str, Any], statement: Statement) -> bool | None:
-    """Return True if an operation is homogeneous, None if that is unknown."""
     given = [scaled(model, values, name) for name in statement.args]
     outs = [scaled(model, values, name) for name in statement.outs]
     if any(each is None for each in (*given, *outs)) or CHAIN.fullmatch(statement.element):
@@ -129,7 +125,6 @@ def homogeneous(model: Compiled, values: dict[str, Any], statement: Statement) -
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_formula_is_homogeneous(name: str) -> None:
-    """In other units, the same operation gives the same quantity."""
     model = compiled(name)
     x, m = model.initial()
     x = x + 1e-3 * np.random.default_rng(3).normal(size=x.shape)

@@ -1,4 +1,4 @@
-"""Models whose source code is compared with native runs: random points in every mode, and the results of machine code at them."""
+"""Models whose source code is compared with machine code at random points in every mode."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from tests.inner.emit import Kernel
 from tests.tracing.test_impulses import boost
 
 STATES = 6
-"""Number of random states in each mode."""
 COMBINATIONS = 8
-"""Maximum number of combinations of modes that are all tried; above it, the automata cycle through their states."""
+"""Largest number of combinations of modes that are all tried; above it, the automata cycle through their states."""
 
 
 def rc() -> Graph:
@@ -33,8 +32,6 @@ def rc() -> Graph:
 
 
 def servo() -> Graph:
-    """Return a motor under sampled control, with three clocks; two tick together, and the second copies the output of the
-    first."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -50,7 +47,6 @@ def servo() -> Graph:
 
 
 def stick_slip() -> Graph:
-    """Return a block that dry friction holds against a spring and a push."""
     graph, block = Graph("stick slip"), J1("block")
     graph.connect(block, I("mass", 1.0, initial=0.4)).connect(block, C("spring", stiffness=10.0))
     graph.connect(Se("push", 1.5), block).connect(block, Friction("friction", 2.0))
@@ -58,7 +54,6 @@ def stick_slip() -> Graph:
 
 
 def skid() -> Graph:
-    """Return a block that slides on a table, pressed down by a constraint, while a side wind changes its direction of motion."""
     graph, block, down = Graph("skid"), J1("block"), J1("down")
     graph.connect(block, I("mass", np.array([1.0, 1.5]), initial=np.array([0.4, -0.2])))
     graph.connect(Se("wind", np.array([0.1, 0.3])), block)
@@ -68,7 +63,6 @@ def skid() -> Graph:
 
 
 def clutch() -> Graph:
-    """Return a constraint on velocities, and names that are invalid in every language."""
     graph, left, right = Graph("class"), J1("λ 1"), J1("λ-1")
     graph.connect(left, I("end", 1.0, initial=2.0)).connect(right, I("End", 3.0)).connect(right, R("für", 0.5))
     between, apart = J0("between"), J1("apart")
@@ -80,7 +74,6 @@ def clutch() -> Graph:
 
 
 def every() -> Graph:
-    """Return a block with every formula that back ends must reproduce, applied to three growing states."""
     states = {name: StateSpec(0.5) for name in "abc"}
     outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(FORMULAS.values())]
     growth = [(f"d{name}", lambda a, k=k: (k + 1) * a / (3.0 + a * a), [name]) for k, name in enumerate("abc")]
@@ -126,12 +119,10 @@ class Case:
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])
 
     def beside(self, word: str) -> np.ndarray | None:
-        """Return further values that scale the tolerance of a function's results: all states for a function that changes only a
-        few."""
+        """Return further values that scale the tolerance: all states for a function that changes only a few."""
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:
-        """Yield (function, index of a transition or clock or None, reference kernel)."""
         program = self.compiled.program
         for word in ("rates", "outputs", "guards", "powers", "energies"):
             yield word, None, getattr(program, word)
@@ -165,8 +156,7 @@ def expressions_of(model: str) -> SymPyModel:
 
 
 def assert_same(found: np.ndarray, wanted: np.ndarray, what: str, beside: np.ndarray | None = None) -> None:
-    """Check that results agree to 1e-12 of the largest finite number in each row of `wanted` and `beside`, and that NaNs
-    agree."""
+    """Check that results agree to 1e-12 of the largest finite number in each row of `wanted` and `beside`."""
     finite = np.isfinite(wanted)
     np.testing.assert_array_equal(np.isfinite(found), finite, err_msg=what)
     found, wanted = np.where(finite, found, 0.0), np.where(finite, wanted, 0.0)

@@ -1,4 +1,4 @@
-"""Arguments of a formula by name: parameters and signals in any position, in every element that takes a formula."""
+"""Formulas take parameters and signals by name, in any position, in every element that takes a formula."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from tests.inner.elements import bound
 
 
 def mass(*parts, **start):
-    """Return a mass of 2 kg with some one-ports beside it."""
     junction, graph = J1("j", domain="translation"), Graph("g")
     for part in parts:
         graph.connect(junction, part)
@@ -30,7 +29,6 @@ def test_parameters_and_signals_wherever_they_stand():
 
 
 def test_what_a_formula_does_not_need_it_does_not_take():
-    """The force of a hard stop does not use the offset of the energy."""
     law = {"energy": lambda q, k, offset: k * q**4 / 4 + offset, "output": lambda q, k: k * q**3}
     graph = mass(C("stop", **law, parameters={"offset": 7.0, "k": 8.0}, initial=0.5))
     run = graph.simulate(1.0)

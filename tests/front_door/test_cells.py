@@ -1,4 +1,4 @@
-"""Display in notebooks: well-formed, bounded, with the object's values and names."""
+"""Objects are displayed in notebooks with well-formed, bounded HTML."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ VOID = ("meta", "br", "img")
 
 
 class Reader(HTMLParser):
-    """Parser for the text of HTML; tags that close in the wrong order are an error."""
-
     def __init__(self, text):
         super().__init__()
         self.open, self.words = [], []

@@ -1,4 +1,4 @@
-"""Wrong bonds, parts and signals: the message states what to write, and its advice works."""
+"""Messages about wrong bonds, parts and signals state what to write, and the advice works."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Linear systems are printed, drawn and sampled through python-control; sampled loops agree with hand calculations and
-differences."""
+"""Linear systems are printed, drawn and sampled, and agree with hand calculations and differences."""
 
 import warnings
 from dataclasses import replace
@@ -94,7 +93,6 @@ def test_sampled_by_python_control():
 
 
 def loop(gain, period):
-    """Return a mass (2 kg) with friction (3 N s/m), driven by sampled feedback of its velocity."""
     m = J1("m", domain="translation")
     graph = Graph("loop").connect(Se("drive", effort=lambda u: u, signals="law.y"), m).connect(m, R("friction", 3.0))
     given = {"parameters": {"k": gain, "w": 0.0}, "signals": "mass.flow", "period": period}
@@ -119,7 +117,6 @@ def test_a_sampled_loop_by_hand():
 
 
 def pendulum(period):
-    """Return a pendulum that a sampled controller holds upright, through a nonlinear loop of weight and angle."""
     axle = J1("axle", domain="rotation")
     graph = Graph("pendulum").connect(Se("motor", effort=lambda u: u, signals="law.y"), axle)
     graph.connect(axle, I("rotor", 0.5, initial=0.1)).connect(axle, R("bearing", 0.2))
@@ -133,7 +130,6 @@ def pendulum(period):
 
 
 def test_away_from_rest_it_is_the_derivative_of_a_run():
-    """Each column equals central differences of runs over one period that end just before the next tick."""
     h = 0.2
     compiled = pendulum(h).compile()
     start = {"weight.q": 0.4, "rotor.p": 0.1, "law.y": -1.0}
@@ -185,7 +181,6 @@ def test_what_has_no_period_is_refused():
 
 
 def derived(h, T, kd, **more):
-    """Return a mass (2 kg) without friction, held by a sampled PD of its position with a filtered difference."""
     m = J1("m", domain="translation")
     graph = Graph("derived").connect(Se("drive", effort=lambda u: u, signals="law.y"), m).connect(m, I("mass", 2.0))
     graph.add(signals.integrator("place", "m.flow"), signals.gain("error", "place.y", -1.0))
@@ -193,7 +188,7 @@ def derived(h, T, kd, **more):
 
 
 def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():
-    """s+ = (T s + e - e_before) / (T + h) with e = -x; u = kp e + kd s+; x and p then follow over a period with u held."""
+    """With e = -x, s+ = (T s + e - e_before) / (T + h) and u = kp e + kd s+, where u is held over a period."""
     h, T, kp, kd, m = 0.1, 0.05, 3.0, 2.0, 2.0
     found = linearise_sampled(derived(h, T, kd))
     slope = np.array([-1.0, 0.0, T, -1.0]) / (T + h)  # of (x, p, s, e_before)

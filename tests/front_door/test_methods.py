@@ -1,4 +1,4 @@
-"""Methods of a graph, a compiled model and a result: signatures, tables, start values and plots."""
+"""Graphs, compiled models and results have methods for tables, start values and plots."""
 
 import inspect
 import typing
@@ -29,7 +29,6 @@ def oscillator(name="oscillator"):
 
 
 def stick_slip():
-    """Return a mass on a spring, driven back and forth over a floor with dry friction."""
     m = J1("m")
     graph = Graph("stick slip").connect(Se("push", effort=lambda t: 8 * sin(3 * t), signals=["time"], **SPRING), m)
     return graph.connect(m, I("mass", 1.0)).connect(m, Friction("floor", 5.0)).connect(m, C("spring", stiffness=20.0))
@@ -106,8 +105,7 @@ def test_a_run_goes_on_from_the_end_of_another():
 
 
 def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
-    """A ball bounces with spin, slips and sticks, and a controller samples every 70 ms; runs are interrupted in free flight and
-    in contact."""
+    """Runs are interrupted in free flight and in contact, while a controller samples every 70 ms."""
     floor = ground("floor", surface=plane())
     moving = {"position": (0.0, 0.0, 0.08), "velocity": (0.5, 0.0, 0.0), "angular_velocity": (3.0, 9.0, -4.0)}
     ball = rigid_body("ball", mass=0.1, inertia=[4e-5] * 3, surface=sphere(0.03), gravity=(0.0, 0.0, -9.81), **moving)
@@ -128,7 +126,6 @@ def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
 
 
 def test_an_operating_point_is_a_start():
-    """The resulting force satisfies k q = F, and nothing moves."""
     m = J1("m")
     graph = Graph("held").connect(Se("force", 1.0), m).connect(m, I("mass", 2.0)).connect(m, C("spring", stiffness=50.0))
     compiled = graph.connect(m, R("damper", 1.0)).compile()
@@ -153,7 +150,6 @@ def test_components_by_name():
 
 
 def rolling():
-    """Return a contact of a ball that lies on a plane."""
     ball = rigid_body("ball", mass=0.1, inertia=[4e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.03))
     return contact("touch", ground("floor", surface=plane()), ball, normal_stiffness=1e4)
 

@@ -24,7 +24,7 @@ def test_errors_of_geometry_have_the_base_of_all() -> None:
 
 
 def test_a_file_of_a_model_that_needs_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hulls touch each other: finding the contact points needs an optional package."""
+    """The contact points of two hulls need an optional package."""
     wedge = Hull(np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]))
     at = {"left": (0.0, 0.0, 0.0), "right": (0.02, 0.02, 0.0)}
     pair = [rigid_body(name, mass=1.0, inertia=(0.1,) * 3, position=place, shape=wedge) for name, place in at.items()]

@@ -1,4 +1,4 @@
-"""`import screwbond`: version and names of the three packages, the command, and a user's file that shadows a module."""
+"""`import screwbond` gives the version and the names of the three packages."""
 
 import subprocess
 import sys
@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python as if typed in a user's folder, with the packages on the path."""
     script = f"import sys; sys.path.append({str(ROOT)!r}); import runpy; sys.argv = {['screwbond', *arguments]!r}; "
     script += "runpy.run_module('screwbond', run_name='__main__', alter_sys=True)"
     return subprocess.run([sys.executable, "-c", script], cwd=folder, env={}, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Nine models as a user would write them from the documentation alone: short scripts, each checked against a hand derivation."""
+"""Nine models, written as short scripts from the documentation alone, agree with hand derivations."""
 
 import runpy
 from pathlib import Path
@@ -16,14 +16,14 @@ G = 9.81
 
 
 def course(rates, start, times, **more):
-    """Return states (k, n) at times, from an integrator that is independent of bond graphs."""
+    """Return states (k, n) at times, from an integrator that does not use bond graphs."""
     found = solve_ivp(lambda t, y: np.hstack(rates(t, y)), (0.0, times[-1]), start, "LSODA", times, rtol=1e-9, atol=1e-12, **more)
     assert found.success
     return found.y.T
 
 
 def quarter_car(run, **_):
-    """m_w v_w' = F_tyre - F, m_b v_b' = F, F = k q + c q' + stop(q), about rest."""
+    """Compare with m_w v_w' = F_tyre - F and m_b v_b' = F, where F = k q + c q' + stop(q), about rest."""
 
     def rates(t, y):
         tyre, v_w, q, v_b = y
@@ -39,7 +39,6 @@ def quarter_car(run, **_):
 
 
 def motor_pid(run, compiled, poles, **_):
-    """With the voltage held, a matrix exponential steps the plant; the control law takes a few lines."""
     h, T, kp, ki, kd = 1e-3, 5e-3, 100.0, 400.0, 4.0
     k, inertia, drag = 0.05, 2e-5 + 0.01 / 400, 0.02 / 400
     A = np.array(
@@ -67,7 +66,7 @@ def motor_pid(run, compiled, poles, **_):
 
 
 def cart_pendulum(run, plant, K, **_):
-    """The textbook cart-pole: (M + m) x'' + m l cos(a) a'' - m l a'^2 sin(a) = F, l a'' + cos(a) x'' = g sin(a)."""
+    """Compare with (M + m) x'' + m l cos(a) a'' - m l a'^2 sin(a) = F and l a'' + cos(a) x'' = g sin(a)."""
     M, m, L = 1.0, 0.2, 0.5
     A = np.zeros((4, 4))
     A[:2, 2:], A[2, 1], A[3, 1] = np.eye(2), -m * G / M, (M + m) * G / (M * L)
@@ -87,8 +86,7 @@ def cart_pendulum(run, plant, K, **_):
 
 
 def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
-    """For any force at the contact point, L . a is constant, where the vector a leads from the centre of mass to the contact
-    point (Jellett 1872)."""
+    """Check that L . a is constant, where a leads from the centre of mass to the contact point (Jellett 1872)."""
     assert upright[0] > 0.97 and upright[-1] < -0.97 and run.ok
     w, x, y, z = run["top.pose"][:, :4].T
     axis = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z], axis=1)
@@ -102,12 +100,12 @@ def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
 
 
 def ball_in_bowl(rises, **_):
-    """omega^2 = 5 g / (7 (R - r)), for small angles."""
+    """Compare with omega^2 = 5 g / (7 (R - r)), for small angles."""
     assert 2.0 * np.pi / np.diff(rises).mean() == pytest.approx(np.sqrt(5.0 * G / (7.0 * 0.18)), rel=2e-3)
 
 
 def arm_on_table(run, **_):
-    """At rest the moments of motors, weights and table cancel about each joint."""
+    """Check that the moments of motors, weights and table cancel about each joint at rest."""
     q, m, length = run["arm.q"][-1], 0.5, 0.3
     assert np.abs(run["arm.v"][-1]).max() < 1e-4
     turned = np.cumsum(q)  # about y: a link points along (cos, -sin)
@@ -124,7 +122,7 @@ def arm_on_table(run, **_):
 
 
 def cylinder(run, **_):
-    """C p' = Q_pump - Q_tank - A v, m v' = A p - m g - b v."""
+    """Compare with C p' = Q_pump - Q_tank - A v and m v' = A p - m g - b v."""
     area, mass = 2e-3, 1000.0
 
     def edge(drop, opening):
@@ -144,8 +142,7 @@ def cylinder(run, **_):
 
 
 def boost(run, **_):
-    """Matrix exponentials give the state that a switching period, half in each of two linear circuits, maps to itself, and the
-    mean voltage."""
+    """Compare with the state that a switching period of two linear circuits maps to itself."""
     L, C, load, wire, h = 1e-4, 2e-4, 10.0, 0.01, 2.5e-5
     on = [[0.0, 0.0, 12.0 / L], [0.0, -1.0 / (load * C), 0.0], [0.0] * 3]
     off = [[-wire / L, -1.0 / L, 12.0 / L], [1.0 / C, -1.0 / (load * C), 0.0], [0.0] * 3]
@@ -164,7 +161,6 @@ def boost(run, **_):
 
 
 def own_surface(tumbled, rolled, **_):
-    """The cube stays in a plane: energy and support function give its motion; the ring needs the Newton-Euler equations."""
     mass, inertia = 0.2, 8e-5
     phi = np.linspace(-np.pi / 4, np.pi / 4, 40001)
     quartic = np.sin(phi) ** 4 + np.cos(phi) ** 4
@@ -182,8 +178,7 @@ def own_surface(tumbled, rolled, **_):
     np.testing.assert_allclose(tumbled["body.pose"][:, 4], course(tumble, np.zeros(2), tumbled.t)[:, 1], atol=5e-4)
 
     def ring(t, y):
-        """Return the rates of centre, angular velocity and axis; rho is the vector from the centre to the contact point, where
-        the ring is instantaneously at rest."""
+        """Return the rates of centre, angular velocity and axis of a ring that rolls without slip."""
         omega, axis, up = y[3:6], y[6:], np.array([0.0, 0.0, 1.0])
         turn = np.cross(omega, axis)
         u, u_rate = up - axis[2] * axis, -turn[2] * axis - axis[2] * turn

@@ -90,7 +90,6 @@ ROOTS = {
 
 
 def reachable(roots):
-    """Return the objects of this project's types that are reachable through fields, entries and attributes, each once."""
     seen, found, left = {}, [], list(roots)
     while left:
         thing = left.pop()
@@ -122,7 +121,6 @@ def test_repr_is_short_and_has_no_address(name):
 
 
 def test_a_printed_graph_shows_numbers_with_units_and_domains():
-    """Bonds show units and domains, also before the graph is complete; an element outside a graph shows its known data."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(v, C("spring", stiffness=100.0)).connect(v, I("mass", Parameter(2000.0, "g")))
     graph.connect(Se("push", lambda y: y, signals=["k.y"]), v)

@@ -16,7 +16,6 @@ RIGHT, WRONG = HERE / "idioms" / "right.py", HERE / "idioms" / "wrong.py"
 
 
 def packages() -> list[str]:
-    """Return the packages that the repository's settings check."""
     settings = configparser.ConfigParser(interpolation=None)
     settings.read(ROOT / "setup.cfg", encoding="utf-8")
     return [name.strip() for name in settings["mypy"]["files"].split(",")]

@@ -1,4 +1,4 @@
-"""The coefficients of a linear C, I or R: the meaning and unit of each, and what is refused."""
+"""Each coefficient of a linear C, I or R has a meaning and a unit, and invalid ones are refused."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,6 @@ DOMAIN = {"capacitance": "electrical", "resistance": "electrical", "conductance"
 
 
 def other_parts(word, domain):
-    """Return a loop of a C, an I and an R of 0.5, 2 and 0.3, one of which is given by this coefficient; and the coefficient's
-    path and value."""
     kind, number = COEFFICIENTS[word].kind, {"C": 0.5, "I": 2.0, "R": 0.3}[COEFFICIENTS[word].kind]
     number = 1.0 / number if word in ("stiffness", "elastance", "conductance") else number
     parts = {"C": C("C", capacitance=0.5), "I": I("I", 2.0), "R": R("R", 0.3)} | {kind: MAKE[kind](kind, **{word: number})}

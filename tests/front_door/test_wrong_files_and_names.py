@@ -1,4 +1,4 @@
-"""Wrong inputs of tables, robots and control blocks, names of other packages and settings of other programs."""
+"""Wrong inputs of tables, robots and control blocks, and names that other packages and programs use, are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong inputs as users type them: each is refused with a code and the user's name, and the corrected input works."""
+"""Wrong inputs of users are refused with a code and the user's name, and the corrected input works."""
 
 from __future__ import annotations
 
@@ -365,14 +365,12 @@ def test_a_wrong_input_is_refused_and_its_advice_works(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("calls", [of_elements, of_parts, of_graphs])
 def test_no_wrong_argument_ends_in_an_error_without_a_code(calls: Callable[[], Any]) -> None:
-    """Any argument of any function may get a value of the wrong type. `campaigns.wrong_arguments` tries more values."""
+    """One argument at a time gets a value of the wrong type; `campaigns.wrong_arguments` tries more values."""
     errors = [error for function, arguments in calls().values() for error in bare_errors(function, arguments, ("1", None, []))]
     assert not errors
 
 
 def test_a_call_that_fails_in_a_formula_of_the_user_keeps_its_error() -> None:
-    """A signature explains only the arguments of its own call."""
-
     def rule(result: Result) -> float:
         raise TypeError("rule of the user")
 

@@ -1,4 +1,4 @@
-"""The subset of LaTeX that KaTeX and MathJax both support, and a function that returns what a formula uses beyond it."""
+"""The subset of LaTeX that KaTeX and MathJax both support."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ COMMANDS = """
     alpha beta omega Omega Theta sigma tau mu rho phi varphi theta delta in to wedge vee neg geq leq ge le gg ll infty perp
     approx pm big Vert circ dots pi
 """
-"""Supported commands. KaTeX 0.16.47 and MathJax 3.2.2 typeset each of them, and all formulas of notebooks and pages."""
+"""Commands that KaTeX 0.16.47 and MathJax 3.2.2 typeset."""
 ENVIRONMENTS = {"aligned", "gathered", "matrix", "bmatrix", "pmatrix", "cases", "array"}
 
 
 def unknown(formula: str) -> list[str]:
-    """Return commands and environments that KaTeX or MathJax may not know, unbalanced braces, and underscores in text: KaTeX
-    refuses bare underscores, and MathJax prints the backslash of escaped ones."""
+    """Return commands that KaTeX or MathJax may not know, unbalanced braces, and underscores in text.
+
+    KaTeX refuses bare underscores, and MathJax prints the backslash of escaped ones.
+    """
     commands = set(re.findall(r"\\([A-Za-z]+)", formula.replace(r"\\", ""))) - set(COMMANDS.split())
     environments = set(re.findall(r"\\begin\{(.*?)\}", formula)) - ENVIRONMENTS
     bare = re.sub(r"\\[{}]", "", formula)

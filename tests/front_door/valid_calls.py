@@ -1,4 +1,4 @@
-"""A valid call of each public function, in which a wrong value replaces one argument after another."""
+"""A valid call of each public function, for tests that replace one argument at a time with a wrong value."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ from bondgraph.estimation import Experiment
 from screws import joints, shapes
 
 JUNK = (None, "x", float("nan"), -1, True, [], {}, np.zeros((2, 3)))
-"""Values of wrong types, which users often pass by mistake."""
 
 Calls = Mapping[str, tuple[Callable[..., Any], Mapping[str, Any]]]
 
@@ -114,7 +113,6 @@ def of_elements() -> Calls:
 
 
 def of_parts() -> Calls:
-    """Return the calls of geometry, bodies, chains and their joints."""
     ball, floor = (
         sb.rigid_body(name, mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sb.sphere(1.0), shape=shapes.Ball(1.0))
         for name in ("ball", "floor")
@@ -180,15 +178,12 @@ def of_parts() -> Calls:
 
 
 def cart() -> Graph:
-    """Return a driven mass on a spring, with a damper."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(v, C("spring", stiffness=100.0)).connect(v, R("damper", damping=2.0)).connect(v, I("mass", mass=1.0))
     return graph.connect(Se("push", 1.0), v)
 
 
 def on_a_new_graph(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Call a method of `Graph` on a new graph, which is then checked."""
-
     @functools.wraps(method)
     def call(**arguments: Any) -> None:
         graph = cart()
@@ -217,7 +212,6 @@ def of_graphs() -> Calls:
 
 
 def of_runs() -> Calls:
-    """Return the calls of functions that compile, run, analyse, export or draw a small model; together they take seconds."""
     graph = cart()
     model = graph.compile(backend="numpy")
     run = model.simulate(1.0, samples=11, progress=False)
@@ -268,7 +262,6 @@ def of_runs() -> Calls:
 
 
 def bare_errors(function: Callable[..., Any], arguments: Mapping[str, Any], junk: Sequence[Any] = JUNK) -> Iterator[str]:
-    """Yield each error that has no code and is raised when a wrong value replaces each argument in turn."""
     function(**arguments)
     for name, parameter in inspect.signature(function).parameters.items():
         if name == "self" or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

@@ -1,4 +1,4 @@
-"""A wrong input with its correction, and models for the tests of wrong inputs."""
+"""Wrong inputs with their corrections, and models for their tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from screws import joints, pose
 
 
 class Wrong(NamedTuple):
-    """A wrong input, words of its message (the code first), and the input that follows its advice."""
+    """A wrong input, words of its message (the code first), and the corrected input."""
 
     wrong: Callable[[], Any]
     says: tuple[str, ...]
@@ -27,7 +27,6 @@ class Wrong(NamedTuple):
 
 
 def cart(*parts: Any) -> Graph:
-    """Return a pushed mass on a spring, with a damper, and more parts at its velocity."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     for part in (C("spring", stiffness=100.0), R("damper", damping=2.0), I("mass", mass=1.0), *parts):
         graph.connect(v, part)
@@ -57,7 +56,6 @@ def frozen(*parts: Any) -> Any:
 
 
 def alone(part: Any) -> Any:
-    """Return a checked graph of a pushed mass to which a block is added."""
     return cart().add(part).freeze()
 
 
@@ -113,7 +111,6 @@ def joined(a: Any, b: Any) -> Any:
 
 
 def driven(twist: Any) -> Any:
-    """Return a body on a driven table."""
     graph, table = Graph("arm"), sb.prescribed_body("table", twist=twist)
     hinge = sb.joint_graph("hinge", joints.revolute((0, 0, 1)))
     return sb.attach_joint(graph, hinge, table, ball()).compile(backend="numpy")
@@ -129,7 +126,6 @@ def connected(*ends: Any) -> Any:
 
 
 def is_refused(row: Wrong) -> None:
-    """Check that a wrong input is refused with the words of its row, and that the corrected input works."""
     with pytest.raises(ScrewbondError) as caught:
         row.wrong()
     text = str(caught.value)

@@ -21,7 +21,6 @@ def test_every_model_has_its_reference() -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_public_model_gives_its_published_results(name) -> None:
-    """All models run at default settings, except a linkage configured to pass through its singular positions."""
     entry, course = ENTRIES[name], published(REFERENCE / f"{name}.csv")
     assert entry.settings == ({"singular": "keep"} if name == "windows" else {})
     assert course.keys() == {"t", *entry.signals} and course["t"][-1] <= entry.t_end and len(course["t"]) >= 10
@@ -31,7 +30,7 @@ def test_a_public_model_gives_its_published_results(name) -> None:
 
 
 def test_the_page_lists_every_model() -> None:
-    """`python -m docs.gallery_models` writes the page with measured deviations and times."""
+    """The command `python -m docs.gallery_models` writes the page with deviations and times."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     begins = [row_begin(entry) for entry in ENTRIES.values()]
     assert len(rows) == len(begins) and all(row.startswith(begin) for row, begin in zip(rows, begins, strict=True))

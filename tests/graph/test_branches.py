@@ -1,4 +1,4 @@
-"""Elements between two nodes, in series and in parallel: closed forms, and the direction of every arrow."""
+"""Elements between two nodes, in series and in parallel, agree with closed forms, for every direction of arrows."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def test_parts_between_voltages_are_in_series() -> None:
 
 
 def test_parts_between_velocities_are_side_by_side() -> None:
-    """The relative motion is that of the reduced mass 2/3 kg on k = 6 N/m and d = 2 N s/m: omega^2 = 9, and the decay rate is 1.5
-    1/s."""
+    """The reduced mass 2/3 kg moves on k = 6 N/m and d = 2 N s/m: omega^2 = 9, and the decay rate is 1.5 1/s."""
     graph = two_masses(C("spring", stiffness=6.0, initial=0.1), R("damper", 2.0))
     omega, decay = np.sqrt(9 - 1.5**2), 1.5
     stretch = 0.1 * np.exp(-decay) * (np.cos(omega) + decay / omega * np.sin(omega))
@@ -51,7 +50,7 @@ def test_a_force_pushes_the_end_away_from_the_start(others: tuple[Element, ...])
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
 def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> None:
-    """A source sets the nodes' common variable: an effort between two J0, a flow between two J1."""
+    """A source sets an effort between two J0, and a flow between two J1."""
     graph, node = Graph("driven"), NODES[kind]("node")
     source = Se("source", 3.0) if kind == "J0" else Sf("source", 3.0)
     graph.connect(node, R("load", 2.0)).between(*((None, node) if grounded == "start" else (node, None)), source)
@@ -140,7 +139,7 @@ def test_what_reads_a_removed_part_is_told() -> None:
 
 
 def test_each_winding_has_a_branch_of_its_own() -> None:
-    """One element takes part in several branches, one port in each: i' = L^-1 (u - R i)."""
+    """One element takes part in several branches with one port in each, and i' = L^-1 (u - R i)."""
     ports = dict.fromkeys(("1", "2"), "electrical")
     coils = multiport("I", "coils", lambda p: (p[0] ** 2 - p[0] * p[1] + p[1] ** 2) / 1.5, ports, initial=[0.0, 0.0])
     graph, a, b, c = Graph("windings"), J0("a"), J0("b"), J0("c")

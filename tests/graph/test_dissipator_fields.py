@@ -1,4 +1,4 @@
-"""R-fields, dissipators with several ports and one formula: a transistor (Ebers and Moll 1954) and a four-edge spool valve."""
+"""Dissipators with several ports and one formula describe a transistor (Ebers and Moll 1954) and a four-edge spool valve."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,6 @@ def transistor(name="q", **arguments):
 
 
 def amplifier(capacitance=None, away=False):
-    """Return a common-emitter stage: 10 kohm at the base, 1 kohm at the collector, and a capacitor there."""
     graph, base, node, load, q = Graph("amplifier"), J1("base"), J0("node"), J1("load"), transistor(passive=True)
     graph.connect(Se("signal", lambda t: 1.0 + 0.5 * sin(100.0 * t), signals=["time"]), base).connect(base, R("rb", 1e4))
     graph.connect(base, q.port("b")).connect(Se("supply", 10.0), load).connect(load, R("rc", 1e3)).connect(load, node)
@@ -38,14 +37,12 @@ def amplifier(capacitance=None, away=False):
 
 
 def base_voltage(t, collector):
-    """Return the base voltage at which the resistor carries the base current."""
     source = 1.0 + 0.5 * np.sin(100.0 * t)
     return brentq(lambda v: (source - v) / 1e4 - currents(v, collector)[0], -1.0, 1.2, xtol=1e-15, rtol=1e-14)
 
 
 @pytest.mark.parametrize("away", [False, True])
 def test_a_transistor_and_a_capacitor(away):
-    """The base is in an algebraic loop with its resistor; the capacitor sets the collector voltage."""
     run = amplifier(1e-6, away).simulate(0.05, samples=1e-3)
     expected = solve_ivp(
         lambda t, v: [((10.0 - v[0]) / 1e3 - currents(base_voltage(t, v[0]), v[0])[1]) / 1e-6],
@@ -78,8 +75,7 @@ def test_a_transistor_without_storages():
 
 
 def test_two_bases_at_a_node_that_only_they_determine():
-    """A 0.1 mA source feeds a node with two bases: one sets the voltage of the node, found by Newton's method, and the other
-    receives it."""
+    """Newton's method finds the voltage of a node with two bases, fed by 0.1 mA."""
     graph, node = Graph("pair"), J0("node")
     graph.connect(Sf("bias", 1e-4), node)
     for k, resistance in (("1", 1e3), ("2", 2e3)):
@@ -114,7 +110,7 @@ def four_edges(p, x, k):
 
 
 def servo(x, chambers=False, unit=1.0):
-    """Return a hydraulic motor of 1 TPa s/m3 between A and B, at 200 bar; the unit of pressure can be changed."""
+    """Return a hydraulic motor of 1 TPa s/m3 between A and B, at 200 bar; pressures are in 1 / `unit` Pa."""
     numbers = {"x": x, "k": 1e-8 / np.sqrt(unit)}
     valve = multiport("R", "valve", four_edges, dict.fromkeys("PABT", "hydraulic"), parameters=numbers, passive=True)
     graph, a, b, line = Graph("servo"), J0("a"), J0("b"), J1("line")
@@ -142,7 +138,7 @@ def test_a_spool_valve_of_four_edges(x, chambers, unit):
 
 @pytest.mark.parametrize("away", [False, True])
 def test_efforts_by_flows_and_one_formula_with_its_own_domains(away):
-    """A lossy gearbox given by efforts or by flows matches its matrix exponential, for both directions of arrows."""
+    """A lossy gearbox, given by efforts or by flows, matches its matrix exponential."""
     matrix = np.array([[2.0, -0.5], [-0.5, 1.0]])
 
     def braked(field):

@@ -1,4 +1,4 @@
-"""Storage elements from an energy alone, and multiport fields: outputs are gradients for every kind of scalar."""
+"""The outputs of storage elements and multiport fields are the gradients of their energies."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ def test_gradient_of_floats_symbols_and_the_tape_agree() -> None:
 
 
 def capacitor() -> Graph:
-    """Return a moving-plate capacitor: H = x^2 / (2 (C + y)), charged through a resistor, with its plate on a mass and a
-    spring."""
+    """Return a moving-plate capacitor with the energy H = x^2 / (2 (C + y)), charged through a resistor."""
     field = multiport(
         "C",
         "capacitor",
@@ -78,7 +77,6 @@ def test_moving_plate_capacitor_efforts_and_reciprocity() -> None:
 
 
 def test_an_inertia_field_couples_its_ports() -> None:
-    """Two coils share one core: flows are the gradient of the energy, and each port has its own resistor."""
     L = np.array([[2.0, 0.6], [0.6, 1.0]])
     inverse = np.linalg.inv(L)
 
@@ -102,7 +100,7 @@ CV, R_GAS, GAMMA = 12.47, 8.314, 1.0 + 8.314 / 12.47  # J/(mol K), of a monatomi
 
 
 def gas(name: str, amount: float, T: float, volume: float) -> Graph:
-    """Return an ideal gas as a C-field with the states S - S0 and V0 - V, and hence the efforts temperature and pressure."""
+    """Return an ideal gas as a C-field with the states S - S0 and V0 - V, so that its efforts are temperature and pressure."""
 
     def energy(x, n, T0, V0):
         return n * CV * T0 * (V0 / (V0 - x[1])) ** (R_GAS / CV) * exp(x[0] / (n * CV))
@@ -152,7 +150,7 @@ def test_piston_on_a_gas_swings_adiabatically() -> None:
 
 
 def test_two_gases_exchange_heat_and_make_entropy() -> None:
-    """A wall passes the entropy flows G (T1 - T2) / T1 and G (T1 - T2) / T2: energy is conserved, and entropy grows."""
+    """A wall passes the entropy flows G (T1 - T2) / T1 and G (T1 - T2) / T2."""
     graph, wall = Graph("wall"), J1("wall", dimension=2)
     graph.connect(wall, R("conduction", flow=_conduction, parameters={"G": 4.0}, dimension=2))
     for k, (amount, T) in enumerate(((2.0, 400.0), (1.0, 250.0))):
@@ -180,7 +178,7 @@ def _conduction(T, G):
 
 @pytest.mark.parametrize("kind", ["C", "I"])
 def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
-    """A reduced random graph that was once refused (E128): x has the shape (1,) in the energy, and is a number on the bond."""
+    """In the energy x has the shape (1,), but on the bond it is a number."""
     field = multiport(kind, "one", lambda x, k: k * x[0] ** 2 / 2, {"p": None}, initial=[0.5], parameters={"k": 3.0})
     graph, node = Graph("lone"), (J0 if kind == "C" else J1)("n")
     graph.connect(node, field.port("p")).connect(node, R("r", 2.0))

@@ -1,4 +1,4 @@
-"""Nested graphs: ports, input and output signals, reused parts, and the results of the flat graph."""
+"""Nested graphs with ports, signals and reused parts give the results of the flat graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from tests.inner.graph import nested
 
 
 def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:
-    """Return a mass behind a spring and a damper in parallel; ports `in` and `out`, with the elongation as an exported signal."""
     part = Graph(name)
     entry, velocity, stretch = J0("entry"), J1("velocity"), J1("stretch rate")
     part.connect(entry, velocity).connect(velocity, I("mass", mass, initial=0.1 * mass))
@@ -59,7 +58,7 @@ SECTIONS = [("a", 1.0, 10.0, 0.1), ("b", 2.0, 20.0, 0.2), ("c", 3.0, 30.0, 0.3)]
 
 
 def chain() -> Graph:
-    """Return two levels of nesting: the outermost graph contains c and `train`, which contains a and b."""
+    """Return a graph that contains c and `train`, which contains a and b."""
     train = Graph("train")
     a, b, c = (section(*numbers) for numbers in SECTIONS)
     train.connect(a.port("out"), b.port("in"))
@@ -106,7 +105,6 @@ def test_the_nested_graphs_of_a_graph() -> None:
 
 
 def test_one_part_in_two_graphs_is_two_parts() -> None:
-    """Each of the two outer graphs has its own states, fed by its own signal."""
     shared = Graph("part").declare_input("ratio")
     lever = MTF("lever", lambda n: n, signals=["ratio"])
     shared.connect(lever.port("2"), C("spring", stiffness=1.0, initial=0.5))
@@ -209,8 +207,6 @@ def test_no_call_puts_a_graph_into_itself(nest: Callable[[Graph], object]) -> No
 
 
 def test_a_resistor_is_replaced_by_a_diode() -> None:
-    """A capacitor behind a resistor follows a sine; behind a diode it holds the peak value."""
-
     def circuit() -> Graph:
         graph, loop = Graph("rectifier"), J1("loop", domain="electrical")
         graph.connect(Se("u", lambda t: 3.0 * sin(t), signals=["time"]), loop).connect(loop, R("wire", 0.1))
@@ -224,7 +220,6 @@ def test_a_resistor_is_replaced_by_a_diode() -> None:
 
 
 def filter_of(kind: str) -> Graph:
-    """Return a resistor and a C or I behind the port `port`; the input `gain` scales the resistance, and the flow is exported."""
     part, inside = Graph("load"), J1("inside")
     storage = C("capacitor", capacitance=0.5) if kind == "RC" else I("coil", 0.5)
     part.connect(inside, R("resistor", effort=lambda f, k: 2.0 * k * f, signals=["gain"])).connect(inside, storage)
@@ -268,7 +263,6 @@ def test_replacing_is_refused_with_what_differs() -> None:
 
 
 def stopped(**held: object) -> Graph:
-    """Return a mass that falls on a stop, which an automaton of the same graph closes."""
     graph, v = Graph("ball"), J1("v")
     graph.connect(Se("weight", -9.81), v).connect(v, I("mass", 1.0)).connect(v, C("height", stiffness=1e-9, initial=1.0))
     graph.connect(v, Constraint("stop", automaton="floor", active=["held"], **held))

@@ -1,5 +1,4 @@
-"""Nesting depth of brackets: the count in a string equals the count in its parsed value, and readers stay within the recursion
-limit."""
+"""Readers count the nesting depth of brackets and stay within the recursion limit."""
 
 from __future__ import annotations
 

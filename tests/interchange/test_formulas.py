@@ -1,4 +1,4 @@
-"""Formulas as steps: replayed on any scalars, they perform the operations of the original formula."""
+"""Formulas that are replayed as steps, on any scalars, perform the operations of the original formula."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def solved(q: Any, v: Any) -> Any:
 
 
 def sloped(q: Any, m: Any) -> Any:
-    """Return a nested gradient that uses a variable from outside."""
     lever = m * sin(q[0])
 
     def energy(at: Any) -> list[Any]:
@@ -69,7 +68,6 @@ def on_tape(function: Any, shapes: Any, results: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_on_a_tape_every_node_is_the_same(name: str) -> None:
-    """All nodes count, not only the nodes of the result, because a tape stores every operation ever recorded."""
     function, shapes, results = FORMULAS[name]
     replay = Replay(formula_from_json(json.loads(json.dumps(record_formula(function, shapes, results).to_json()))))
     assert on_tape(replay, shapes, results) == on_tape(function, shapes, results)
@@ -123,7 +121,7 @@ def test_what_no_step_does_is_refused(formula: Any) -> None:
 
 
 def test_steps_are_the_operations_of_the_tape() -> None:
-    """Every instruction is a step, except inputs, constants, their tables and the reciprocal, which only a tape creates."""
+    """Inputs, constants and their tables are no steps, and only a tape creates the reciprocal."""
     assert set(ARITY) == set(opcodes.NAMES) - {"constant", "input", "reciprocal", "table", "table of inputs"} == set(FUNCTIONS)
     assert set(scalars.FUNCTIONS) < set(ARITY)
 

@@ -1,4 +1,4 @@
-"""Saved and loaded models have the same names, equations and pictures, and bit-identical runs."""
+"""Saved and loaded models have the same names, equations and pictures, and equal bits in runs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ from tests.systems import SYSTEMS
 
 @functools.cache
 def pair(name: str) -> tuple[Compiled, Compiled]:
-    """Return a small model, and its copy from a file, which reuses the model's machine code."""
     compiled = compile_model(SMALL[name](), progress=False)
     return compiled, compile_model(parse_model(dump_model(compiled)), progress=False)
 
@@ -95,7 +94,6 @@ def test_pictures_and_equations_are_the_same(name: str) -> None:
 
 
 def routines(model: Model) -> tuple[System, dict[str, Any]]:
-    """Return all computations of a run, step by step, without machine code."""
     found, system, differentiate = trace_for_runs(equations(model), lambda traced: None)
     jacobian, _ = differentiate()
     cases = {f"{name} {k}": listing(case) for name, r in found.items() for k, case in enumerate(r.cases)}
@@ -103,12 +101,10 @@ def routines(model: Model) -> tuple[System, dict[str, Any]]:
 
 
 def rolling() -> Graph:
-    """Return two eggs with Gauss frames, central gravity, and start values found by a search."""
     return rolling_eggs.build()[0]
 
 
 def pebble() -> Graph:
-    """Return a body with a user-defined surface that changes its chart, on a user-defined patch."""
     skin = closed_surface(lambda n, a: (a * n[0], 1.2 * a * n[1], 0.7 * a * n[2]), {"a": 0.05}, "pebble")
     bowl = parametric(lambda u, v, k: (u, v, k * (u * u + v * v)), (-1, 1), (-1, 1), {"k": 0.3}, inside=(0, 0, -1), name="bowl")
     floor = ground("floor", surface=bowl)
@@ -149,7 +145,7 @@ def test_files_are_the_same_in_every_process_and_read_in_a_fresh_one(tmp_path: P
 
 
 def test_a_graph_whose_node_needs_a_constraint_is_saved_as_it_is_compiled() -> None:
-    """The current of a coupled coil without a load is zero: no element sets the voltage of its node."""
+    """The current of a coupled coil without a load is zero, and no element sets the voltage of its node."""
     graph, a, b = Graph("open coil"), elements.J1("a", domain="electrical"), elements.J0("b", domain="electrical")
     ports = {"1": "electrical", "2": "electrical"}
     coils = multiport("I", "coils", lambda p: p[0] ** 2 - p[0] * p[1] + p[1] ** 2, ports, initial=[0.0, 0.0])
@@ -161,7 +157,6 @@ def test_a_graph_whose_node_needs_a_constraint_is_saved_as_it_is_compiled() -> N
 
 
 def test_a_short_table_stays_one() -> None:
-    """A capacitor at a source of piecewise linear voltage uses the derivative of the table, which has no jumps."""
     graph, node = Graph("tabled"), elements.J0("node", domain="electrical")
     source = elements.Se("source", lambda t: scalars.interpolate(t, [0.0, 0.1, 0.2, 0.25], [0.0, 1.0, -1.0, 0.0]), signals="time")
     graph.connect(source, node).connect(node, elements.C("c", capacitance=2.0)).connect(node, elements.R("r", 1.0))
@@ -179,7 +174,6 @@ def test_start_values_that_follow_are_written_as_found() -> None:
 
 
 def heap() -> Graph:
-    """Return bodies of every solid that can collide, and a spring between two of them."""
     tetrahedron = Hull(np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]))
     solids = {"ball": Ball(0.1), "brick": Box(0.1, 0.2, 0.3), "pill": Capsule(0.1, 0.3), "wedge": tetrahedron}
     bodies = {
@@ -203,11 +197,9 @@ DRAWN_AS = {
     **{"J0": "0", "J1": "1", "EulerJunction": "MGY", "Switch": "Sw"},
     **{"Constraint": "constraint", "Friction": "friction", "Block": "block", "HeatTransfer": "RS"},
 }
-"""Function -> kind of its elements, where the two differ."""
 
 
 def held(value: Any, found: set[type]) -> set[type]:
-    """Return the types of all records in a value."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found.add(type(value))
         for field in dataclasses.fields(value):
@@ -218,7 +210,6 @@ def held(value: Any, found: set[type]) -> set[type]:
 
 
 def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
-    """These graphs ensure that each record, law and element is written, read and run; the tests of FMUs cover libraries."""
     models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
     found = set().union(*(held(model, set()) for model in models))
     libraries = {kind for kind in MODEL_RECORDS if kind.__name__ == "ForeignLibrary"}
@@ -229,7 +220,6 @@ def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
 
 
 def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
-    """Return every dataclass that a field of a record may contain, according to its annotations."""
     if record in found:
         return found
     found[record] = None
@@ -253,7 +243,6 @@ def test_every_field_of_every_record_of_a_model_can_be_written_and_read() -> Non
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_roles_of_formulas_are_those_of_the_statements(name: str) -> None:
-    """A loaded formula gets arguments of the shapes with which it was recorded."""
     system = equations(SMALL[name]().freeze())
     model = parse_model(dump_model(SMALL[name]()))
     loaded = equations(model)
@@ -279,10 +268,6 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_systems_of_the_papers_are_read_as_they_were_written(name: str) -> None:
-    """A system may contain a named operation where a law takes any function.
-
-    The first file's lists of fixed start values and omitted pictures are not compared.
-    """
     text = dump_model(SYSTEMS[name]())
     first, second = (json.loads(each) for each in (text, dump_model(parse_model(text))))
     assert all(first[part] == second[part] for part in first if part not in ("starts", "left out"))

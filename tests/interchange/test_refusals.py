@@ -1,4 +1,4 @@
-"""Unsavable models and invalid files: each is refused with a code, the part and the user's line."""
+"""Models that cannot be saved and invalid files are refused with a code, the part and the user's line."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from tests.inner.model import Law, partials
 
 
 @dataclass(frozen=True)
-class Memristor(Law):
-    """A law that the package lacks."""
+class Memristor(Law): ...
 
 
 def alone(element: Any) -> Graph:
@@ -64,7 +63,6 @@ def block(op: Callable[[Any], Any], given: Any = 1.0) -> Graph:
 
 
 def nested(depth: int) -> Callable[[Any], Any]:
-    """Return a function with derivatives of x^2 nested to a given depth."""
     if not depth:
         return lambda x: x * x
     return lambda x: partials(lambda at: [nested(depth - 1)(at)], x)[0, 0]
@@ -92,7 +90,7 @@ def test_what_no_reader_would_take_is_not_written(graph: Graph, why: str) -> Non
 
 
 def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed() -> None:
-    """Only the direction in use is recorded; an edit that reverses the causality needs the other direction."""
+    """An edit that reverses the causality needs the direction that was not recorded."""
     graph = alone(R("r", effort=lambda f: 3.0 * f, flow=lambda e: e / 3.0 if e > 0.0 else 0.0 * e))
     content = json.loads(dump_model(graph))
     assert [entry["why"] for entry in content["operations"] if entry["formula"] is None]
@@ -135,7 +133,6 @@ HEAVY: list[Any] = [
     [["slopes", [0] * 400, [], [["slopes", [0] * 400, [], [["sin", 0]], [0]]], [0]]],
     [0],
 ]
-"""A few steps that perform 6e7 operations."""
 
 CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E352", "unknown", lambda f: f.update(more=1)),

@@ -1,4 +1,4 @@
-"""Laws of invariance on every acceptance model: other orders, names, nesting, arrows and units give the same physics."""
+"""Every acceptance model has the same physics in other orders, names, nesting, arrows and units."""
 
 from __future__ import annotations
 
@@ -24,14 +24,11 @@ from tests.inner.run import Result
 LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measured, split, with_units, dual)}
 
 
-class Seen(Exception):
-    """Exception that ends an acceptance case once its graph and its run settings are known."""
+class Seen(Exception): ...
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A graph of an acceptance case, and the case's run of this graph, if any."""
-
     graph: Graph
     t_end: float = 0.0
     settings: Any = None
@@ -39,7 +36,6 @@ class Shown:
 
 @cache
 def shown_by(name: str) -> tuple[Shown, ...]:
-    """Return the graphs of a case, as it passes them to the compiler."""
     found: list[Shown] = []
     graphs: dict[int, Graph] = {}
     compile_it = entries.compile_model
@@ -63,12 +59,11 @@ def shown_by(name: str) -> tuple[Shown, ...]:
 
 @cache
 def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
-    """Return each graph of a case once, with its physics, as the reference for every law."""
     return [(one.graph, physics(one.graph)) for one in {id(one.graph): one for one in shown_by(name)}.values()]
 
 
 def physics(graph: Graph) -> dict[str, Any]:
-    """Return the energies of storages and the powers of all other elements at the start, by path, or the codes of a refusal."""
+    """Return the energies of storages and the powers of other elements at the start, or the codes of a refusal."""
     try:
         compiled = compile_model(graph, backend="numpy")
     except ModelError as error:
@@ -97,7 +92,6 @@ def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: floa
 
 
 def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
-    """Return a graph rewritten under a law; the test is skipped where the law does not apply."""
     try:
         found = LAWS[law](graph, np.random.default_rng(seed))
     except ModelError:
@@ -132,7 +126,6 @@ PARTS = {
     "hand": lambda: Hand().graph(),
     "delta robot": lambda: DeltaRobot(DeltaParameters.fit()).graph(),
 }
-"""Graphs of the papers, whose nested parts use one another's signals."""
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -152,7 +145,6 @@ RUN = (
     "ideal rectifier",
     "two-port storage and moving-plate capacitor",
 )
-"""Cases whose runs are compared: smooth motion, impulses, friction, chemistry and diodes."""
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -167,13 +159,12 @@ def test_run(name: str, law: str) -> None:
 
 @cache
 def runs_of(name: str) -> list[tuple[Shown, Result, dict[str, float]]]:
-    """Return all runs of a case, each with its energies at the end; a case without a run is simulated for 2 s."""
+    """Return all runs of a case with the energies at the end; a case without a run is simulated for 2 s."""
     runs = [one for one in shown_by(name) if one.t_end] or [Shown(shown_by(name)[0].graph, 2.0)]
     return [(one, *ended(one.graph, one.t_end)) for one in runs]
 
 
 def ended(graph: Graph, t_end: float) -> tuple[Result, dict[str, float]]:
-    """Return a run, and its energies at the end."""
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, rtol=1e-9, samples=[0.0, t_end], progress=False)
     assert result.ok, result.failure
@@ -181,6 +172,5 @@ def ended(graph: Graph, t_end: float) -> tuple[Result, dict[str, float]]:
 
 
 def instants(result: Result) -> list[float]:
-    """Return the times of events; times that are equal within rounding error appear once."""
     times = [event.time for event in result.events]
     return [time for k, time in enumerate(times) if not k or time - times[k - 1] > 1e-9 * result.t[-1]]

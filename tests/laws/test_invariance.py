@@ -1,4 +1,4 @@
-"""Laws of invariance: a small sample of the campaign of graphs rewritten in another form or in other units."""
+"""A small sample of the campaign of graphs rewritten in another form or in other units."""
 
 from __future__ import annotations
 

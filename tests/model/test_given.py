@@ -1,4 +1,4 @@
-"""Invalid input from users: numbers, units, names, depth, and objects of the wrong kind."""
+"""Invalid numbers, units, names, depth and kinds of objects are refused."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_three_thousand_graphs_inside_one_another() -> None:
 
 
 def test_two_parts_of_one_name_are_told_alone() -> None:
-    """E101 is reported without its consequences: a bond from a part to itself, and an occupied port."""
+    """E101 is reported without a bond from a part to itself and an occupied port, which are its consequences."""
     node, twin = J0("n"), J0("n")
     graph = Graph("g").connect(node, C("c", capacitance=1.0)).connect(node, twin).connect(twin, R("r", 1.0))
     other = Graph("h").connect(J1("j"), I("m", 1.0)).connect(J1("k"), I("m", 2.0))

@@ -34,7 +34,7 @@ def test_a_source_without_a_value_gives_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["law", "multiply", "divide"])
 def test_a_relation_of_any_name_may_give_power(name: str) -> None:
-    """Only declared linear coefficients must be positive; users may give any formula."""
+    """Only declared linear coefficients must be positive."""
     graph = pushed(Se("push", 1.0))
     graph.connect(graph.parts["v"], R("r", effort=Op(name, lambda f, r: r * f), parameters={"resistance": -2.0}))
     result = simulate(graph, 1.0, progress=False)
@@ -42,7 +42,7 @@ def test_a_relation_of_any_name_may_give_power(name: str) -> None:
 
 
 def test_what_follows_is_told_by_what_it_gives() -> None:
-    """Two species are on one 0-junction: one sets the effort of the other."""
+    """Two species are on one 0-junction, so one sets the effort of the other."""
     graph, pool = Graph("pool"), J0("pool")
     graph.connect(pool, Ce("A", constant=1.0, initial=1.0)).connect(pool, Ce("B", constant=1.0, initial=1.0))
     report = compile_model(graph, backend="numpy").report()
@@ -57,15 +57,12 @@ def test_a_pebble_called_plane_has_its_size() -> None:
 
 
 def concrete(base: type) -> set[type]:
-    """Return the laws that the package defines."""
     own = [kind for kind in base.__subclasses__() if kind.__module__.startswith("bondgraph.")]
     return {kind for below in own for kind in concrete(below)} or {base}
 
 
 @pytest.mark.parametrize("law", sorted(concrete(Law), key=lambda law: law.__name__))
 def test_every_law_says_what_it_is(law: type[Law]) -> None:
-    """Each law has its statements in the table and signals on the record; a storage law also has outputs and a rule for dependent
-    states."""
     assert law in ASSEMBLE
     assert law.signals is not Law.signals
     if issubclass(law, Storing):
@@ -83,7 +80,6 @@ def test_the_table_of_domains_has_all_of_them_by_their_names() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_joint_is_whole(kind: str) -> None:
-    """The held and free directions of a joint are six in total, and each freedom has a coordinate."""
     own = KINDS[kind]
     numbers = () if own.number is None else (0.7,)
     H = np.eye(4)

@@ -1,4 +1,4 @@
-"""A user-defined law: a one-port that the package lacks, as a record and a function that writes its statements."""
+"""A user defines a law that the package lacks as a record and a function that writes its statements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.inner.model import PORT, CausalityPreference, CausalityRequest, Eleme
 
 @dataclass(frozen=True)
 class Memristor(Law):
-    """e = M(q) f with q' = f: a resistor that remembers the charge passed (Chua 1971)."""
+    """Resistor e = M(q) f with q' = f, which remembers the charge passed (Chua 1971)."""
 
     resistance: Op
     start: StateSpec
@@ -44,7 +44,6 @@ class Memristor(Law):
 
 
 def write(draft: Assembly, path: str, element: Element) -> None:
-    """Write the statements of a memristor: the effort from the flow into the port, the state as the integral of this flow."""
     law = element.law
     assert isinstance(law, Memristor)
     bond = draft.model.bonds_at(path)[0]
@@ -94,8 +93,6 @@ def test_a_law_of_ones_own_runs(backend: str) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_an_arrow_that_points_away_turns_what_flows_in() -> None:
-    """With the arrow reversed, the loop's flow leaves the port, and the state changes in the opposite direction from the same
-    start."""
     one, other = (simulate(circuit(turned), 2.0, rtol=1e-9, progress=False) for turned in (False, True))
     assert other["mr.q"][-1] - 0.5 == pytest.approx(-(other["c.q"][-1]), rel=1e-6)
     assert one["mr.q"][-1] - 0.5 == pytest.approx(one["c.q"][-1], rel=1e-6)
@@ -109,7 +106,6 @@ def test_a_law_without_statements_is_named() -> None:
 
 @pytest.mark.usefixtures("known")
 def test_a_conflict_with_a_law_of_ones_own_is_one_of_causality() -> None:
-    """A voltage source is at the same node: the message names the memristor, and blames no ring of junctions."""
     graph, node = Graph("clash"), J0("node")
     graph.connect(Se("u", 1.0), node).connect(node, memristor("mr", a=1.0, b=1.0))
     with pytest.raises(ModelError, match="E203") as refused:

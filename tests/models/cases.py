@@ -1,4 +1,4 @@
-"""Scenarios for tests: records of `screwbond.models.two_bodies.scenario`, made by the reader of scenario files."""
+"""Scenarios for tests, made by the reader of scenario files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ DATA = Path(__file__).parent / "data"
 
 
 def scenario(t_end: float, sample_dt: float, body1: Any, body2: Any, contact: Any, gravity: Any = None) -> Scenario:
-    """Return a scenario from dictionaries in its file format."""
     content = {
         "t_end": t_end,
         "sample_dt": sample_dt,
@@ -46,7 +45,6 @@ def sphere(radius: float) -> dict[str, Any]:
 
 
 def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
-    """Return the surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
     if surface["type"] == "egg":
         return {"surface": surface, "mass": mass, "inertia": [i * mass / EGG_MASS for i in EGG_INERTIA]}
     a, b, c = surface.get("semi_axes", [surface.get("radius")] * 3)
@@ -62,14 +60,12 @@ def fixed(surface: dict[str, Any], p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTI
 
 
 def turning(surface: dict[str, Any], omega: Any, p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
-    """Return a body that turns at a constant rate about its fixed origin."""
     return {**fixed(surface, p0, quat), "motion": "prescribed", "omega0_world": list(omega)}
 
 
 def free(
     surface: dict[str, Any], mass: float, p0: Any, quat: Any = IDENTITY, v: Any = (0, 0, 0), omega: Any = (0, 0, 0)
 ) -> dict[str, Any]:
-    """Return a free homogeneous body."""
     return {
         **solid(surface, mass),
         "motion": "free",
@@ -85,7 +81,6 @@ def uniform(*vector: float) -> dict[str, Any]:
 
 
 def frictionless(k_n: float, c_n: float = 0.0) -> dict[str, Any]:
-    """Return a contact that constrains v_z only."""
     return {"constrained": ["v_z"], "k_n": k_n, "c_n": c_n}
 
 
@@ -103,13 +98,11 @@ def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: flo
 
 
 def unit(quaternion: Any) -> list[float]:
-    """Return a quaternion of length 1."""
     return (np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)).tolist()
 
 
 def rolling_start(given: Scenario, load: float) -> Scenario:
-    """Return the scenario with body 2 moved along the contact normal until the spring carries `load` (N), and moving without
-    slip."""
+    """Return the scenario with body 2 at the depth where the spring carries `load` (N), moving without slip."""
     simulator = Simulator(given)
     now = simulator.contact(simulator.start())
     normal, two = -now.frame[:, 2], given.body2

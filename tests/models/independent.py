@@ -1,11 +1,9 @@
-"""An independent simulator of two bodies in contact, to test `models`: NumPy and SciPy, no charts, no graph.
+"""An independent simulator of two bodies in contact from NumPy and SciPy, without charts or graphs.
 
-Only poses and velocities of the bodies are integrated, with the deformations of the tangential springs. Every evaluation finds
-the closest points again by Newton iteration on the implicit equations of both surfaces; the points give the gap, and the
-velocity at the contact point gives the gap's rate. The Gauss frame of body 2, in which the contact law is written, is computed
-from the normal and the direction of the polar angle. Springs are stored as components in this frame (transport "gauss"), or as
-vectors in world axes that turn with the normal and, about the normal, either not at all ("parallel") or with the mean spin of
-the bodies ("bodies"). Nothing of `screws`, `bondgraph` or `models` is used except the records of a scenario.
+Only poses and velocities are integrated, with the deformations of the tangential springs. Every evaluation finds the closest
+points again by Newton iteration on the implicit equations of both surfaces. Springs are components in the Gauss frame of body 2
+(transport "gauss"), or vectors in world axes that turn with the normal and, about the normal, either not at all ("parallel") or
+with the mean spin of the bodies ("bodies"). Of this package, only the records of a scenario are used.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ POLE_MARGIN = 0.3
 
 
 class Quadric:
-    """Ellipsoid: (x^2 / a^2 + y^2 / b^2 + z^2 / c^2 - 1) L / 2; the length L makes gradients of order one."""
+    """Ellipsoid (x^2 / a^2 + y^2 / b^2 + z^2 / c^2 - 1) L / 2 = 0, where the length L makes gradients of order one."""
 
     def __init__(self, semi_axes: Sequence[float]):
         self.semi_axes = np.asarray(semi_axes, dtype=float)
@@ -50,7 +48,7 @@ class Quadric:
 
 
 class Oval:
-    """Cartesian oval |x - A| + 2 |x - B| = S; the foci A and B are a distance f apart on the z axis."""
+    """Cartesian oval |x - A| + 2 |x - B| = S with foci A and B, a distance f apart on the z axis."""
 
     def __init__(self, f: float, S: float, zB: float):
         self.A, self.B, self.S, self.f = np.array([0.0, 0.0, zB - f]), np.array([0.0, 0.0, zB]), S, f
@@ -76,8 +74,6 @@ class Oval:
 
 
 class Plane:
-    """The plane z = 0 with its material below."""
-
     size = 1.0
     normal = np.array([0.0, 0.0, 1.0])
     hessian = np.zeros((3, 3))
@@ -93,7 +89,7 @@ class Plane:
 
 
 def _meridian(m: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
-    """Return sin u of the unit vector m about an axis, and the unit tangent in the direction of increasing u."""
+    """Return sin u of the unit vector m about an axis, and the unit tangent along increasing u."""
     cosine = m[axis]
     sine = np.sqrt(max(1.0 - cosine * cosine, 1e-300))
     return float(sine), (cosine * m - EYE[axis]) / sine
@@ -129,7 +125,6 @@ def _directions(count: int) -> np.ndarray:
 
 
 def surface_of(kind: str, parameters: Sequence[float]) -> Any:
-    """Return a surface from its kind and parameters, as given in a scenario."""
     if kind == "egg":
         return Oval(*parameters)
     if kind == "plane":
@@ -139,7 +134,7 @@ def surface_of(kind: str, parameters: Sequence[float]) -> Any:
 
 @dataclass(frozen=True)
 class Closest:
-    """Points (3,) of bodies 1 and 2 with opposite normals on one line, and the normal of body 1, all in O1; the gap d."""
+    """Points of bodies 1 and 2 with opposite normals on one line, the normal of body 1, and the gap d, in O1."""
 
     x1: np.ndarray
     normal: np.ndarray
@@ -199,7 +194,6 @@ def first_closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray) -> Closest:
 
 
 def rotation(q: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion (w, x, y, z) of any length."""
     w, x, y, z = _unit(q).tolist()
     return np.array(
         [
@@ -217,8 +211,7 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Contact:
-    """Inputs and result of the contact law: closest points, Gauss frame C2 (columns, world), twist (6,), deformation (6,) and
-    wrench on body 2 in C2."""
+    """Closest points, Gauss frame C2 (columns, world), twist (6,), deformation (6,) and wrench on body 2 in C2."""
 
     near: Closest
     frame: np.ndarray
@@ -230,8 +223,7 @@ class Contact:
 
 @dataclass(frozen=True)
 class Course:
-    """Run: sample times, states (k, 32) of `Simulator`, gap (k,), deformation and wrench on body 2 in C2 (k, 6), C2 (k, 3, 3),
-    and events."""
+    """Run with states (k, 32) of `Simulator`, gap (k,), deformation and wrench on body 2 in C2 (k, 6), and C2 (k, 3, 3)."""
 
     t: np.ndarray
     y: np.ndarray
@@ -248,8 +240,11 @@ class Course:
 
 
 class Simulator:
-    """Two bodies and a contact from a scenario. The state is p, q, v (world axes) and w (body axes) of both bodies, then six
-    deformations: components in C2, or two vectors in world axes."""
+    """Two bodies and a contact from a scenario.
+
+    The state is p, q, v (world axes) and w (body axes) of both bodies, then six deformations: components in C2, or two vectors in
+    world axes.
+    """
 
     def __init__(self, scenario: Any):
         self.scenario = scenario
@@ -286,7 +281,7 @@ class Simulator:
         return R1.T @ R2, R1.T @ (y[13:16] - y[:3]), R1, R2
 
     def _closest(self, R: np.ndarray, r: np.ndarray) -> Closest:
-        """Find the closest points, starting from the previous closest points if these are near."""
+        """Find the closest points from the previous ones, if these are near."""
         try:
             near = closest(self.one, self.two, R, r, self.near)
         except (RuntimeError, np.linalg.LinAlgError):
@@ -358,9 +353,10 @@ class Simulator:
         return dy
 
     def _turn(self, y: np.ndarray, now: Contact) -> np.ndarray:
-        """Return the angular velocity (3,), in world axes, of the frame that carries the springs: this frame follows the
-        normal, whose rate comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about the normal as the transport
-        prescribes."""
+        """Return the angular velocity (3,), in world axes, of the frame that carries the springs.
+
+        The normal turns by [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and the transport prescribes the turn about the normal.
+        """
         R, r, R1, R2 = self._relative(y)
         n, d = R1 @ now.near.normal, now.near.d
         x2 = R.T @ (now.near.x1 + d * now.near.normal - r)
@@ -373,7 +369,6 @@ class Simulator:
         return _cross(n, rate) + spin * n
 
     def run(self, times: np.ndarray, rtol: float = 1e-10, max_step: float = 5e-3) -> Course:
-        """Integrate over the sample times, and locate events on the integrator's own steps."""
         y, t = self.start(), float(times[0])
         if self.touching:
             pressed = np.array([0.0, 0.0, -self.near.d * self.on[5]])

@@ -19,7 +19,6 @@ SHARED = r"\mathsf{s}"
 
 
 def own_letters(text: str) -> list[str]:
-    """Return the sans-serif letters in a list."""
     tokens, place, found = tokens_of(text), 0, []
     while place < len(tokens):
         one = own_letter(tokens, place)
@@ -30,8 +29,6 @@ def own_letters(text: str) -> list[str]:
 
 
 class Function:
-    """A function of the page: its head, and the equations of its sans-serif letters, evaluated when needed."""
-
     def __init__(self, body: str, page: Page):
         first, *rest = formulas(body)
         head = re.fullmatch(r"(.*?) = \\mathrm\{(\w+)\}_\{(\d+)\}\((.*)\)", first)

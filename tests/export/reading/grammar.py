@@ -1,4 +1,4 @@
-"""Translation of a LaTeX formula of a page, by recursive descent, into a closure that computes it by the page's conventions."""
+"""Translation of a LaTeX formula of a page into a closure that computes it by the page's conventions."""
 
 from __future__ import annotations
 
@@ -90,8 +90,6 @@ class Language:
 
 
 class Parser:
-    """Parser of one formula, by recursive descent."""
-
     def __init__(self, text: str, language: Language, tokens: Sequence[str] | None = None):
         self.text, self.tokens, self.place = text, list(tokens_of(text) if tokens is None else tokens), 0
         self.language, self.bars, self.brackets = language, 0, 0
@@ -175,7 +173,7 @@ class Parser:
         return added
 
     def product(self) -> Node:
-        """Return the product of adjacent factors, with dots and slashes, from right to left: A B x is A (B x)."""
+        """Return the product of adjacent factors, from right to left: A B x is A (B x)."""
         factors: list[tuple[str, Node]] = [("", self.factor())]
         while True:
             token = self.next()
@@ -206,7 +204,6 @@ class Parser:
         return multiplied
 
     def begins(self) -> bool:
-        """Return True if another factor begins here."""
         token = self.next()
         if not token or token in COMPARED or token in ENDS or token.startswith(r"\text{"):
             return False
@@ -238,7 +235,6 @@ class Parser:
         return node
 
     def indices(self) -> list[int]:
-        """Return the component indices, from 0."""
         found = [self.take()]
         while self.next() == ",":
             self.take()
@@ -381,7 +377,7 @@ def after(function: Callable[[Any], Any], node: Node) -> Node:
 
 
 def part(node: Node, indices: Sequence[int]) -> Node:
-    """Return a function for a component of a value, with indices from 1; two indices may be written as one number."""
+    """Return a function for a component, with indices from 1; two indices may be written as one number."""
 
     def component(at: Any) -> Any:
         value = np.asarray(node(at))
@@ -392,7 +388,7 @@ def part(node: Node, indices: Sequence[int]) -> Node:
 
 
 def digits(indices: Sequence[int], depth: int) -> tuple[int, ...]:
-    """Return indices from 0 for `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a vector."""
+    """Return indices from 0 for `depth` dimensions: 12 is the component 1, 2 of a matrix, but component 12 of a vector."""
     if len(indices) == 1 and depth > 1:
         indices = [int(digit) for digit in str(indices[0])]
     if len(indices) != depth or min(indices) < 1:

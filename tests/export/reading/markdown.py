@@ -11,7 +11,6 @@ import numpy as np
 from tests.export.reading.tokens import tokens_of
 
 NOTE = " In the notation of the source: "
-"""Text after the head of a function, which readers of the page can ignore."""
 
 
 def formulas(text: str) -> list[str]:
@@ -19,7 +18,6 @@ def formulas(text: str) -> list[str]:
 
 
 def tables(text: str) -> Iterator[list[list[str]]]:
-    """Yield the tables of a page as rows of cells, without the line below the head."""
     rows: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):
@@ -30,19 +28,17 @@ def tables(text: str) -> Iterator[list[list[str]]]:
 
 
 def captioned(text: str, caption: str) -> list[list[list[str]]]:
-    """Return tables below a given caption."""
     found = re.findall(rf"^Table \d+\. {re.escape(caption)}\n\n((?:\|.*\n)+)", text, re.MULTILINE)
     return [table for rows in found for table in tables(rows)]
 
 
 def functions(text: str) -> list[tuple[str, str]]:
-    """Return the number and title of each function, and its head and equations without the note."""
+    """Return (number and title, head and equations) of each function, without the note."""
     found = re.findall(r"^\*\*D(\d+ [^*]*)\*\* (.*)((?:\n\n&emsp; .*)*)", text, re.MULTILINE)
     return [(title, head.partition(NOTE)[0] + equations) for title, head, equations in found]
 
 
 def section(text: str, title: str) -> str:
-    """Return the text below a heading, up to the next heading of any level."""
     found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
     return found[1] if found else ""
 
@@ -70,5 +66,4 @@ def literal(text: str) -> Any:
 
 
 def with_index(text: str, letter: str, number: str) -> str:
-    """Return the formula of a family of equal parts for one member."""
     return re.sub(rf"(?<!\\math..\{{)(?<=[{{,\s]){letter}(?=[.,}}\\])", number, text)

@@ -1,4 +1,4 @@
-"""Read a page in Markdown as the model that it describes: rates, guards, resets and ticks, from the page alone."""
+"""Rates, guards, resets and ticks of a model, read from its Markdown page alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ class Page:
         return [Family(letter, tuple(n.strip().split(", ")), tuple(p.split(", "))) for letter, n, p in found]
 
     def each(self, text: str, name: str = "") -> Iterator[tuple[str, str]]:
-        """Yield a letter and its name for each member of a family of equal parts."""
         for family in self.families:
             if family.of(text):
                 for number, path in zip(family.numbers, family.paths, strict=True):
@@ -108,13 +107,11 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Yield the letter, name and value of a row for each member of a family; the members may share one value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]
 
     def heads(self) -> dict[str, str]:
-        """Return the paths of nested graphs, by number."""
         found: dict[str, str] = {}
         for number, local in re.findall(r"^### ([\w.]+) (.*)$", self.text, re.MULTILINE):
             family = next((f for f in self.families if f.letter == number), None)
@@ -146,7 +143,6 @@ class Page:
         return None
 
     def alone(self, text: str) -> str | None:
-        """Return the letter if the string is a single letter, otherwise None."""
         tokens = tokens_of(text)
         if "".join(tokens) in self.standing:
             return self.alone(self.standing["".join(tokens)])
@@ -225,7 +221,6 @@ class Page:
         return parser.whole(parser.choice)
 
     def read_group(self, equations: Sequence[str], clauses: str) -> None:
-        """Read equations and, after the last of them, the local letters."""
         rest = clauses.split(r"\text{, }") if clauses else []
         group, pairs = len(self.definitions), [clause.split(" = ", 1) for clause in rest]
         self.own = {letter: f"{letter} of {group}" for left, _ in pairs for letter in own_letters(left)}
@@ -270,13 +265,11 @@ class Page:
         return Implicit(((self.expression(left), self.expression(right)),), lambda at: True, text)
 
     def powers(self, law: Implicit) -> list[str]:
-        """Return the letters of the powers in an energy balance."""
         found = [self.alone(part.strip()) for part in re.split(r" [+-] |^- ", law.text.split(" = ")[1])]
         return [letter for letter in found if letter is not None]
 
     @staticmethod
     def apart(text: str) -> list[str]:
-        """Split a string at the commas outside brackets."""
         found, depth = [""], 0
         for sign in text:
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(sign, 0)
@@ -312,8 +305,6 @@ class Page:
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
-        """Evaluate the model at a given time, with states, modes and parameters (by default the page's) by letter; solve for
-        unknowns."""
         given = {**self.parameters, **({} if p is None else p), **m}
         while True:
             try:
@@ -325,7 +316,6 @@ class Page:
 
     @property
     def unknowns(self) -> list[str]:
-        """Return the letters that some equation needs but no equation defines."""
         free = [name for name in self.sizes if not (name in self.definitions or name in self.states or name in self.parameters)]
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 

@@ -1,8 +1,7 @@
 """Letters, rates and unknowns of a page at a given time, in given states and modes.
 
-Letters are evaluated when needed, in any order on the page. Unknowns are letters that no equation gives or that depend on
-themselves; Newton's method solves the remaining equations for them. Time derivatives follow the motion, by a complex step, or by
-differences if nested.
+Letters are evaluated when needed. Unknowns are letters that no equation gives or that depend on themselves; Newton's method
+solves the remaining equations for them. Time derivatives follow the motion, by a complex step, or by differences if nested.
 """
 
 from __future__ import annotations
@@ -19,11 +18,8 @@ if TYPE_CHECKING:
     from tests.export.reading.page import Page
 
 STEP = 1e-30
-"""Complex step of a derivative, s."""
 SPAN = 2e-3
-"""Difference step of a derivative, s."""
 AROUND = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-"""Weights of central differences of order eight."""
 
 
 class Circular(Exception):
@@ -34,13 +30,10 @@ class Circular(Exception):
         self.letter = letter
 
 
-class Nested(Exception):
-    """A time derivative nested in another derivative that is taken by a complex step."""
+class Nested(Exception): ...
 
 
 class Point:
-    """A page at a given time, with states, modes and guesses of unknowns; letters are evaluated when needed."""
-
     def __init__(self, page: Page, t: Any, x: dict[str, Any], given: Mapping[str, Any], base: tuple[Point, Any] | None = None):
         self.page, self.t, self.x, self.given, self.base = page, t, x, given, base
         self.known: dict[str, Any] = {}
@@ -89,12 +82,10 @@ class Point:
         return page.fitting(letter, value)
 
     def rate(self, state: str) -> Any:
-        """Return the rate of a state, in its shape."""
         rate, size = self.page.states[state].rate, self.page.sizes[state]
         return np.zeros(size)[()] if rate is None else np.reshape(self.letter(rate), size)[()]
 
     def derivative(self, node: Node) -> Any:
-        """Return the time derivative along the motion."""
         if self.base is not None and isinstance(self.base[1], complex):
             raise Nested
         try:
@@ -133,7 +124,6 @@ class Point:
         return point
 
     def rates(self) -> dict[str, Any]:
-        """Return the rates of all states, by letter."""
         return {letter: self.rate(letter) for letter, state in self.page.states.items() if state.rate is not None}
 
 

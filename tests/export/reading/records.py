@@ -1,4 +1,4 @@
-"""Records for the content of a page: families of equal parts, definitions, implicit equations, state machines and states."""
+"""Records for the content of a page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of equal parts: its letter, numbers and paths."""
-
     letter: str
     numbers: tuple[str, ...]
     paths: tuple[str, ...]
@@ -29,7 +27,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Definition:
-    """A definition (letters) = expression; a function with several results has several letters."""
+    """A definition (letters) = expression, where a function with several results has several letters."""
 
     letters: tuple[str, ...]
     node: Node
@@ -38,7 +36,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Implicit:
-    """An equation left = right that the unknowns satisfy, with a second case for when the condition is false."""
+    """An equation left = right that the unknowns satisfy, with a second case for a false condition."""
 
     cases: tuple[tuple[Node, Node], ...]
     condition: Node
@@ -53,8 +51,6 @@ class Implicit:
 
 @dataclass(frozen=True)
 class Move:
-    """A row in the table of a state machine."""
-
     source: str
     target: str
     guard: Node | None
@@ -64,8 +60,6 @@ class Move:
 
 @dataclass
 class Machine:
-    """A state machine: path, letter, states by name, and the rows of its table."""
-
     path: str
     letter: str
     states: Mapping[str, int]

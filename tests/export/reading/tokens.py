@@ -1,4 +1,4 @@
-"""Split a LaTeX formula of a page into tokens, and find its letters."""
+"""Tokens and letters of the LaTeX formulas of a page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Unreadable(Exception):
 
 
 def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:
-    """Return the sans-serif letter that begins here, with its accent, and the position after it."""
+    """Return the sans-serif letter at this place, with its accent, and the place after it."""
     if tokens[place] in ACCENTS and list(tokens[place + 1 : place + 2]) == ["{"]:
         inner = own_letter(tokens, place + 2)
         if inner and list(tokens[inner[1] : inner[1] + 1]) == ["}"]:

@@ -87,7 +87,6 @@ def seven_of(matrix: Any) -> Any:
 
 
 def adjoint(pose: Any) -> Any:
-    """Return Ad (6, 6) of a pose."""
     matrix = matrix_of(pose)
     turn, (a, b, c) = matrix[:3, :3], matrix[:3, 3]
     tilde = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
@@ -99,7 +98,6 @@ def is_pose(value: Any) -> bool:
 
 
 def times(left: Any, right: Any, poses: bool) -> Any:
-    """Return a product, by the conventions of a page."""
     if poses and is_pose(left) and is_pose(right) and (7,) in (np.shape(left), np.shape(right)):
         return matrix_of(left) @ matrix_of(right)
     if poses and is_pose(left) and np.shape(right) == (3,):
@@ -114,7 +112,7 @@ def times(left: Any, right: Any, poses: bool) -> Any:
 
 
 def dotted(left: Any, right: Any, poses: bool) -> Any:
-    """Return a product with a dot; for columns, the inner product."""
+    """Return a product with a dot, which is the inner product of columns."""
     if np.ndim(left) == 1 and np.ndim(right) == 1:
         return np.sum(left * right)
     return times(left, right, poses)
@@ -154,7 +152,6 @@ class One:
 
 
 def skew(vector: Any) -> Any:
-    """Return the matrix (3, 3) of a cross product."""
     a, b, c = vector
     return np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
 

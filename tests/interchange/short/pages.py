@@ -19,18 +19,15 @@ _COSTLY = re.compile(
     r"live_page|page|save_\w+|\w+_source|to_jax|to_casadi|c_run|run_sensitivities|freeze|report|latex|document|Path|import_module|"
     r"\w+_equations|pile|free_body_stepper|prepare\w*|build\w*|plan\w*|settle\w*)\("
 )
-"""Calls whose statements are omitted."""
 
 
 def blocks(page: str) -> list[str]:
-    """Return the Python blocks of a page."""
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
 @functools.cache
 def graphs_of(page: str) -> dict[str, Model | None]:
-    """Return the graphs that a page builds, by name, each in its state at the end of its block, or None for a graph with
-    problems.
+    """Return the graphs that a page builds, by name, or None for a graph with problems.
 
     A repeated name gets a number, "train #2".
     """
@@ -63,7 +60,7 @@ def _frozen(graph: Graph) -> Model | None:
 
 
 def _building(statement: ast.stmt) -> list[str]:
-    """Return the part of a statement that builds a graph: all of it, or only its calls of `connect` if it also computes."""
+    """Return a statement that builds a graph, or only its calls of `connect` if it also computes."""
     text = ast.unparse(statement)
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return [text] * bool(re.match(r"(from|import) (bondgraph|screws|screwbond|numpy|math)\b", text))

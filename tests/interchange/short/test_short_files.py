@@ -1,4 +1,4 @@
-"""Short files: the models of the pages' scripts, refused formulas, and errors with their source line."""
+"""Short files give the models of the pages' scripts, and errors with their source line."""
 
 from __future__ import annotations
 
@@ -304,7 +304,6 @@ def test_errors_of_compiling_name_the_lines_of_the_file() -> None:
 
 
 def test_names_and_inputs_that_nothing_can_have_are_refused() -> None:
-    """Invalid names and inputs are refused in scripts too, where they once raised KeyError and TypeError."""
     for name, path, code in (("1.0", "time", "E102"), ("gain", None, "E150"), ("gain", 5, "E150")):
         graph = Graph("g")
         with pytest.raises(ModelError) as refused:

@@ -11,10 +11,8 @@ from tests.interchange.short.pages import ROOT, graphs_of
 
 FOLDER = ROOT / "examples" / "short"
 TWINS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.yaml"))}
-"""Short files by name."""
 
 WITH_PARTS = ("winch", "supply", "drive_train")
-"""Short files that define their own kinds of parts."""
 
 OSCILLATOR = """
 graph: oscillator
@@ -47,17 +45,16 @@ LEFT_OUT = {
     "docs/tutorial.md: wrong": "no model: it shows an error",
     "docs/parts.md: enzyme": "a network of the text of its reactions, with the function that reads it",
 }
-"""Graph of a page, or whole page, that has no short file -> the reason."""
+"""Graph of a page, or whole page, without a short file -> the reason."""
 
 
 def sources(text: str) -> list[tuple[str, str]]:
-    """Return the pages and the name of the graph that the first line of a short file names."""
+    """Return (page, name of the graph) for each page that the first line of a short file names."""
     pages, _, name = text.partition("\n")[0].removeprefix("# ").partition(": ")
     return [(page, name) for page in pages.split(", ")]
 
 
 def model_of(page: str, name: str) -> Model:
-    """Return a graph of a page by its name, or of a script by the call that builds it."""
     if page.endswith(".py"):
         function, arguments = re.fullmatch(r"(\w+)\((.*)\)", name).groups()  # type: ignore[union-attr]
         graph = getattr(importlib.import_module(f"examples.{Path(page).stem}"), function)
@@ -68,7 +65,6 @@ def model_of(page: str, name: str) -> Model:
 
 
 def named_on_pages() -> list[tuple[str, str]]:
-    """Return the graphs that pages build, by name; a repeated name gets a number."""
     found: list[tuple[str, str]] = []
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         page, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")

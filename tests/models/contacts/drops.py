@@ -1,4 +1,4 @@
-"""A ball dropped or rolled on a floor under a contact law; the tested laws, and the times of events."""
+"""A ball dropped or rolled on a floor under each of the tested contact laws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ SPEED = G * FALL
 
 
 def ball(**motion: Any) -> Body:
-    """Return a homogeneous ball; `motion` consists of further arguments of `rigid_body`: position, velocities and gravity."""
     inertia = (0.4 * MASS * RADIUS**2,) * 3
     return rigid_body("ball", mass=MASS, inertia=inertia, surface=sphere(RADIUS), **motion)
 
@@ -64,7 +63,6 @@ def rolled(law: ContactLaw, constrained: Any, tilt: float, exchanged: bool = Fal
 
 
 def in_world(run: Result) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ball's final angular velocity and velocity in world axes."""
     H = np.asarray(pose_from_state(run["ball.pose"][-1]), dtype=float)
     twist = run["ball.twist"][-1]
     return H[:3, :3] @ twist[:3], H[:3, :3] @ twist[3:]

@@ -1,4 +1,4 @@
-"""Collisions of bodies in space under the ideal contact law, compared with closed forms: a cradle, a wedge, a ball with spin."""
+"""Collisions of a cradle, a wedge and a ball with spin agree with closed forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def touching(graph, name, a, b, law):
 
 
 def velocity(run, name):
-    """Return the final velocity (3,), in world axes, of a ball whose frame is at its centre."""
     return run[f"{name}.world twist.flow"][-1][3:] + np.cross(
         run[f"{name}.world twist.flow"][-1][:3], run[f"{name}.pose"][-1][4:]
     )
@@ -34,7 +33,6 @@ def velocity(run, name):
 
 @functools.cache
 def cradle(count):
-    """Return balls in a row; the first ball arrives along the row, and the other balls touch."""
     graph = Graph("cradle")
     along = np.array([0.6, 0.0, 0.8])
     balls = [
@@ -60,7 +58,7 @@ def test_a_cradle_of_three_balls(how, expected):
 
 @pytest.mark.parametrize("first", ["left", "right"])
 def test_a_ball_falls_straight_into_a_wedge(first):
-    """Both sides of the wedge act simultaneously and throw the ball straight up, whichever side is defined first."""
+    """Both sides of the wedge act simultaneously, whichever side is defined first, and throw the ball straight up."""
     graph, tilt = Graph("wedge"), np.pi / 6.0
     lower = RADIUS / np.cos(tilt)
     part = ball("ball", (0.0, 0.0, lower + 0.05), velocity=(0.0, 0.0, -1.0))
@@ -84,7 +82,7 @@ def test_a_ball_falls_straight_into_a_wedge(first):
 
 
 def test_a_ball_with_spin_bounces_and_rolls_in_space():
-    """However the ball bounces, friction removes 2/7 of the initial speed of its lowest point, as for a sliding sphere."""
+    """Friction removes 2/7 of the initial speed of the lowest point, as for a sliding sphere."""
     graph, v, w = Graph("drop"), np.array([0.5, -0.2]), np.array([3.0, -30.0])
     floor = ground("floor", surface=plane(5.0))
     part = ball("ball", (0.0, 0.0, RADIUS + 0.3), velocity=(*v, 0.0), angular_velocity=(*w, 0.0), gravity=(0.0, 0.0, -9.81))

@@ -1,4 +1,4 @@
-"""Contacts with closed-form motion: head-on impacts, an incline, and a ball that leaves another ball."""
+"""Head-on impacts, a ball on an incline, and a ball that leaves another ball agree with closed forms."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ def spheres(c_n: float, m1: float = 0.3, m2: float = 0.2, k: float = 5e4, speed:
 
 
 def test_elastic_impact_of_spheres():
-    """The duration is pi sqrt(m_r / k) to 1e-11 s, and the peak force sqrt(k m_r) v to 1e-8; velocities are exchanged to 1e-10
-    m/s."""
+    """The duration is pi sqrt(m_r / k) to 1e-11 s, and the peak force sqrt(k m_r) v to 1e-8."""
     run, mass, k, speed = spheres(0.0)
     ((on, off),) = run.contact_intervals()
     assert on == pytest.approx(0.01 / speed, abs=1e-12)
@@ -39,9 +38,9 @@ def test_elastic_impact_of_spheres():
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.8, 2.0])
 def test_restitution_of_a_damped_spring(share):
-    """The force is clipped to zero where spring and damper together would pull; the bodies then separate.
+    """With delta = c / 2 m_r and w0^2 = k / m_r, restitution is the speed at t* over the speed at impact.
 
-    With delta = c / 2 m_r, w0^2 = k / m_r and zero force at t*, restitution is the speed at t* divided by the speed at impact.
+    At t* the force is zero, and it stays zero where spring and damper together would pull.
     """
     k, mass = 5e4, 0.12
     c = 2.0 * share * np.sqrt(k * mass)
@@ -68,8 +67,7 @@ def test_restitution_of_a_damped_spring(share):
 
 @pytest.mark.parametrize("rolls", [True, False])
 def test_sphere_on_an_incline(rolls):
-    """The acceleration is 5/7 g sin(theta) in rolling and g sin(theta) without friction, to 1e-8. The plane is turned, not
-    gravity."""
+    """The acceleration is 5/7 g sin(theta) in rolling and g sin(theta) without friction, to 1e-8."""
     theta, k, r, m = np.radians(20.0), 1e5, 0.02, 0.1
     incline = fixed(PLANE, (0.3, -0.2, 0.1), (np.cos(theta / 2), 0.0, np.sin(theta / 2), 0.0))
     normal, down = np.array([np.sin(theta), 0, np.cos(theta)]), np.array([np.cos(theta), 0, -np.sin(theta)])
@@ -112,8 +110,7 @@ def test_sphere_leaves_a_fixed_sphere(rolls, share):
 @pytest.mark.parametrize("depth", [1e-6, 1e-8])
 @pytest.mark.parametrize("flight", [0.0953, 3.953])
 def test_grazing_contact_is_not_missed(depth, flight):
-    """After a long flight, a ball grazes another ball for 2 sqrt(2 R depth) / v, with the impulse 2/3 k depth times this
-    duration."""
+    """A ball grazes another for 2 sqrt(2 R depth) / v, with the impulse 2/3 k depth times this duration."""
     R, speed, k, m = 0.05, 1.0, 1e5, 0.1
     ball = free(sphere(0.02), m, (-flight, R - depth, 0), v=(speed, 0, 0))
     run = run_scenario(scenario(flight + 1.0, 0.1, fixed(sphere(0.03)), ball, frictionless(k)), progress=False)
@@ -127,7 +124,6 @@ def test_grazing_contact_is_not_missed(depth, flight):
 
 
 def test_start_exactly_touching_and_at_rest():
-    """A ball placed on the floor without penetration touches immediately and comes to rest at the depth due to its weight."""
     k, m = 1e4, 0.1
     ball = free(sphere(0.02), m, (0, 0, 0.02))
     run = run_scenario(scenario(0.5, 0.01, fixed(PLANE), ball, frictionless(k, 25.0), uniform(0, 0, -G)), progress=False)

@@ -1,4 +1,4 @@
-"""Friction in the contact component: closed forms, the cone at every sample, exact stick, switching times and energy."""
+"""Friction in the contact component agrees with closed forms, stays in its cone, and sticks exactly."""
 
 from __future__ import annotations
 
@@ -37,8 +37,6 @@ def ball_on_a_plane(
     moved: np.ndarray | None = None,
     **law: float,
 ):
-    """Return a ball that lies on a plane in equilibrium, or drops from a height, with a velocity along x; the whole scene can
-    be moved."""
     q = np.array([1.0, 0, 0, 0]) if turned is None else turned
     A, p = np.asarray(rotation(q), dtype=float), np.zeros(3) if moved is None else moved
     graph = Graph("ball on a plane")
@@ -66,16 +64,14 @@ def times(result, kind: str) -> list[float]:
 
 
 def tangential(result) -> np.ndarray:
-    """Return the magnitude of the tangential force."""
     return np.hypot(*result["contact.wrench"][:, 3:5].T)
 
 
 @pytest.mark.parametrize("k", [1e4, 1e6])
 def test_a_sliding_ball_begins_to_roll(k):
-    """The ball slips from the start and rolls at 5/7 v0 from t = 2 v0 / (7 mu g); the energy loss is 1/7 m v0^2.
+    """The ball rolls at 5/7 v0 from t = 2 v0 / (7 mu g), and loses 1/7 m v0^2.
 
-    These results are exact for any stiffness: during slip the force is mu N whatever the deflection of the spring, and at the
-    end the momentum about the contact point has its initial value [measured: 1e-10].
+    This is exact for any stiffness, because during slip the force is mu N whatever the deflection [measured: 1e-10].
     """
     compiled = ball_on_a_plane(k, 60.0 * np.sqrt(k / 1e5))
     end = 2.0 / (7.0 * MU * G)
@@ -93,16 +89,16 @@ def test_a_sliding_ball_begins_to_roll(k):
 
 
 def test_a_ball_with_side_spin_slips_along_a_parabola():
-    """The direction of slip is constant, u = u0 - 7/2 mu g t e, until the ball rolls straight with v0 - 2/7 u0 (Coriolis 1835).
-    This is exact under parallel transport of the spring [measured: 6e-12]. The coefficient is a parameter of the compiled
-    model."""
+    """The slip u0 - 7/2 mu g t e keeps its direction, and then the ball rolls with v0 - 2/7 u0 (Coriolis 1835).
+
+    This is exact under parallel transport of the spring [measured: 6e-12].
+    """
     errors = _side_spin((1e5, 1e7), "parallel")
     assert np.all(errors < 1e-9)
 
 
 def test_a_spring_in_the_axes_of_c2_bends_the_parabola():
-    """In the paper's literal law the spring turns with the axes of C2, as the ball does; the resulting error decreases with the
-    deflection mu N / k of the spring."""
+    """In the paper's literal law the spring turns with the axes of C2, with an error that decreases with mu N / k."""
     sizes = _side_spin((1e5, 1e6, 1e7), "gauss")
     assert np.all(sizes[0] > 5.0 * sizes[1]) and np.all(sizes[1] > 5.0 * sizes[2]) and np.all(sizes[2] < 1e-7)
 
@@ -138,8 +134,7 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [15.0, 40.0, 60.0])
 def test_ball_on_an_incline(angle):
-    """The ball rolls with the acceleration 5/7 g sin a where 2/7 tan a < mu; otherwise it slips with g (sin a - mu cos a) and
-    spins up with 5/2 mu g cos a / r."""
+    """The ball rolls with 5/7 g sin a where 2/7 tan a < mu, and otherwise slips with g (sin a - mu cos a)."""
     theta = np.radians(angle)
     rolls = 2.0 / 7.0 * np.tan(theta) < MU
     result = ball_on_a_plane(v0=0.0, tilt=theta).simulate(0.4, samples=0.01, rtol=1e-10, progress=False)
@@ -176,7 +171,6 @@ BOUNCE = {
     "friction": 0.15,
     "torsional_friction": 5e-4,
 }
-"""Ball that drops, slides, sticks and jumps again while it turns about all axes."""
 
 
 def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
@@ -184,8 +178,7 @@ def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
 
 
 def test_the_cone_holds_at_every_sample():
-    """In stick, |f| <= mu N without slip velocity; in slip, |f| = mu N along the slip; without contact there is no force
-    [measured: 1e-13 of the largest]."""
+    """In stick, |f| <= mu N, and in slip, |f| = mu N along the slip [measured: 1e-13 of the largest force]."""
     result = bounce(samples=2e-5)
     mode, f, N = result["contact.friction.mode"], tangential(result), result["contact.normal force"]
     u, wrench = result["contact.friction slip"], result["contact.wrench"]
@@ -236,8 +229,7 @@ def test_nothing_creeps_below_the_limit():
 
 
 def test_switching_times_converge_with_the_tolerance():
-    """The tolerance bounds the errors in all event times of a bouncing, sliding ball [measured: 1.4 s rtol]; the sequence of
-    events is always the same."""
+    """The tolerance bounds the errors in all event times [measured: 1.4 s times rtol]."""
     reference = bounce(1e-12).events
     assert len(reference) > 20
     for rtol in (1e-5, 1e-7, 1e-9):
@@ -247,7 +239,7 @@ def test_switching_times_converge_with_the_tolerance():
 
 
 def test_ledger_and_solvers():
-    """The ledger's residual is below 1e-9 at rtol 1e-9; the Rosenbrock method finds the same motion."""
+    """The ledger's residual is below 1e-9 at rtol 1e-9, and the Rosenbrock method finds the same motion."""
     result = bounce()
     assert result.failure is None and result.ledger.relative_residual < 1e-9
     other = ball_on_a_plane(**BOUNCE).simulate(0.6, samples=5e-4, rtol=1e-10, method="rodas5p", progress=False)
@@ -272,7 +264,6 @@ def test_without_friction_coefficient_it_is_frictionless():
 
 
 def test_an_egg_slips_over_poles():
-    """Body 2 changes charts while it slips and sticks; force and energy are unaffected."""
     graph = Graph("egg on a plane")
     floor = ground("floor", surface=plane())
     body = rigid_body(

@@ -1,4 +1,4 @@
-"""Laws that every run of a contact graph obeys, whatever the bodies: power, energy, momentum, passivity and reciprocity."""
+"""Every run of a contact graph obeys laws of power, energy, momentum, passivity and reciprocity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ JUNCTIONS = {"0", "1", "X0", "X1", "TF", "MTF", "GY", "MGY"}
 
 
 def residual(name: str, rtol: float) -> float:
-    """Return the largest ledger residual of a case relative to the energy scale."""
     run = run_of(name)
     times = run.result.t
     result = run.compiled.simulate(float(times[-1]), samples=times, rtol=rtol, progress=False)
@@ -62,7 +61,6 @@ def test_ledger_residual_falls_with_the_tolerance(name):
 
 
 def momenta(given: Scenario, run: ContactRun) -> tuple[np.ndarray, np.ndarray]:
-    """Return the linear and angular momentum (k, 3) of both bodies together, about the world's origin."""
     linear, angular = 0.0, 0.0
     for index, body in enumerate((given.body1, given.body2), start=1):
         p, v, w = (run.trajectory[key] for key in (f"p{index}", f"v{index}", f"w{index}_body"))
@@ -88,7 +86,6 @@ def test_momentum_of_two_free_bodies(name):
 
 @pytest.mark.parametrize("name", PASSIVE)
 def test_energy_never_grows(name):
-    """Without a source, the stored energy decreases by the losses of dampers and released springs."""
     ledger = run_of(name).result.ledger
     assert np.diff(ledger.stored).max() < 1e-11 * ledger.in_play
     assert np.diff(ledger.dissipated).min() > -1e-11 * ledger.in_play
@@ -178,8 +175,7 @@ def test_charts_do_not_matter(law):
 
 
 def test_charts_matter_to_tangential_springs_of_the_literal_law():
-    """With transport "gauss" the springs are integrated in C2, which turns with the polar angle. This effect, of second order
-    in the deformation, moves the ellipsoid [measured: by 5e-5 m over a travel of 0.2 m]."""
+    """The springs turn with the polar angle of C2, which moves the ellipsoid by 5e-5 m over a travel of 0.2 m."""
     first, second, third = permuted("literal")
     moved = max(np.abs(second - first).max(), np.abs(third - first).max())
     assert 1e-9 < moved < 1e-3

@@ -1,4 +1,4 @@
-"""Bodies that touch at several places: each contact covers one or more places; uncovered places are reported."""
+"""Bodies touch at several places, and the run reports every place that no contact covers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ LEFT, RIGHT = (-0.05, 0.0, 0.02), (0.05, 0.0, 0.02)
 
 
 def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
-    """Run a bar that falls across a trough, with a contact for each place."""
     graph, floor = Graph("trough"), ground("trough", surface=TROUGH)
     bar = rigid_body(
         "bar", mass=0.1, inertia=(1e-5, 8e-5, 8e-5), surface=BAR, position=(0.0, 0.0, height), gravity=(0.0, 0.0, -9.81)
@@ -38,7 +37,6 @@ def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
 
 
 def test_places_of_a_bar_across_a_trough():
-    """The bar touches at two mirrored places, and the contact takes the place near a given point."""
     H = pose(np.eye(3), np.array([0.0, 0.0, 0.04]))
     places = all_closest_points(TROUGH, BAR, H)
     assert len(places) == 2 and np.isclose(places[0].d, places[1].d, rtol=0.0, atol=1e-12)
@@ -47,7 +45,6 @@ def test_places_of_a_bar_across_a_trough():
 
 
 def test_two_contacts_hold_a_bar_across_a_trough():
-    """The bar comes to rest level, and each end carries half of its weight."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", ContactWarning)
         run = dropped(LEFT, RIGHT)
@@ -58,7 +55,6 @@ def test_two_contacts_hold_a_bar_across_a_trough():
 
 
 def test_an_end_that_no_contact_holds_is_said():
-    """With a single contact, the bar's other end falls through the trough, and the message gives the place."""
     with pytest.warns(UnreliableRunWarning, match="where no contact acts"):
         run = dropped(LEFT, t_end=0.08)
         notes = run.summary()["notes"]
@@ -67,7 +63,6 @@ def test_an_end_that_no_contact_holds_is_said():
 
 
 def resting(floor, skin, height, *near, **start):
-    """Return a body that falls on a floor, as a graph with a contact for each place."""
     graph, still = Graph("resting"), ground("floor", surface=floor)
     body = rigid_body("body", mass=0.1, inertia=(2e-5,) * 3, surface=skin, position=(0.0, 0.0, height), gravity=GRAVITY, **start)
     for i, place in enumerate(near):
@@ -88,7 +83,6 @@ TWICE = {
 
 @pytest.mark.parametrize("name", TWICE)
 def test_every_run_notices_a_second_place(name):
-    """A second place is reported with two samples, with few recorded names and in batches, but not before the bodies touch."""
     floor, skin, height, start = TWICE[name]
     compiled = resting(floor, skin, height, None, **start).compile()
     assert compiled.simulate(0.02, samples=[0.0, 0.02], progress=False).ok
@@ -103,7 +97,6 @@ def test_every_run_notices_a_second_place(name):
 
 
 def test_the_advice_for_a_second_place():
-    """With a second contact at the point that the message gives, both contacts carry the bar, and the run is valid."""
     with pytest.warns(UnreliableRunWarning):
         run = resting(TROUGH, BAR, 0.045, LEFT).simulate(0.08, samples=[0.0, 0.08], progress=False)
     near = re.search(r"near=\((.*?)\)", run.warnings[0].cures[0])
@@ -114,7 +107,6 @@ def test_the_advice_for_a_second_place():
 
 
 def in_places(floor, skin, height, count=2, swapped=False, **start):
-    """Return the graph of a body that falls on a floor, with one contact for all places."""
     graph, still = Graph("places"), ground("floor", surface=floor)
     inertia = {"mass": 0.1, "inertia": (2e-5, 8e-5, 8e-5), "gravity": GRAVITY}
     body = rigid_body("body", surface=skin, position=(0.0, 0.0, height), **inertia, **start)
@@ -123,8 +115,6 @@ def in_places(floor, skin, height, count=2, swapped=False, **start):
 
 
 def test_one_contact_holds_two_places_whichever_body_is_the_first():
-    """A bar falls across a trough. Both ends penetrate to the depth of the law, and the energy account closes; with the bodies
-    swapped, the places have the same names and forces."""
     runs = []
     for swapped in (False, True):
         compiled = in_places(TROUGH, BAR, 0.045, swapped=swapped).compile()
@@ -148,13 +138,11 @@ def test_one_contact_holds_two_places_whichever_body_is_the_first():
 
 
 GROOVE = parametric(lambda u, v: (u, v, u * u / 0.06), (-0.06, 0.06), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
-"""Groove with a radius of curvature of 30 mm at the bottom; a body above the centre of curvature has a nearest point on each
-side."""
+"""Groove with a radius of curvature of 30 mm at the bottom."""
 
 
 def test_two_places_that_become_one_end_the_run():
-    """A ball falls into a groove of larger radius; below the centre of curvature its two places of contact have become one, as
-    the warning states."""
+    """A ball in a groove of larger radius has a single place of contact below the centre of curvature."""
     with pytest.warns(RunEndedWarning, match='"touch.place 1" and "touch.place 2" have become one place'):
         run = in_places(GROOVE, sphere(0.02), 0.05).simulate(0.2, samples=1e-3, progress=False)
     assert run.failure is not None and run.events[-1].kind == "places become one"
@@ -200,7 +188,7 @@ def test_places_are_the_same_from_either_body(name):
 
 @pytest.mark.parametrize("law", [None, Viscoelastic(1e4, 1e4)])
 def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
-    """On a groove with an edge, built without the check of surfaces, the contact's coordinates jump, but its spring does not."""
+    """On a groove with an edge, the contact's coordinates jump, but its spring does not."""
     edged = Surface(Parametric(lambda u, v: (u, v, absolute(u)), (-0.3, 0.3, False), (-0.3, 0.3, False)), {}, 0.3)
     graph, still = Graph("groove"), ground("floor", surface=edged)
     ball = rigid_body(
@@ -214,7 +202,6 @@ def test_a_force_that_is_not_that_of_the_gap_is_in_doubt(law):
 
 
 def test_convex_bodies_cost_no_check():
-    """Smooth convex surfaces need no search: only the requested samples are computed, and the runs can use a GPU."""
     compiled = resting(plane(), BAR, 0.0151, None).compile()
     assert watched_contacts(compiled.program) == ()
     assert batch_refusal(compiled.prepare_run(0.01).program, "cuda:0", {}, check_rank=True) is None

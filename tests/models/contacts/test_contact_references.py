@@ -1,4 +1,4 @@
-"""Two scenarios compared with reduced copies of independent trajectories, integrated at rtol 1e-12."""
+"""Two scenarios agree with reduced copies of independent trajectories, integrated at rtol 1e-12."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from tests.inner.models_two_bodies import ContactRun, read_scenario, run_scenari
 from tests.models.cases import DATA
 
 SIZE = {"w1_body": 10.0, "w2_body": 10.0, "fn": 10.0, "force_on_2_world": 10.0, "uv1": 10.0, "uv2": 10.0, "vx": 1.0}
-"""Typical size of each compared quantity, SI; the default is 1."""
 
 
 @cache
 def pair(name: str) -> tuple[ContactRun, dict[str, np.ndarray]]:
-    """Return the run of this package at default settings, and the reference run."""
     run = run_scenario(read_scenario(DATA / f"{name}.json"), progress=False)
     with np.load(DATA / f"{name}.npz") as stored:
         return run, dict(stored)

@@ -1,5 +1,4 @@
-"""Impossible contacts are refused with a code and a cure, or the run ends with a reason and keeps its results up to that
-time."""
+"""Impossible contacts are refused with a code and a cure, or the run ends with a reason."""
 
 from __future__ import annotations
 
@@ -30,20 +29,17 @@ def run(body1: Body, body2: Body, t_end: float = 0.1, **law) -> ContactRun:
 
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 BOWL = parametric(lambda u, v: (u, v, 50.0 * (u * u + v * v)), (-0.03, 0.03), (-0.03, 0.03))
-"""Bowl whose radius of curvature at the bottom is half the radius of the ball."""
+"""Bowl whose radius of curvature at the bottom is half that of the ball."""
 
 
 @pytest.mark.parametrize("skin", [ellipsoid((0.02, 0.02, 0.06)), sphere(0.005)])
 def test_the_advice_of_lines_and_hollows(skin):
-    """The advised bodies run: a body with ends instead of an endless cylinder, and a body smaller than the hollow that it
-    touches."""
     floor, height = (plane(), 0.03) if skin.size > 0.02 else (BOWL, 0.008)
     assert run(ground("g", surface=floor), ball((0.0, 0.0, height), skin, quaternion=LYING), 0.01).result.ok
 
 
 def test_a_ball_that_is_too_large_for_a_groove_is_told_why():
-    """The ball reaches the focal distance, at which both sides of the groove are equally near; the warning names this
-    distance."""
+    """At the focal distance, which the warning names, both sides of the groove are equally near."""
     groove = parametric(lambda u, v: (u, v, u * u / 0.038), (-0.03, 0.03), (-0.2, 0.2))
     for rtol in (1e-7, 1e-10):
         graph, floor, body = Graph("groove"), ground("g", surface=groove), ball((0.012, 0.0, 0.05), gravity=(0.0, 0.0, -9.81))
@@ -152,9 +148,10 @@ def test_body_without_surface():
 
 @pytest.mark.parametrize("skin", [sphere(0.03), egg(0.035, 0.084, 0.01), ellipsoid((0.03, 0.02, 0.025))])
 def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
-    """A spring of 1 N/m lets the ball through. Between spheres, or at the pole of an egg, both curvatures vanish together, so
-    their product touches zero without a change of sign; a search for sign changes alone would miss this, and the ball would
-    leave on the far side."""
+    """A spring of 1 N/m lets the ball through.
+
+    Between spheres, or at the pole of an egg, the product of the curvatures touches zero without a change of sign.
+    """
     run_through = run(ground("g", surface=skin), ball((0, 0, 0.06), velocity=(0, 0, -3.0)), normal_stiffness=1.0)
     failure = run_through.result.failure
     assert failure is not None and failure.kind == "ended" and "nearest points are no longer unique" in failure.reason
@@ -164,8 +161,6 @@ def test_diving_beyond_the_curvature_limit_ends_the_run(skin):
 
 
 def test_stiff_damped_bounces_come_to_rest():
-    """A ball on a hard floor makes ever smaller bounces and comes to rest at the depth due to its weight, without a separate
-    state of rest."""
     k, damping = 1e8, 0.1 * 2.0 * np.sqrt(1e8 * 0.1)
     rest = run(
         ground("g", surface=plane()), ball((0, 0, 0.03), gravity=(0, 0, -9.81)), 1.0, normal_stiffness=k, normal_damping=damping
@@ -178,8 +173,7 @@ def test_stiff_damped_bounces_come_to_rest():
 
 
 def test_a_contact_lost_in_rounding_ends_with_what_there_is():
-    """The contact is so stiff that the depth due to the weight, 1e-32 m, and the depth of a bounce, 4e-18 m, are below the
-    rounding error of poses."""
+    """The depths due to the weight, 1e-32 m, and of a bounce, 4e-18 m, are below the rounding error of poses."""
     k = 1e32
     lost = run(
         ground("g", surface=plane()),
@@ -199,8 +193,6 @@ def test_a_contact_lost_in_rounding_ends_with_what_there_is():
 
 
 def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
-    """Return a ball on the floor that touches at the polar angle u, with the meridian along the world's x axis; only v_x is
-    damped."""
     tilt, quarter = 0.5 * (np.pi - u), 0.25 * np.pi
     q = quaternion_product((np.cos(tilt), 0.0, np.sin(tilt), 0.0), (np.cos(quarter), 0.0, 0.0, -np.sin(quarter)))
     body = ball((0, 0, 0.02 - 0.981 / 1e4), quaternion=np.asarray(q, float), velocity=(0.2, 0.1, 0), gravity=(0, 0, -9.81))
@@ -242,7 +234,7 @@ def _bowl():
 @pytest.mark.parametrize("speed", [0.0, 0.3])
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_leaving_the_range_of_a_patch_ends_the_run(speed, exchanged):
-    """The formula of a paraboloid on (-.1, .1)^2 extends beyond the surface; either body may be the paraboloid."""
+    """The formula of a paraboloid on (-.1, .1)^2 extends beyond the surface."""
     bowl, stone = ground("g", surface=_bowl()), ball((0.08, 0.01, 0.05), velocity=(0.6, 0.1, speed))
     one, two = (stone, bowl) if exchanged else (bowl, stone)
     ended = run(one, two)

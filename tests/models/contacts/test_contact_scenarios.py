@@ -1,7 +1,4 @@
-"""Runs of the contact graph compared with the independent simulator, for combinations of surfaces, motions, gravities and laws.
-
-Both programs integrate to the tolerances below; figures in brackets were measured when the tests were written.
-"""
+"""Runs of the contact graph agree with the independent simulator for many surfaces, motions, gravities and laws."""
 
 from __future__ import annotations
 
@@ -102,8 +99,7 @@ def _central() -> Scenario:
 
 
 def _pole(law: dict[str, Any]) -> Callable[[], Scenario]:
-    """Return a function that makes the scenario of an egg that turns over its pole exactly in the plane y = 0: sin u = 0 is
-    reached, not only approached."""
+    """Return a maker of scenarios in which an egg turns over its pole exactly in the plane y = 0."""
 
     def build() -> Scenario:
         half = np.radians(140.0) / 2.0
@@ -138,7 +134,6 @@ CASES = {
 
 @cache
 def run_of(name: str) -> ContactRun:
-    """Return the run of a case at default settings, which other test modules share."""
     return run_scenario(CASES[name].build(), progress=False)
 
 
@@ -179,9 +174,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS))
 def test_constrained_components(components, pair):
-    """Several sets of components are constrained, each on another pair of surfaces; the bodies start in light contact with
-    slip, spin and rolling [measured: 1e-11 m]. The runs are too short for a change of chart: a component without its partner
-    follows the axes of the chart in use."""
+    """Bodies in light contact slip, spin and roll for too short a time to change a chart [measured: 1e-11 m]."""
     law = {"constrained": components, "k_n": 4e3, "c_n": 2.0, "k_t": 2e3, "r_t": 1.0, "k_w": 0.5, "r_w": 5e-4}
     bodies = []
     # The surface normals meet on the x axis, away from the poles of either chart.
@@ -205,9 +198,10 @@ def test_constrained_components(components, pair):
 
 
 def differences(run: ContactRun, course: Course) -> dict[str, tuple[float, float]]:
-    """Return the largest difference of each quantity over the run, and its bound. Contact forces are compared in world axes,
-    since the trajectory's frame C2 always belongs to the polar chart. At rtol 1e-10, with errors that grow up to fiftyfold,
-    lengths of 0.1 m are off by at most 5e-10 m."""
+    """Return the largest difference of each quantity, and its bound, with contact forces in world axes.
+
+    At rtol 1e-10, with errors that grow up to fiftyfold, lengths of 0.1 m are off by at most 5e-10 m.
+    """
     trajectory, out = run.trajectory, {}
     for index in (1, 2):
         body = course.body(index)

@@ -1,4 +1,4 @@
-"""Transport of the contact's springs does not depend on the names of axes and bodies, nor on units, charts and poles."""
+"""Transport of the contact's springs is independent of names of axes and bodies, and of units, charts and poles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ LAWS = {
 
 
 def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
-    """Return two ellipsoids with fast spins that meet, stick and separate within 5 ms."""
     one = free(skin(0.036, 0.025, 0.029), 0.07, (0, 0, 0), (0.88, 0.22, 0.02, 0.42), omega=(-3.3, -9.6, 12.0))
     two = free(
         skin(0.038, 0.021, 0.016),
@@ -48,12 +47,11 @@ def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
 
 @cache
 def run_of(law: str, transport: str, stiffer: float = 1.0) -> ContactRun:
-    """Return the run of an impact, which several tests share."""
     return run_scenario(impact({**LAWS[law], "transport": transport}, stiffer), progress=False)
 
 
 def signed(rotation: np.ndarray, body: BodySpec) -> BodySpec:
-    """Return the same body with its object axes renamed: x_old = rotation x_new."""
+    """Return the same body with renamed object axes, x_old = rotation x_new."""
     axes = np.abs(rotation).T
     values = axes @ np.array(list(body.surface.parameters.values()))
     assert body.inertia is not None
@@ -66,7 +64,7 @@ def signed(rotation: np.ndarray, body: BodySpec) -> BodySpec:
 
 
 def _quaternion(R: np.ndarray) -> np.ndarray:
-    """Return (w, x, y, z): the eigenvector of the largest eigenvalue of Bar-Itzhack's matrix."""
+    """Return (w, x, y, z), the eigenvector of the largest eigenvalue of Bar-Itzhack's matrix."""
     K = np.array(
         [
             [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
@@ -93,8 +91,7 @@ def renamed(given: Scenario, first: np.ndarray, second: np.ndarray) -> Scenario:
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 @pytest.mark.parametrize("law", LAWS)
 def test_names_of_axes_do_not_matter(law, transport):
-    """Some of the 24 ways to name the axes of either body are tested; at rtol 1e-10, the errors in lengths near 0.06 m grow to
-    4e-11 m."""
+    """At rtol 1e-10, the errors in lengths near 0.06 m grow to 4e-11 m."""
     given = impact({**LAWS[law], "transport": transport})
     plain = run_of(law, transport)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
@@ -135,8 +132,7 @@ def test_the_three_laws_differ():
 
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 def test_names_of_bodies_matter_by_the_penetration_only(transport):
-    """The force acts at the point of body 2, whose distance from the point of body 1 is the penetration, so the effect of
-    swapping the bodies decreases with the penetration, as 1 / sqrt(k)."""
+    """The force acts at the point of body 2, so the effect of a swap decreases with the penetration, as 1 / sqrt(k)."""
     apart = []
     for stiffer in (1.0, 100.0):
         given = impact({**STICKING, "transport": transport}, stiffer)
@@ -146,7 +142,6 @@ def test_names_of_bodies_matter_by_the_penetration_only(transport):
 
 
 def _ball(turned_by: float, **law: Any) -> Any:
-    """Return a ball that sticks to a slope and is kicked, with the whole scene turned about the vertical."""
     graph, half = Graph("ball"), 0.5 * turned_by
     floor = ground("floor", surface=plane())
     ball = rigid_body(
@@ -177,7 +172,7 @@ def _ball(turned_by: float, **law: Any) -> Any:
 
 
 def test_unequal_stiffnesses_keep_the_energy():
-    """If k_x and k_y differ, the transport and the chart changes rotate the vector sqrt(k) s; neither does work."""
+    """The transport and the chart changes rotate the vector sqrt(k) s, without work."""
     compiled = _ball(0.4)
     uneven = {
         "contact.spring.stiffness": np.array([1.0, 3e3, 4e4, 1e5]),
@@ -213,7 +208,7 @@ def test_the_quaternions_of_the_renamed_axes():
 
 
 def _saddle_of(s: float, exchanged: bool, unit: float) -> Any:
-    """Return the same saddle in coordinates (u, v), or (-v, u) / s, with lengths in units of `unit` m."""
+    """Return the same saddle in coordinates (u, v), or (-v, u) / s, in units of `unit` m."""
 
     def formula(u: Any, v: Any) -> Any:
         x, y = (-s * v, s * u) if exchanged else (u, v)
@@ -259,8 +254,6 @@ def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: f
 
 @pytest.mark.parametrize("more", [{}, {"friction": 0.2}])
 def test_charts_and_units_do_not_matter(more):
-    """The motion is the same in turned and scaled coordinates and in metres or millimetres; only the literal law depends on the
-    chart."""
     plain = _on_saddle(1.0, False, 1.0, "parallel", **more)
     assert np.abs(_on_saddle(0.5, True, 1e-3, "parallel", **more) - plain).max() < 1e-9
     if more:

@@ -1,4 +1,4 @@
-"""Friction under every contact law: a ball that slips begins to roll as a closed form predicts."""
+"""Under every contact law, a ball that slips begins to roll as a closed form predicts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from tests.models.contacts.drops import MASS, RADIUS, G, dropped, in_world, roll
 
 SPIN = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, -2.0, 2.0)}
 SLIP = np.array([1.0 + 2.0 * RADIUS, 0.3 + 3.0 * RADIUS])
-"""Velocity of the lowest point."""
 ROLLS = np.array([1.0, 0.3]) - 2.0 / 7.0 * SLIP
-"""Velocity of the rolling ball."""
 LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
 
 
@@ -41,8 +39,7 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
 
 @pytest.mark.parametrize(("e", "mu"), [(0.0, 0.2), (0.5, 0.05), (0.5, 0.6)])
 def test_a_ball_with_spin_slips_and_then_rolls_after_impacts(e: float, mu: float) -> None:
-    """Every impact removes at most 7/2 mu (1 + e) v of the slip; the slip u that is left after the bounces vanishes within 2 u
-    / (7 mu g)."""
+    """Every impact removes at most 7/2 mu (1 + e) v of the slip; the rest, u, vanishes within 2 u / (7 mu g)."""
     run = rolled(Impact(e, friction=mu), None, 0.0, **SPIN)
     impulses = LANDS * ((1.0 + e) / (1.0 - e) if e else 1.0)
     left = np.hypot(*SLIP) - 3.5 * mu * impulses
@@ -62,8 +59,7 @@ RUBBING = (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3))
 
 @pytest.mark.parametrize(("law", "tilt"), [*zip(RUBBING, (0.3, 1.0), strict=True)], ids=["Impact", "ThreeState"])
 def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
-    """At the slope angle a the ball rolls with the acceleration 5/7 g sin a where mu > 2/7 tan a; otherwise it slips with g
-    (sin a - mu cos a). The charts do not matter."""
+    """The ball rolls with 5/7 g sin a where mu > 2/7 tan a, and otherwise slips with g (sin a - mu cos a)."""
     slips = 2.0 / 7.0 * np.tan(tilt) > 0.3
     run = rolled(law, None, tilt)
     late = run.t > 1.5
@@ -76,7 +72,7 @@ def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
 
 
 def test_laws_with_friction_stand_for_each_other() -> None:
-    """A ball lies on a slope and sticks: under each law the ball has the same margin of mu N before it slips."""
+    """Under each law, a ball that sticks to a slope has the same margin of mu N before it slips."""
     stiff = {"normal_stiffness": 1e6, "normal_damping": 1e3, "tangential_stiffness": 1e6, "tangential_damping": 1e3}
     tilt, left = 0.3, []
     for law in (Compliant(**stiff, friction=0.3), Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3)):
@@ -119,7 +115,6 @@ EVERY_KIND = (
 
 
 def test_laws_with_friction_take_each_others_place() -> None:
-    """A falling ball with spin slides and then rolls; under every law its angular momentum about the floor is conserved."""
     graph, floor, radius = Graph("spin"), ground("floor", surface=plane()), 0.1
     inertia, spin = 0.4 * 0.5 * radius**2, (3.0, 20.0, 0.0)
     start = {"position": (0.0, 0.0, radius + 0.02), "angular_velocity": spin, "gravity": (0.0, 0.0, -9.81)}

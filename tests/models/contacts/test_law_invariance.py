@@ -1,4 +1,4 @@
-"""Invariance of contact laws when bodies are swapped, frames turned, poles crossed or units changed."""
+"""Contact laws do not change when bodies are swapped, frames turned, poles crossed or units changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from tests.models.contacts.drops import MASS, RADIUS, G, in_world, rolled
 
 
 def head_on(law: ContactLaw, surface1: Surface, surface2: Surface, *, swapped: bool = False, turned: bool = False) -> Result:
-    """Return two free bodies that meet; the first is at rest. The world frame may be turned, and the bodies swapped."""
     q = np.array([0.5, 0.5, -0.5, 0.5]) if turned else np.array([1.0, 0.0, 0.0, 0.0])
     w, x, y, z = q
     R = np.array(
@@ -60,7 +59,6 @@ EGG = egg(0.035, 0.084, 0.010425531914893621)
     ids=repr,
 )
 def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> None:
-    """Twists in the bodies' own axes after an impact of two free eggs are invariant; momentum is conserved."""
     run, turned, swapped = (head_on(law, EGG, EGG), head_on(law, EGG, EGG, turned=True), head_on(law, EGG, EGG, swapped=True))
     assert {"impact", "contact on"} & {event.kind for event in run.events}
     # Swapping the bodies shifts the point of action by the deformation's depth, about 1e-3 m.
@@ -74,8 +72,7 @@ def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> 
     ("law", "exchanged"), [(Impact(0.5), False), (Impact(0.5), True), (ThreeState(50.0, 1000.0), True)], ids=str
 )
 def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
-    """From the first impact on, the ball rolls with 5/7 of the acceleration of sliding; its chart changes dozens of times on the
-    slope."""
+    """The ball rolls with 5/7 of the acceleration of sliding, while its chart changes dozens of times."""
     tilt = 0.3
     run = rolled(law, ["v_x", "v_y", "v_z"], tilt, exchanged)
     charts = [event for event in run.events if event.internal]
@@ -92,8 +89,7 @@ def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> 
 
 @pytest.mark.parametrize("law", [Impact(0.5), ThreeState(50.0, 1000.0)], ids=lambda law: type(law).__name__)
 def test_what_is_free_slides_and_what_is_held_keeps_its_momentum(law: ContactLaw) -> None:
-    """A spinning ball drops: if only v_z is constrained, slip and spin are unchanged; constrained v_x and v_y give (5 v + 2 r
-    w) / 7; a rolling contact stops omega_z."""
+    """If only v_z is constrained, slip and spin are unchanged; constrained v_x and v_y give (5 v + 2 r w) / 7."""
     motion = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, 1.0, 2.0)}
     omega, v = in_world(rolled(law, ["v_z"], 0.0, **motion))
     assert omega == pytest.approx([3.0, 1.0, 2.0], abs=1e-9) and v[:2] == pytest.approx([1.0, 0.3], abs=1e-9)
@@ -113,7 +109,7 @@ UNITS = {
     Impact(0.8): Impact(0.8),
     ThreeState(10.0, 100.0, 1e6): ThreeState(10.0, 100.0, 1.0),
 }
-"""Laws in kg and m, and the same laws in g and mm (forces in micronewtons)."""
+"""Laws in kg and m -> the same laws in g and mm, with forces in micronewtons."""
 
 
 @pytest.mark.parametrize("law", UNITS, ids=lambda law: type(law).__name__)

@@ -1,4 +1,4 @@
-"""Restitution of contact laws compared with closed forms, at every speed down to zero."""
+"""Restitution of contact laws agrees with closed forms, at every speed down to zero."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.models.contacts.drops import FALL, MASS, dropped, times
 
 @cache
 def struck(law: ContactLaw, speed: float) -> Result:
-    """Run an impact without gravity."""
     return simulate(
         dropped(law, height=1e-3, gravity=0.0, speed=speed),
         1e-3 / speed + 0.3,
@@ -37,15 +36,14 @@ def rebound(law: ContactLaw, speed: float = 1.3) -> float:
 
 @pytest.mark.parametrize("w0", [0.1, 1.0, 5.0])
 def test_restitution_of_the_viscoelastic_law(w0: float) -> None:
-    """e = (1 + W0(-exp(w0 + ln(1 - w0) - 1))) / |w0| with Lambert's W and w0 = -c |v0| / k."""
+    """With Lambert's W and w0 = -c |v0| / k, e = (1 + W0(-exp(w0 + ln(1 - w0) - 1))) / |w0|."""
     k, speed = 1e5, 1.3
     exact = (1.0 + lambertw(-np.exp(-w0 + np.log(1.0 + w0) - 1.0)).real) / w0
     assert rebound(Viscoelastic(k, w0 * k / speed), speed) == pytest.approx(exact, rel=1e-10)
 
 
 def test_the_viscoelastic_law_never_pulls() -> None:
-    """Under the law alone, the motion never reaches the line v = k/c; where an external force separates the bodies faster, the
-    contact force is zero."""
+    """The force is zero where an external force separates the bodies faster than v = k/c, which the law alone never reaches."""
     law = Viscoelastic(1e5, 1e6)
     run = simulate(dropped(law, height=1e-3, gravity=0.0, speed=0.5), 0.05, rtol=1e-12, samples=1e-5, progress=False)
     inside = run["touch.gap"] < 0.0
@@ -81,7 +79,7 @@ def test_the_virtual_spring(e: float) -> None:
 
 @pytest.mark.parametrize("damping", [2e2, 1e3, 1e4])
 def test_the_maxwell_model(damping: float) -> None:
-    """e = exp(-pi delta / omega_d) at every speed; contact lasts pi / omega_d."""
+    """At every speed e = exp(-pi delta / omega_d), and contact lasts pi / omega_d."""
     law, k = Maxwell(1e5, damping), 1e5
     delta = 0.5 * k / damping
     omega = np.sqrt(k / MASS - delta**2)

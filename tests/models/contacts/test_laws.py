@@ -1,4 +1,4 @@
-"""One contact under several laws: the same drop of a ball is compared with closed forms or an independent derivation."""
+"""The same drop of a ball under several laws agrees with closed forms or an independent derivation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.models.contacts.drops import COMPLIANT, FALL, HEIGHT, IMPACT, MASS, S
 
 
 def check_compliant(run: Result) -> None:
-    """Check that an undamped impact under gravity lasts 2 (pi - atan(v w / g)) / w, and that the ball returns to its height."""
+    """Check that an undamped impact under gravity lasts 2 (pi - atan(v w / g)) / w."""
     omega = np.sqrt(COMPLIANT.normal_stiffness / MASS)
     lasts = 2.0 * (np.pi - np.arctan(SPEED * omega / G)) / omega
     on, off = times(run, "contact on"), times(run, "contact off")
@@ -35,8 +35,7 @@ def check_compliant(run: Result) -> None:
 
 
 def check_impact(run: Result) -> None:
-    """Check that bounces occur at FALL (1 + 2 e + 2 e^2 + ...), to within rounding error, and that rest follows at the limit of
-    these times."""
+    """Check that bounces occur at FALL (1 + 2 e + 2 e^2 + ...), and that rest follows at the limit."""
     e = IMPACT.restitution
     found = times(run, "impact")
     expected = FALL * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1.0, len(found))])))
@@ -72,8 +71,7 @@ def check_viscoelastic(run: Result) -> None:
 
 
 def check_three_state(run: Result) -> None:
-    """Compare with another integrator and its state machine: free fall, contact with h'' = -a1 h' - a0 h - a2 h^3, and
-    ballistic flight."""
+    """Compare with another integrator of free fall and of contact, h'' = -a1 h' - a0 h - a2 h^3."""
     law = THREE_STATE
 
     def force(_: float, y: np.ndarray) -> float:
@@ -99,7 +97,6 @@ def check_three_state(run: Result) -> None:
 
 
 def check_rigid(graph: Graph) -> None:
-    """Check that only a time stepper runs the contact, and that the ball does not bounce."""
     (point,) = graph.freeze().contacts
     assert point.stepped and point.normal is None and point.path == "touch"
     with pytest.raises(ModelError, match="E434") as caught:
@@ -167,8 +164,6 @@ ROUNDING = 1e-14
 @pytest.mark.parametrize("speed", [0.0, 0.5, -0.5])
 @pytest.mark.parametrize("law", [IMPACT, THREE_STATE, VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3)], ids=repr)
 def test_a_start_that_just_touches(law: ContactLaw, speed: float) -> None:
-    """A ball that starts at rest stays; a ball that moves inwards bounces immediately, and a ball that moves outwards flies
-    first. A fall from rest is detected once it exceeds the rounding error."""
     run = simulate(dropped(law, height=0.0, speed=speed), 0.2, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
     first = next(event for event in run.events if not event.internal)

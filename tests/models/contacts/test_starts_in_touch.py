@@ -1,4 +1,4 @@
-"""Ideal contacts that start closed, at rest or sliding, on floors of any orientation, compared with closed forms."""
+"""Ideal contacts that start closed, on floors of any orientation, agree with closed forms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def turned_to(up):
 
 
 def on_a_floor(up, law, velocity, off=(0.0, 0.0, 0.0)):
-    """Return a ball of 1 kg that touches a floor at the point `off`."""
     graph, floor = Graph("start"), ground("floor", surface=plane(), position=tuple(off), quaternion=tuple(turned_to(up)))
     ball = rigid_body(
         "ball",
@@ -39,7 +38,7 @@ def on_a_floor(up, law, velocity, off=(0.0, 0.0, 0.0)):
 
 @pytest.mark.parametrize(("up", "restitution"), [*zip(UP, (0.7, 1.0, 0.0, 1.0), strict=True)])
 def test_a_ball_that_touches_stays(up, restitution):
-    """Whatever the rounding errors of the gap and its rate, there are a few events at the start and none later."""
+    """Rounding errors of the gap and its rate cause a few events at the start, and none later."""
     off = np.array([0.37, -1.21, 0.58])
     run = simulate(on_a_floor(up, Impact(restitution, friction=0.3), np.zeros(3), off), 0.5, progress=False)
     assert run.ok, run.failure
@@ -63,8 +62,7 @@ def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
 
 
 def rod(mu, yaw, end=1e-6, half=0.5):
-    """Return a uniform rod of 1 kg that slides on its round end away from the side to which the rod leans; the tangent of its
-    inclination is 2."""
+    """Return a rod of 1 kg that leans with the tangent 2, and slides on its round end away from the side to which it leans."""
     lean = np.arctan(2.0)
     turn, tip = np.array([np.cos(yaw / 2.0), 0.0, 0.0, np.sin(yaw / 2.0)]), np.array([np.cos(lean / 2.0), np.sin(-lean / 2.0)])
     q = (turn[0] * tip[0], -turn[3] * tip[1], turn[0] * tip[1], turn[3] * tip[0])
@@ -86,14 +84,13 @@ def rod(mu, yaw, end=1e-6, half=0.5):
 
 
 def pressing(mu):
-    """Return the normal force of the rod: G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
+    """Return the normal force of the rod, G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
     return G / (1.6 - 1.2 * mu)
 
 
 @pytest.mark.parametrize("yaw", [0.0, 1.1])
 def test_the_rod_of_painleve_in_space(yaw):
-    """The normal force matches the closed form while that is finite; above mu = 4/3 the run fails, and the reason names the
-    contact's coefficient of friction."""
+    """Above mu = 4/3 the closed form is not finite, and the run fails."""
     compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
     for mu in (1.0, 1.3):
         run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), pressing(mu)

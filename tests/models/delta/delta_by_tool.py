@@ -1,8 +1,8 @@
-"""The delta robot in three tool coordinates, without rod angles: a comparison for poses at which the angles are singular.
+"""The delta robot in three tool coordinates, without rod angles, for poses at which the angles are singular.
 
-The elbow of each arm follows from the tool by two circles; every mass point lies on a line from shaft to elbow or from elbow to
-tip. With all points x(w), the equation of motion is sum of m J^T (x'' - g) = 0; J = dx/dw comes from complex steps, and x'' - J
-w'' from a second difference of the points. Nothing of `models` is used. The method fails where an arm is stretched.
+The elbow of each arm follows from the tool by two circles. With all points x(w) the equation of motion is
+sum of m J^T (x'' - g) = 0; J = dx/dw comes from complex steps, and x'' - J w'' from a second difference of the points.
+Nothing of `models` is used. The method fails where an arm is stretched.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from scipy.integrate import solve_ivp
 from tests.models.delta.delta_independent import TO_WORLD, _pair
 
 STEP = 1e-4
-"""Step of the differences, m; the fourth-order difference has an error of about STEP^4 times a fifth derivative."""
+"""Step of the differences, m; a difference of fourth order has an error proportional to STEP^4."""
 
 
 def link(p: dict[str, float], tool: Any, branch: float) -> Any:
-    """Return the directions (2, k) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3, k), in the arm's
-    axes. The elbow points outwards for branch -1 and inwards for +1."""
+    """Return the directions (2, k) of the proximal link, along x2 and x3, for the tip at `tool` (3, k) in the arm's axes.
+
+    The elbow points outwards for branch -1 and inwards for +1.
+    """
     y, z = tool[1] - (p["L0"] - p["L3"]), tool[2]
     square = y * y + z * z
     cosine = (square + p["L1"] ** 2 - p["L2"] ** 2 + tool[0] ** 2) / (2.0 * p["L1"] * np.sqrt(square))
@@ -30,8 +32,7 @@ def link(p: dict[str, float], tool: Any, branch: float) -> Any:
 
 
 def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) -> tuple[Any, Any, Any]:
-    """Return, for tools (3, k), positions of all mass points (3 n, k) in world axes, and directions of links and rods (9, k) in
-    their arms' axes."""
+    """Return, for tools (3, k), positions of all mass points (3 n, k) in world axes, and directions of links and rods (9, k)."""
     points, links, rods = [], [], []
     shaft = np.array([[0.0], [p["L0"] - p["L3"]], [0.0]])
     for R, sign in zip(TO_WORLD, branch, strict=True):
@@ -47,7 +48,6 @@ def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) ->
 
 
 def masses(p: dict[str, float]) -> np.ndarray:
-    """Return the masses of the points of `features`, kg."""
     one = [m for m, _ in (*_pair(p["M1"], p["LC1"], p["J1"]), *_pair(p["M2"], p["LC2"], p["J2"]), (p["M3"], 0.0))]
     return np.tile(one, 3)
 
@@ -75,7 +75,7 @@ def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any,
 def simulate(
     p: dict[str, float], w: np.ndarray, v: np.ndarray, t: np.ndarray, branch: Any = (-1.0,) * 3, cone: float = 1e-2
 ) -> np.ndarray:
-    """Return the position and velocity of the tool (k, 6) at the times t, from w and v at t[0], without motor torques."""
+    """Return the position and velocity of the tool (k, 6) at the times t, without motor torques."""
 
     def rates(_: float, x: np.ndarray) -> np.ndarray:
         return np.concatenate([x[3:], acceleration(p, x[:3], x[3:], branch, cone)])

@@ -1,9 +1,8 @@
-"""A second delta robot, to test `screwbond.models.delta` and its graphs: NumPy and SciPy, no graph, no closed-form terms.
+"""A second delta robot from NumPy and SciPy alone, to test `screwbond.models.delta` and its graphs.
 
-Two point masses replace every link, with the link's mass, centre and inertia across the rod; the end effector is a point at
-each tip. Their velocities and accelerations come from cross products of angular velocities, in world axes, and the equations of
-motion from d'Alembert's principle: sum of m J^T (a - g) over the points. Neither the Lagrangian of the paper nor any of its
-terms m, c1 ... c6, G is used, and nothing of `screws`, `bondgraph` or `models`.
+Two point masses replace every link, with the link's mass, centre and inertia across the rod; the end effector is a point at each
+tip. Cross products of angular velocities give their velocities and accelerations, and d'Alembert's principle the equations of
+motion: sum of m J^T (a - g) over the points. Neither the paper's Lagrangian nor its terms m, c1 ... c6, G are used.
 
 States are x = (q1, v1, q2, v2, q3, v3) by arms, or (q, v) where stated.
 """
@@ -64,7 +63,6 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _about(axis: int, angle: Any) -> np.ndarray:
-    """Return the rotation about a coordinate axis."""
     c, s = np.cos(angle), np.sin(angle)
     i, k = (axis + 1) % 3, (axis + 2) % 3
     R = np.zeros((3, 3), dtype=np.result_type(c, float))
@@ -75,8 +73,7 @@ def _about(axis: int, angle: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Point:
-    """Mass point of one arm: mass, position, Jacobian (3, 3) with respect to the arm's angles, and acceleration at v' = 0, in
-    arm axes."""
+    """Mass point of one arm, in arm axes, with its Jacobian (3, 3) and its acceleration at v' = 0."""
 
     mass: float
     place: np.ndarray
@@ -85,7 +82,7 @@ class Point:
 
 
 def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float]]:
-    """Return two mass points on a rod, each as (mass, distance from the rod's upper joint)."""
+    """Return two mass points on a rod as (mass, distance from the rod's upper joint)."""
     if mass == 0.0:
         return []
     radius = np.sqrt(inertia / mass)
@@ -93,7 +90,7 @@ def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float
 
 
 def arm_points(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> list[Point]:
-    """Return the mass points of one arm; the last point is the tip, which carries a third of the end effector."""
+    """Return the mass points of one arm; the last is the tip, with a third of the end effector."""
     upper = _about(0, phi[0]) @ E[1]
     turned = _about(1, phi[2]) @ E[0]
     lower = _about(1, phi[2]) @ _about(0, phi[1]) @ E[1]
@@ -124,7 +121,6 @@ def arm_terms(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> tuple[np.n
 
 
 def energy(p: dict[str, float], q: np.ndarray, v: np.ndarray) -> float:
-    """Return the kinetic and potential energy of the robot, J."""
     total = 0.0
     for a in range(3):
         for x in arm_points(p, q[3 * a : 3 * a + 3], v[3 * a : 3 * a + 3]):
@@ -204,8 +200,10 @@ def holding_torque(p: dict[str, float], q: np.ndarray) -> np.ndarray:
 
 
 def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return A (18, 18) and B (18, 3) of x = (q, v) about rest at motor angles y under constant torques, with the angles q (9,)
-    and the torques u (3,). Complex steps make the matrices exact to within rounding error."""
+    """Return A (18, 18), B (18, 3), q (9,) and u (3,) of x = (q, v) about rest at motor angles y under constant torques.
+
+    Complex steps make the matrices exact to within rounding error.
+    """
     q = assemble(p, y)
     u = holding_torque(p, q)
     at, size = np.concatenate([q, np.zeros(9), u]), 1e-30
@@ -222,8 +220,7 @@ def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.n
 def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return A (6, 6) and B (6, 3) of the motion that keeps the arms together, in the coordinates (dy, dy').
 
-    The tangent space of the constraint is invariant under A, so the reduction is exact; the six poles are free of the scatter
-    of the eigenvalues at -5.
+    The reduction is exact, because the tangent space of the constraint is invariant under A.
     """
     A, B, q, _ = linearise(p, y)
     H = constraint(p, q, np.zeros(9))[1]
@@ -239,7 +236,6 @@ def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def poles(p: dict[str, float], y: Any) -> np.ndarray:
-    """Return the six poles of the robot at motor angles y, sorted."""
     return np.sort_complex(np.linalg.eigvals(reduced(p, y)[0]))
 
 
@@ -259,7 +255,7 @@ SAMPLES = np.linspace(0.0, 2.0, 9)
 
 
 def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return an asymmetric motion from rest as initial q (9,), offset (3,) and amplitude (3,) of the torques in N m.
+    """Return initial q (9,), offset (3,) and amplitude (3,) of the torques (N m) of an asymmetric motion from rest.
 
     u_j(t) = offset_j + amplitude_j sin(3 pi t + j), j = 0, 1, 2.
     """
@@ -269,7 +265,6 @@ def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def torque_of(offset: np.ndarray, amplitude: np.ndarray) -> Any:
-    """Return the function u(t) (3,) of the disturbed motion."""
     return lambda t: offset + amplitude * np.sin(3.0 * np.pi * t + np.arange(3.0))
 
 
@@ -281,7 +276,6 @@ def crossing(p: dict[str, float]) -> float:
 
 
 def record(p: dict[str, float]) -> dict[str, Any]:
-    """Return everything that a graph of this robot must reproduce."""
     found: dict[str, Any] = {"crossing_deg": float(np.rad2deg(crossing(p)))}
     for name, y in (("pi/4", np.pi / 4.0), ("0", 0.0)):
         q = assemble(p, [y] * 3)
@@ -299,7 +293,6 @@ def record(p: dict[str, float]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write `delta_reference.json` beside this file."""
     import json
     import re
     from pathlib import Path

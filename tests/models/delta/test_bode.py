@@ -1,4 +1,4 @@
-"""Bode plots of loops: the marked margins agree with closed forms."""
+"""The margins that Bode plots mark agree with closed forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OMEGA = np.geomspace(0.01, 100.0, 4000)
 
 @pytest.mark.parametrize("gain", [2.0, 5.0, 20.0])
 def test_margins_of_three_equal_lags(gain: float) -> None:
-    """L = K / (1 + s)^3: the phase is -180 degrees at sqrt 3, where the gain is K / 8."""
+    """The phase of L = K / (1 + s)^3 is -180 degrees at sqrt 3, where the gain is K / 8."""
     loop = gain / (1.0 + 1j * OMEGA) ** 3
     (phase,), (level,) = phase_crossings(OMEGA, loop), gain_crossings(OMEGA, loop)
     assert phase.omega == pytest.approx(np.sqrt(3.0), rel=1e-5)

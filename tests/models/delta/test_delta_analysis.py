@@ -1,4 +1,4 @@
-"""Linear analysis of the delta robot compared with independent values: poles, zeros, cancellations, order, crossing."""
+"""Poles, zeros, cancellations and order of the delta robot agree with independent values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ def recorded(name: str, at: str) -> np.ndarray:
 
 
 def apart(found: np.ndarray, expected: np.ndarray) -> float:
-    """Return the largest distance between matched members of two sets of complex numbers."""
     from scipy.optimize import linear_sum_assignment
 
     assert len(found) == len(expected)
@@ -45,8 +44,7 @@ def apart(found: np.ndarray, expected: np.ndarray) -> float:
 
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_six_poles_and_twelve_cancellations(name, at):
-    """Six poles are accurate to 1e-9 1/s [measured: 2e-13], no zeros remain, and twelve pole-zero pairs are at -5 to within
-    1e-5 [measured: 4e-7]."""
+    """Six poles are accurate to 1e-9 1/s [measured: 2e-13], and twelve pairs are at -5 to within 1e-5 [measured: 4e-7]."""
     shown = pole_zero_map(ROBOTS[name].linearise((ANGLES[at],) * 3))
     assert apart(shown.poles, recorded(name, at)) < 1e-9
     assert len(shown.zeros) == 0 and len(shown.cancelled_poles) == len(shown.cancelled_zeros) == 12
@@ -77,7 +75,7 @@ def test_reduced_system(name, at, form):
 
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_whole_system(name, at):
-    """A and B of order 18 match to a relative 1e-11 [measured: 1e-14]; the minimal order is 6, and 4 with a single input."""
+    """A and B of order 18 match to a relative 1e-11 [measured: 1e-14]; the minimal order is 6, or 4 with a single input."""
     linear = ROBOTS[name].linearise((ANGLES[at],) * 3)
     A, B, _, _ = independent.linearise(independent.SETS[name], (ANGLES[at],) * 3)
     order = independent.BY_ARMS
@@ -119,7 +117,7 @@ def test_equilibrium(name, at):
 
 
 def test_gravity_compensation_leaves_every_pose_an_equilibrium():
-    """With u = gravity_torque(y), three eigenvalues of A + B du/dy are zero, where du/dy is computed by central differences."""
+    """With u = gravity_torque(y), three eigenvalues of A + B du/dy are zero."""
     robot, y = ROBOTS["fit"], np.array([0.1, 0.3, 0.5])
     small, h = linearise_reduced(robot, y), 1e-5
     slope = np.stack([(robot.gravity_torque(y + h * e) - robot.gravity_torque(y - h * e)) / (2.0 * h) for e in np.eye(3)], axis=1)
@@ -130,7 +128,7 @@ def test_gravity_compensation_leaves_every_pose_an_equilibrium():
 
 
 def test_frequency_response_is_what_a_small_sine_gives():
-    """The amplitude and phase of y1 at 4 rad/s agree with a run to 1e-3, once transients have died out [measured: 2e-4]."""
+    """The amplitude and phase of y1 at 4 rad/s agree with a run to 1e-3 [measured: 2e-4]."""
     from bondgraph import signals
 
     robot, y, omega, size = ROBOTS["fit"], (0.25 * np.pi,) * 3, 4.0, 1e-4

@@ -1,4 +1,4 @@
-"""Formulas of one arm compared with mass points and cross products; parameters, parameter files and refusals."""
+"""Formulas of one arm agree with mass points and cross products, and wrong parameters are refused."""
 
 from __future__ import annotations
 
@@ -54,8 +54,10 @@ def test_appendix(name):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_terms_in_theta_are_those_of_the_mass_points(name):
-    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi and dpsi = dpsi_phi B, to 1e-13 of a size
-    that grows as phi nears its singularity; the tip and the potential energy agree to 1e-13, and the kinetic energy to 1e-12."""
+    """With phi' = B v: m = B^T m_phi B, c = B^T (c_phi + m_phi B' v), G = B^T G_phi and dpsi = dpsi_phi B.
+
+    The terms agree to 1e-13 of a size that grows as phi nears its singularity.
+    """
     p, other = ROBOTS[name], independent.SETS[name]
     for theta, v in states(1):
         phi, rate = phi_of(theta), phi_rate(theta, v)
@@ -100,7 +102,6 @@ def test_formulas_on_the_tape():
 
 
 def test_files(tmp_path):
-    """A file reproduces the written values, g and damping have defaults, and comments are ignored."""
     path = tmp_path / "robot.json"
     path.write_text(ROBOTS["lab"].to_json(), encoding="utf-8")
     assert read_parameters(path) == ROBOTS["lab"]

@@ -1,4 +1,4 @@
-"""Controllers of the delta robot: exact decays, closed-form static errors, motions within limits, refusals."""
+"""Controllers of the delta robot have exact decays, static errors in closed form, and motions within limits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_gravity_compensation_makes_every_pose_an_equilibrium() -> None:
 
 @pytest.mark.parametrize("output", ["tool", "motors"])
 def test_linearisation_is_exact(output: str) -> None:
-    """The error obeys its linear equation to within rounding error in fast, damped motion from a displaced, moving start."""
+    """The error obeys its linear equation to within rounding error, from a displaced, moving start."""
     robot = DeltaRobot(FIT)
     rates = np.array([0.4, -0.3, 0.2])
     posture = robot.forward_kinematics(robot.inverse_kinematics(HOME))
@@ -66,8 +66,7 @@ def test_linearisation_is_exact(output: str) -> None:
 
 
 def test_linearisation_is_exact_off_the_constraint() -> None:
-    """alpha depends on (q, v): even with the tips apart, the tool's error obeys its equation, because the multipliers were
-    eliminated."""
+    """The law eliminates the multipliers, so the tool's error obeys its equation even with the tips apart."""
     robot = DeltaRobot(FIT)
     q = robot.kinematics.inverse(HOME)
     q[4] += 0.01

@@ -1,4 +1,4 @@
-"""The delta robot in MuJoCo and Pinocchio, as the benchmark builds it, compared with the independent code."""
+"""The delta robot in MuJoCo and Pinocchio, as the benchmark builds it, agrees with the independent code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from tests.models.delta import delta_independent as independent
 
 @cache
 def fall() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the start (9,), constant torques (3,), and the angles (9,) of the undamped robot 0.2 s later."""
     p = {**independent.SETS["fit"], "DAMPING": 0.0}
     q = independent.assemble(p, [0.5, 0.7, 0.8])
     u = independent.holding_torque(p, q) * np.array([1.2, 0.8, 1.1])
@@ -27,7 +26,6 @@ def fall() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_hinges():
-    """Coordinates converted to hinges and back are unchanged; rates agree with central differences."""
     q, v = fall()[2], np.random.default_rng(1).normal(size=9)
     angles, rates = hinges(q, v)
     assert np.abs(angles_of(angles) - q).max() < 1e-15
@@ -37,8 +35,7 @@ def test_hinges():
 
 
 def test_mujoco():
-    """MuJoCo finds the angles to 1e-8 rad after 0.2 s [measured: 1.4e-9]; the tips are apart because MuJoCo's constraints are
-    soft."""
+    """MuJoCo finds the angles to 1e-8 rad after 0.2 s [measured: 1.4e-9], although its soft constraints let the tips part."""
     pytest.importorskip("mujoco")
     from benchmarks.delta_mujoco import DeltaMujoco
 
@@ -55,7 +52,7 @@ def test_mujoco():
 
 
 def test_pinocchio():
-    """The accelerations agree to 1e-10, and the angles to 1e-9 rad after 0.2 s with a Runge-Kutta method [measured: 3e-11]."""
+    """Accelerations agree to 1e-10, and angles to 1e-9 rad after 0.2 s [measured: 3e-11]."""
     pytest.importorskip("pinocchio")
     from benchmarks.delta_pinocchio import DeltaPinocchio
 

@@ -1,5 +1,4 @@
-"""The delta robot as a graph of arms, in both forms, compared with independent equations: energy, stabilisation and other types
-of arm."""
+"""The delta robot as a graph of arms agrees with independent equations, in both forms."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def robot(name: str, form: str = "lagrangian") -> DeltaRobot:
 
 @pytest.mark.parametrize("name", SETS)
 def test_rates_are_those_of_the_independent_equations(name):
-    """Rates agree to 1e-12 of the largest rate at random states off the constraint, with motor torques [measured: 6e-16]."""
+    """Rates agree to 1e-12 of the largest rate at random states off the constraint [measured: 6e-16]."""
     compiled, rng = robot(name).compiled, np.random.default_rng(3)
     for _ in range(5):
         q = np.column_stack([rng.uniform(-0.5, 1.3, 3), rng.uniform(1.6, 2.8, 3), rng.uniform(-0.6, 0.6, 3)])
@@ -43,7 +42,6 @@ def test_rates_are_those_of_the_independent_equations(name):
 
 
 def disturbing(name: str) -> dict:
-    """Return the torques of the disturbed motion: sinusoids about the holding torques at the start."""
     recorded = REFERENCE[name]["disturbed"]
     waves = [signals.sine(f"wave {i + 1}", recorded["amplitude"][i], 3.0 * np.pi, float(i)) for i in range(3)]
     return {"y": [0.6, 0.8, 0.95], "torque": recorded["offset"], "signals": [f"{wave.name}.y" for wave in waves], "blocks": waves}
@@ -51,8 +49,7 @@ def disturbing(name: str) -> dict:
 
 @pytest.mark.parametrize("name", SETS)
 def test_both_forms_follow_the_recorded_disturbed_motion(name):
-    """Over two seconds of sinusoidal torques at rtol 1e-11, both forms agree with an independent integration to 1e-8 rad
-    [measured: 1e-12], and with each other to 1e-10 rad."""
+    """Over two seconds, both forms agree with an independent integration to 1e-8 rad [measured: 1e-12]."""
     expected = np.array(REFERENCE[name]["disturbed"]["x"]).reshape(-1, 3, 2, 3)[:, :, 0].reshape(-1, 9)
     found = {}
     for form in ("lagrangian", "hamiltonian"):
@@ -66,8 +63,7 @@ def test_both_forms_follow_the_recorded_disturbed_motion(name):
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize("name", SETS)
 def test_energy_without_damping_is_constant(name, form):
-    """Energy is constant to 1e-9 J at rtol 1e-10 over two seconds of free motion, which exchanges about 3 J [measured: 2e-12
-    J]."""
+    """Energy is constant to 1e-9 J over two seconds, which exchange about 3 J [measured: 2e-12 J]."""
     free = DeltaRobot(replace(SETS[name], DAMPING=0.0), form=form)
     run = free.simulate(2.0, y=[0.6, 0.8, 0.95], rtol=1e-10)
     assert np.ptp(run.energy) < 1e-9
@@ -101,9 +97,10 @@ def test_a_start_off_the_constraint_decays_with_the_double_pole(name, form):
     ],
 )
 def test_free_drop_runs_through_the_singularities(name, form, damping):
-    """Released with the arms at pi/4, the robot stretches its arms within 5 s, and its distal links become parallel. The tips
-    stay together to 1 um at rtol 1e-6 [measured: 2e-8 m] and to 1 nm at rtol 1e-9 [measured: 4e-11 m]. With its own damping the
-    robot comes to rest in the lowest posture."""
+    """The falling robot stretches its arms, and its distal links become parallel.
+
+    The tips stay together to 1 um at rtol 1e-6 [measured: 2e-8 m], and to 1 nm at rtol 1e-9 [measured: 4e-11 m].
+    """
     p = SETS[name] if damping is None else replace(SETS[name], DAMPING=damping)
     for rtol, allowed in ((1e-6, 1e-6), (1e-9, 1e-9)):
         run = DeltaRobot(p, form=form).simulate(5.0, rtol=rtol, samples=0.002)
@@ -121,8 +118,7 @@ def test_drift_in_ordinary_motion_at_a_loose_tolerance():
 
 @pytest.mark.parametrize("name", SETS)
 def test_minimal_coordinates_move_alike(name):
-    """An IC of the three motor angles with closed-form kinematics agrees to 1e-9 rad after one second [measured: 4e-14]; the IC
-    cannot follow the undamped drop through parallel links."""
+    """An IC of the three motor angles, with kinematics in closed form, agrees to 1e-9 rad after one second [measured: 4e-14]."""
     given = {"y": (0.6, 0.8, 0.95), "torques": 0.9 * robot(name).gravity_torque((0.6, 0.8, 0.95))}
     small = compile_model(minimal_graph(SETS[name], given["y"], rates=(1.0, -1.0, 0.5), torques=given["torques"]))
     one = small.simulate(1.0, samples=0.1, rtol=1e-10)
@@ -144,10 +140,7 @@ def turned(degrees: float) -> np.ndarray:
 
 @pytest.mark.parametrize("axes", [(0.0, 180.0), (0.0, 90.0, 180.0, 270.0)], ids=["two arms", "four arms"])
 def test_another_number_of_arms_is_a_longer_list(axes):
-    """Equal arms at equal angles meet in the middle: energy is constant, and the tips stay together.
-
-    The run ends before all four arms are stretched, where their constraints become dependent.
-    """
+    """The run ends before all four equal arms are stretched, where their constraints become dependent."""
     p = replace(SETS["fit"], DAMPING=0.0)
     phi = DeltaRobot(p).forward_kinematics((0.3,) * 3).q[:3]
     arms = [delta_arm(f"arm {i + 1}", p, turned(angle), position=phi) for i, angle in enumerate(axes)]
@@ -166,8 +159,6 @@ SLIDER = {"m": 0.4, "rod": 0.3, "L": 0.4, "g": 9.81}
 
 
 def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Graph:
-    """Return an arm of a linear delta robot: a carriage that slides down a pole, and a thin rod with its mass at its tip."""
-
     def tip(q, L):
         return array([L * sin(q[1]) * sin(q[2]), distance + L * cos(q[1]), q[0] + L * sin(q[1]) * cos(q[2])])
 
@@ -204,7 +195,6 @@ def slider_arm(name: str, rotation: np.ndarray, s: float, distance: float) -> Gr
 
 
 def test_another_type_of_arm_takes_the_same_robot():
-    """Three equal carriages fall freely with their load; motor forces equal to the weight hold them at rest."""
     compiled = compile_model(
         connect_arms("linear delta", [slider_arm(f"arm {i + 1}", R, 0.0, 0.2) for i, R in enumerate(ROTATIONS)])
     )
@@ -216,8 +206,6 @@ def test_another_type_of_arm_takes_the_same_robot():
 
 
 def test_the_motors_take_signals():
-    """One torque signal with three components, or one signal for each motor, is added to the parameters `motor 1.torque` to
-    `motor 3.torque`."""
     value = Block("drive", [("u", Op("drive", lambda t: array([0.1 * t, 0.2 * t, 0.3])), ["t"])], inputs={"t": "time"})
     single = [
         Block(

@@ -1,4 +1,4 @@
-"""Kinematics of the delta robot: round trips, Newton steps compared with the Jacobian of the tape, modes, branches, refusals."""
+"""Forward and inverse kinematics of the delta robot agree with each other, with independent code, and with differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def tools(name: str, n: int = 20000) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_forward_of_inverse(name):
-    """Points of the workspace are reproduced to 1e-12 m, all in one call or point by point [measured: 1e-13 and 4e-16]."""
+    """Points are reproduced to 1e-12 m, all in one call or one by one [measured: 1e-13 and 4e-16]."""
     w, q, margin = tools(name)
     assert len(w) > 2000
     kinematics = DeltaKinematics(ROBOTS[name])
@@ -50,7 +50,6 @@ def test_forward_of_inverse(name):
 
 
 def test_against_independent_assembly():
-    """All nine angles and the tool agree with the independent code, which uses no closed form."""
     p, other = ROBOTS["fit"], independent.SETS["fit"]
     for y in ([0.3, 0.5, 0.8], [0.0, 0.0, 0.0], [1.0, 0.6, 0.7]):
         q = independent.assemble(other, y)
@@ -60,8 +59,7 @@ def test_against_independent_assembly():
 
 
 def test_newton_step_is_the_papers():
-    """The step, computed without a 6x6 system, equals -H_x^-1 h; here H is differentiated on the tape, and agrees with its
-    closed form."""
+    """The step, computed without a 6x6 system, equals -H_x^-1 h, where H is differentiated on the tape."""
     p = ROBOTS["lab"]
     tape = Tape()
     q = tape.inputs("q", 9)
@@ -80,8 +78,7 @@ def test_newton_step_is_the_papers():
 
 
 def test_iterations():
-    """Newton's method takes at most 2 steps to 7 decimals from the posture at the previous sample, and at most 4 steps from the
-    home posture."""
+    """Newton's method takes at most 2 steps to 7 decimals from the previous sample, and at most 4 from the home posture."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     home = kinematics.forward([0.5, 0.5, 0.5])
     posture, seen = home, set()
@@ -98,7 +95,7 @@ def test_iterations():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_derivatives(backend):
-    """dw/dy and dq/dy agree with central differences [measured: 1e-9]; all back ends share one formula."""
+    """dw/dy and dq/dy agree with central differences [measured: 1e-9]."""
     kinematics = DeltaKinematics(ROBOTS["fit"], backend)
     y, step = np.array([0.3, 0.5, 0.8]), 1e-6
     posture = kinematics.forward(y)
@@ -116,8 +113,6 @@ def test_derivatives(backend):
 
 
 def test_branches_and_modes():
-    """Eight working branches reach one point; two assembly modes, mirrored in the plane of the elbows, have the same motor
-    angles."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     w = np.array([0.05, -0.08, 0.35])
     found: list[np.ndarray] = []
@@ -195,8 +190,6 @@ def test_wrong_mode_and_words():
 
 
 def test_workspace():
-    """Turned by 120 degrees or mirrored, the workspace is the same; condition numbers and determinants equal those of
-    single postures."""
     p = ROBOTS["fit"]
     grid = np.linspace(-0.6, 0.6, 41)
     whole = workspace(p, grid, grid, np.linspace(0.0, 0.7, 41))
@@ -215,8 +208,10 @@ def test_workspace():
 
 
 def test_the_outline_of_a_cut_is_exact():
-    """Where one arm is stretched, the tool is on a circle about that arm's motor; at the lowest point of the workspace all arms
-    are stretched. The tool reaches a nanometre inside the outline, but not a nanometre outside."""
+    """Where one arm is stretched, the tool is on a circle about its motor.
+
+    The tool reaches a nanometre inside the outline, but not a nanometre outside.
+    """
     pytest.importorskip("matplotlib")
     p = ROBOTS["fit"]
     reach, aside = p.L1 + p.L2, p.L0 - p.L3

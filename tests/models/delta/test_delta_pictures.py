@@ -1,4 +1,4 @@
-"""Pictures of the delta robot: shapes that follow the angles, and files that are not blank."""
+"""Pictures of the delta robot show shapes that follow the angles."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ def tracking() -> Tracking:
 
 
 def colours(path) -> int:
-    """Return the number of distinct colours of a picture, coarsely quantised."""
     from PIL import Image
 
     pixels = np.asarray(Image.open(path).convert("RGB"))[::3, ::3] // 16
@@ -81,8 +80,6 @@ def test_plots(tmp_path, tracking: Tracking) -> None:
 
 
 def test_diagram_of_the_controlled_robot() -> None:
-    """Arms are drawn as boxes, and the controller as blocks; friction and its automaton are one node, at which the brick's bond
-    ends."""
     drawn = diagram(touch_graph(FIT).freeze(), folded="all")
     assert "arm 1" in drawn.positions and "motors" in drawn.positions
     assert sum(name == "table" for name in drawn.positions) == 1
@@ -91,8 +88,6 @@ def test_diagram_of_the_controlled_robot() -> None:
 
 
 def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
-    """Links reach from shaft to elbow, and rods from there to the wrists at the tool; the block is carried and then comes to
-    rest."""
     run = tracking.run
     scene = delta_scene(run, cargo=(0.0, 0.3))
     named = {name: [solid for solid in scene.solids if solid.name == name] for name in {solid.name for solid in scene.solids}}

@@ -1,6 +1,6 @@
-"""Reference values for models of the delta robot, computed by independent code, and the hand-written C code compared with them.
+"""Reference values of the delta robot, and hand-written C code, agree with the independent code.
 
-`delta_reference.json` beside this file contains the values; `python -m tests.models.delta.delta_independent` writes them.
+`python -m tests.models.delta.delta_independent` writes the values to `delta_reference.json` beside this file.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def test_recorded_poles(name):
 
 
 def test_poles_of_the_paper():
-    """`fit` reproduces Bortoff's poles (2018, fig. 5), and the angle at which the unstable root is zero, as closely as a real
-    robot's parameters allow."""
+    """`fit` reproduces Bortoff's poles (2018, fig. 5) as closely as a real robot's parameters allow."""
     p = independent.SETS["fit"]
     upper = independent.poles(p, [np.pi / 4.0] * 3)
     assert np.all(np.abs(upper.real + 0.5) < 0.35) and np.all(np.abs(np.abs(upper.imag) - 5.5) < 0.6)
@@ -51,7 +50,7 @@ def test_poles_of_the_paper():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_twelve_at_minus_five(name):
-    """Of the 18 eigenvalues, 12 are -5 within the scatter of a Jordan block [measured: 4e-7]; the other six are the poles."""
+    """The 12 eigenvalues scatter like those of a Jordan block [measured: 4e-7]."""
     p = independent.SETS[name]
     for y in ([np.pi / 4.0] * 3, [0.2, 0.5, 0.6]):
         roots = np.linalg.eigvals(independent.linearise(p, y)[0])
@@ -77,7 +76,7 @@ def test_start_off_the_constraint():
 
 
 def test_energy_without_damping():
-    """The total energy of the undamped robot is constant while the robot falls [measured: 1e-12 J]."""
+    """The total energy is constant while the robot falls [measured: 1e-12 J]."""
     p = {**independent.SETS["lab"], "DAMPING": 0.0}
     q = independent.assemble(p, [0.4, 0.6, 0.5])
     x = independent.simulate(p, np.concatenate([q, np.zeros(9)])[independent.BY_ARMS], np.array([0.0, 0.3]), rtol=1e-11)

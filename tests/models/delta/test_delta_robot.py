@@ -1,4 +1,4 @@
-"""The user's view of the delta robot: kinematics, statics, starts, torques, singular configurations and the command line."""
+"""Kinematics, statics, starts, torques and singular configurations of the delta robot, as users see them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ Y = np.array([0.6, 0.8, 0.95])
 
 @pytest.mark.parametrize("name", SETS)
 def test_statics_and_inertia_against_the_independent_equations(name):
-    """The gravity torque, and the inertia at the motors found from accelerations at rest, agree to a relative 1e-12 [measured:
-    3e-15]."""
+    """Gravity torques and inertias at the motors agree to a relative 1e-12 [measured: 3e-15]."""
     robot, p = ROBOTS[name], independent.SETS[name]
     q = independent.assemble(p, Y)
     holding = independent.holding_torque(p, q)
@@ -68,8 +67,7 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Tips 0.4 mm apart are brought together with a note, at the same motor angles; tips 50 mm apart are refused. Rates that
-    separate the tips slowly are corrected, and others are refused."""
+    """Tips 0.4 mm apart are brought together with a note, and tips 50 mm apart are refused."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])
@@ -128,8 +126,10 @@ def test_singular_configurations_are_reported_where_they_are():
 
 
 def test_near_misses_of_the_singularity_of_the_papers_angles():
-    """Undamped, arm 1 swings past the axis of phi2 and phi3 at 3e-4 rad and 1e-3 rad, while phi3 turns at thousands of rad/s:
-    energy is constant to 1e-8 J, and the loops are closed to 1e-9 m [measured: 3e-12 J and 3e-13 m]."""
+    """Arm 1 swings past the axis of phi2 and phi3 at 3e-4 and 1e-3 rad, while phi3 turns at thousands of rad/s.
+
+    Energy is constant to 1e-8 J, and the loops are closed to 1e-9 m [measured: 3e-12 J and 3e-13 m].
+    """
     p = replace(SETS["fit"], DAMPING=0.0)
     robot = DeltaRobot(p)
     y = robot.inverse_kinematics((0.0, p.L0 - p.L3 + p.L1 * np.cos(0.9) - p.L2, p.L1 * np.sin(0.9) + 0.06))
@@ -181,7 +181,7 @@ def test_linearise_command_with_pictures(tmp_path: Path, capsys) -> None:
 
 
 def test_workspace_command(tmp_path: Path, capsys) -> None:
-    """The workspace volume from a 41^3 grid is within 2 % of that from a finer grid; the most dexterous point is on the axis."""
+    """The workspace volume from a 41^3 grid is within 2 % of that from a finer grid."""
     given = ["delta", "workspace", "--params", "fit", "--no-render", "--points"]
     volumes = []
     for points in ("41", "81"):

@@ -1,5 +1,7 @@
-"""Rods of the delta robot along the axis of the paper's angles, sin(phi2) = 0. At this ordinary pose the robot starts, and
-through it the robot moves; it is compared with the robot in tool coordinates."""
+"""The delta robot moves through ordinary poses in which a rod is on the axis of the paper's angles, sin(phi2) = 0.
+
+The robot in tool coordinates is the reference.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,15 @@ OUT, IN_1 = (-1.0, -1.0, -1.0), (1.0, -1.0, -1.0)
 
 
 def on_axis(link: float, side: float, height: float = 0.0) -> np.ndarray:
-    """Return a tool position (3,), shifted along z by `height`, at which rod 1 is level in its arm's plane, inwards (side -1)
-    or outwards (+1)."""
+    """Return a tool position (3,) at which rod 1 is level in its arm's plane, inwards (side -1) or outwards (+1)."""
     return np.array([0.0, FIT.L0 - FIT.L3 + FIT.L1 * np.cos(link) + side * FIT.L2, FIT.L1 * np.sin(link) + height])
 
 
 INWARDS = (on_axis(0.9, -1.0), "out", OUT, np.pi)
 OUTWARDS = (on_axis(2.6, 1.0), ("in", "out", "out"), IN_1, 0.0)
-"""Tool position, working branch in both notations, and phi2 of arm 1."""
 
 
 def test_angles_there_and_back():
-    """Angles and rates in phi are converted to theta and back; a third of the angles are near the axis x2. On the axis,
-    undefined components are zero."""
     rng = np.random.default_rng(4)
     for k in range(60):
         phi = rng.uniform([-np.pi, 0.1, -np.pi], [np.pi, np.pi - 0.1, np.pi])
@@ -58,8 +56,7 @@ def independent_direction(phi: np.ndarray) -> np.ndarray:
 
 
 def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
-    """|S v|^2 = |phi'|^2 down to sin(phi2) = 0.01, where |S v|^2 is continuous; on the axis only the swing contributes, equally
-    in all directions."""
+    """Outside the cone |S v|^2 = |phi'|^2, and on the axis only the swing contributes, equally in all directions."""
     rng = np.random.default_rng(5)
     for angle in (1.0, 0.1, 1.001 * CONE):
         for turn in rng.uniform(-np.pi, np.pi, 5):
@@ -90,8 +87,7 @@ def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
     ids=["inwards at rest", "outwards moving", "inwards moving", "outwards damped"],
 )
 def test_a_start_on_the_axis(place, speed, form, damping):
-    """Over 40 ms at the default tolerance, 1e-7, the tool position agrees with the run in tool coordinates to 1e-7 m [measured:
-    1e-9], the tips stay together to 1e-9 m, and the energy account closes to 1e-8."""
+    """Over 40 ms at rtol 1e-7, the tool agrees with tool coordinates to 1e-7 m [measured: 1e-9]."""
     w, branch, signs, phi2 = place
     p = replace(FIT, DAMPING=damping)
     robot = DeltaRobot(p, form=form)
@@ -119,8 +115,7 @@ def mode_of(q: np.ndarray) -> str:
     ("form", "speed"), [("lagrangian", (0.0, 0.0, -3.0)), ("hamiltonian", (0.7, 0.4, -2.0))], ids=["in the arm's plane", "askew"]
 )
 def test_a_swing_through_the_axis(form, speed):
-    """The start, 25 ms before the axis, is computed in tool coordinates. The rod passes through the axis, where phi3 jumps by
-    half a turn. At default tolerances the tool agrees to 1e-8 m, and energy to 1e-8 J [measured: 4e-11 m and 2e-14 J]."""
+    """Where the rod passes through the axis, phi3 jumps by half a turn; the tool agrees to 1e-8 m [measured: 4e-11 m]."""
     p = replace(FIT, DAMPING=0.0)
     other, w = {**independent.SETS["fit"], "DAMPING": 0.0}, on_axis(0.9, -1.0)
     # frictionless motion runs backwards with reversed velocity
@@ -141,8 +136,10 @@ def test_a_swing_through_the_axis(form, speed):
 
 @pytest.mark.parametrize("damping", [1e-3, FIT.DAMPING])
 def test_a_damped_swing_is_led_through_the_axis(damping):
-    """Unbounded friction holds phi3 near the axis, so a swing that would miss the axis almost passes through it. With the
-    friction of the narrow cone, tool coordinates give the same motion to 1e-7 m [measured: 3e-9]."""
+    """Unbounded friction would hold phi3 near the axis and lead the swing through it.
+
+    With the friction of the narrow cone, tool coordinates give the same motion to 1e-7 m [measured: 3e-9].
+    """
     robot = DeltaRobot(replace(FIT, DAMPING=damping))
     y = robot.inverse_kinematics(on_axis(0.9, -1.0, 0.06)) + np.array([0.0, 1e-2, 0.0])
     rates = np.linalg.solve(robot.jacobian(y), [0.0, 0.0, -3.0])
@@ -155,8 +152,7 @@ def test_a_damped_swing_is_led_through_the_axis(damping):
 
 
 def test_statics_and_control_on_the_axis():
-    """The holding torques keep the rod on the axis; gravity and inertia match the values at nearby poses. A controller, whose
-    model has no damping, moves the tool across the axis with an error below 2 cm [measured: 1.4 mm]."""
+    """A controller moves the tool across the axis with an error below 2 cm [measured: 1.4 mm]."""
     from screwbond.models.motion import quintic
 
     from tests.inner.models_delta import task_control
@@ -177,8 +173,7 @@ def test_statics_and_control_on_the_axis():
 
 
 def test_a_rod_along_its_shaft_is_named():
-    """Where cos(theta3) = 0 the coordinates are singular: the elbow moves at right angles to the rod, and the arm is at its
-    sideways limit."""
+    """Where cos(theta3) = 0 the elbow moves at right angles to the rod, and the coordinates are singular."""
     from tests.inner.models_delta import DeltaKinematics
 
     theta = np.array([0.5, 0.3, np.pi / 2.0])

@@ -1,4 +1,4 @@
-"""Soft touch of Bortoff 2020, fig. 13: forces, times, the brick at rest, and the failures without the paper's two ideas."""
+"""The soft touch of Bortoff 2020, fig. 13, fails without the paper's two ideas."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def test_soft_touch_of_the_paper(touch: SoftTouchRun) -> None:
 
 
 def test_forces_follow_from_the_task_inertia(touch: SoftTouchRun) -> None:
-    """The peak force, Lambda_xx alpha1 v, and the holding force, Lambda_xx kd v, give the gains; the tool approaches steadily,
-    and meets the brick at the designed speed, at which the force of the kd term balances the joints' damping."""
+    """The peak force Lambda_xx alpha1 v and the holding force Lambda_xx kd v determine the gains."""
     designed, gains = touch.design, touch.design.gains
     assert gains.kp0 == 0.25 * gains.kd**2 and gains.alpha0 == 0.25 * gains.alpha1**2
     assert 235.0 < gains.kd < 237.0 and 534.0 < gains.alpha1 < 536.0

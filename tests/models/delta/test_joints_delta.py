@@ -1,4 +1,4 @@
-"""The delta robot of rigid bodies compared with an independent simulation of the robot with thin rods."""
+"""The delta robot of rigid bodies agrees with an independent simulation of the robot with thin rods."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ def robot():
 
 
 def moved(axial, rtol):
-    """Return a run with another axial inertia of the rods and the same initial velocities."""
     p, compiled = DeltaParameters.fit(), robot()
     start, _ = compiled.initial()
     states = compiled.system.states
@@ -63,8 +62,6 @@ def reference():
 
 
 def test_thin_rods_move_as_the_arms_of_the_paper():
-    """All nine angles agree over a second of driven, damped motion; at the start the joints are closed in position and
-    velocity."""
     result, phi = moved(AXIAL, 1e-7)
     assert np.ptp(phi[:, 0]) > 0.3
     assert np.abs(phi - reference()).max() < 5e-9

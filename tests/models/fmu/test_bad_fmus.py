@@ -1,4 +1,4 @@
-"""Invalid or malicious FMUs: each is refused with a code, writes no files, and leaves no temporary folder."""
+"""Invalid or malicious FMUs are refused with a code, and leave no files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Yield a folder for FMUs; a second folder holds temporary files and must be empty at the end."""
+    """Yield a folder for FMUs; another folder holds temporary files and must be empty at the end."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -78,7 +78,7 @@ def test_wrong_names_are_refused(case, library, folder):
 
 
 def test_truncated_and_spoilt_files_are_refused_or_whole(library, folder):
-    """Any prefix of a file is refused; a file with a corrupt byte is refused, or gives the same block as the original file."""
+    """A file with a corrupt byte is refused, or gives the same block as the original file."""
     whole, part, rng = archive(folder, library), folder / "part.fmu", random.Random(0)
     content = whole.read_bytes()
     for length in [0, 1, 21, *(rng.randrange(len(content)) for _ in range(20)), len(content) - 1]:
@@ -116,7 +116,6 @@ def test_links_and_large_contents_are_refused(library, folder):
 
 
 def test_a_bomb_is_refused_by_what_it_says_and_never_unpacked(library, folder):
-    """The archive's directory states the size of each entry; an entry is refused if this size is too large or understated."""
     path = archive(folder, library)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr("resources/zeros", b"\0" * SIZE)

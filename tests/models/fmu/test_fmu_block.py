@@ -1,4 +1,4 @@
-"""FMUs as blocks: FMUs with a library are compared with the same laws in the graph."""
+"""FMUs with a library, as blocks, agree with the same laws in the graph."""
 
 from __future__ import annotations
 
@@ -41,15 +41,12 @@ def compiled(paths):
 
 
 def living(model) -> int:
-    """Return the number of instances of a model's FMU."""
     (clock,) = (clock for clock in model.program.clocks if clock.library)
     return ctypes.c_int.in_dll(ctypes.CDLL(str(clock.library.unit.archive.library)), "living").value
 
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
-    """With a reference step at a tick, in a second run and with another gain, results are bitwise equal; each run frees its
-    instance."""
     own = compile_model(plant(twin(1e-3, 0.4), "pid.y"))
     gc.disable()
     try:
@@ -68,8 +65,6 @@ def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_outputs_belong_to_their_tick(version, paths):
-    """A feedthrough of each type returns the input at the tick, and a staircase output returns the value after its event;
-    results of steps appear one tick late."""
     graph, tick = still("through"), 2e-3
     graph.add(Block("ramp", [("y", lambda t: 100.0 * t + 0.3, ["t"])], inputs={"t": "time"}))
     graph.add(signals.step("flag", start=0.0151, after=1.0))
@@ -124,7 +119,7 @@ def test_each_thread_has_an_instance_of_its_own(compiled):
 
 
 def test_runs_in_threads_do_not_wait_for_each_other(compiled, paths):
-    """In the library, each step waits for a step of the other run, so both must run simultaneously."""
+    """Each step waits for a step of the other run, so both must run simultaneously."""
     model = compile_model(plant(block(paths[3], parameters={"meet": 1.0})))
     with ThreadPoolExecutor(2) as pool:
         assert all(run.ok for run in pool.map(lambda _: model.simulate(0.01, progress=False), range(2)))

@@ -52,7 +52,6 @@ def description(version: int, **changes: str) -> str:
 
 
 def built(folder: Path) -> dict[int, bytes]:
-    """Build the libraries of both FMI versions."""
     for version in (2, 3):
         command = ["cc", "-O1", "-fPIC", "-shared", f"-DVERSION={version}", str(HERE / "unit.c"), "-o", f"{version}.so", "-lm"]
         subprocess.run(command, cwd=folder, check=True)
@@ -75,7 +74,6 @@ def block(path: Path, **changes):
 
 
 def twin(period: float, gain: float) -> Block:
-    """Return the controller of `unit.c` as a part of the graph."""
     equations = [
         ("next", lambda e, s, gain: gain * e + s, ["e", "s", "gain"]),
         ("sum", lambda e, s, period: s + e * period, ["e", "s", "period"]),
@@ -85,7 +83,6 @@ def twin(period: float, gain: float) -> Block:
 
 
 def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
-    """Return an inertia on an elastic shaft under speed control, with a step in the reference."""
     graph, speed = Graph("plant"), J1("speed", domain="rotation")
     graph.add(signals.step("wanted", start=start, after=3.0))
     graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
@@ -95,13 +92,11 @@ def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
 
 
 def still(name: str) -> Graph:
-    """Return a graph without power on its bonds."""
     v = J0("v", domain="electrical")
     return Graph(name).connect(v, C("c", capacitance=1.0)).connect(v, R("r", 1.0))
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """Return this package's PID controller as an FMU; the controller samples its input, as a library does."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

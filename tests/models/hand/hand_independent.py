@@ -45,8 +45,6 @@ Z = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class Numbers:
-    """Parameters of the hand, SI."""
-
     fingers: int = 3
     base: float = 0.08
     lengths: tuple[float, ...] = (0.015, 0.050, 0.040, 0.030)
@@ -73,23 +71,20 @@ class Numbers:
 
 
 def smooth(t: float, begin: float, end: float) -> float:
-    """Return the quintic step from 0 to 1."""
     x = minimum(maximum((t - begin) / (end - begin), 0.0), 1.0)
     return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x)
 
 
 def main_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and rotation of the reference, which moves in x by .012 m, then in z from .09 to .15 m."""
+    """Return position and rotation of a reference that moves in x by .012 m, then in z from .09 to .15 m."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.06 * smooth(t, 2.5, 7.5)]), np.eye(3)
 
 
 def far_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the motion of `main_motion`, continued to z = .18 m until 9.5 s."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.09 * smooth(t, 2.5, 9.5)]), np.eye(3)
 
 
 def rotate_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a rotation by .4 rad about z, then by .3 rad about the world's x axis."""
     a, b = 0.4 * smooth(t, 0.5, 2.5), 0.3 * smooth(t, 2.5, 4.5)
     Rz = array([[cos(a), -sin(a), 0.0], [sin(a), cos(a), 0.0], [0.0, 0.0, 1.0]])
     Rx = array([[1.0, 0.0, 0.0], [0.0, cos(b), -sin(b)], [0.0, sin(b), cos(b)]])
@@ -101,7 +96,6 @@ MOTIONS: dict[str, tuple[Callable[[float], tuple[np.ndarray, np.ndarray]], float
     "far": (far_motion, 12.0),
     "rotate": (rotate_motion, 6.0),
 }
-"""Name of a motion -> reference and end time, s."""
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -111,7 +105,6 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def turned(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion (w, x, y, z) of any norm."""
     w, x, y, z = quaternion / sqrt(quaternion @ quaternion)
     return array(
         [
@@ -123,13 +116,11 @@ def turned(quaternion: np.ndarray) -> np.ndarray:
 
 
 def quaternion_rate(quaternion: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the rate of a quaternion for an angular velocity in world axes."""
     w, v = quaternion[0], quaternion[1:]
     return 0.5 * array([-(omega @ v), *(w * omega + cross(omega, v))])
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Return the rotation vector of a rotation by less than pi."""
     axial = 0.5 * array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     square = axial @ axial
     small = less(square, 1e-10)
@@ -148,8 +139,6 @@ def solved(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FingerState:
-    """Positions and velocities of all tips (fingers, 3) in world axes, and the maps from forces to joint torques."""
-
     e_r: np.ndarray
     a: np.ndarray
     u: np.ndarray
@@ -161,9 +150,9 @@ class FingerState:
 
 
 class Hand:
-    """Right-hand side of the hand, with the states q, q' (fingers, 4), springs (fingers, 3), ball (13,), virtual object (13,).
+    """Right-hand side of the hand, with the states q, q' (fingers, 4), springs (fingers, 3), ball and virtual object (13,).
 
-    The 13 states of a body are quaternion (w, x, y, z), position, angular velocity, velocity of the centre, world axes.
+    The 13 states of a body are quaternion (w, x, y, z), position, angular velocity and velocity of the centre, in world axes.
     """
 
     def __init__(self, numbers: Numbers | None = None):
@@ -184,7 +173,6 @@ class Hand:
         self.pole = (-n.tip_radius * np.cos(pitch), n.tip_radius * np.sin(pitch))
 
     def unpack(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return q, q', springs, ball and virtual object."""
         k = self.n.fingers
         return (
             x[: 4 * k].reshape(k, 4),
@@ -200,7 +188,6 @@ class Hand:
         return np.concatenate([np.tile(n.home, k), np.zeros(4 * k), np.zeros(3 * k), body, body])
 
     def tips(self, q: np.ndarray, w: np.ndarray) -> FingerState:
-        """Return the kinematics of the tips' centres."""
         turn = self.angles + q[:, 0]
         cs, sn, zero = cos(turn), sin(turn), np.zeros(self.n.fingers)
         e_r, e_t = np.stack([cs, sn, zero], axis=1), np.stack([-sn, cs, zero], axis=1)
@@ -293,13 +280,11 @@ class Hand:
         }
 
     def poles(self, f: FingerState, virtual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the poles of the tips, the virtual points, and the springs' forces on the tips."""
         pole = f.c + self.pole[0] * f.a + self.pole[1] * f.u
         points = virtual[4:7] + ((self.n.ball_radius - self.n.grip) * self.radial) @ turned(virtual[:4]).T
         return pole, points, self.n.finger_stiffness * (points - pole)
 
     def rates(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """Return x' = f(t, x)."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)
@@ -335,7 +320,6 @@ class Hand:
         )
 
     def energy(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> float:
-        """Return the kinetic energy plus the energy of all springs, J."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)
@@ -359,7 +343,6 @@ class Hand:
         )
 
     def dissipation(self, t: float, x: np.ndarray) -> float:
-        """Return the power of all dampers, W."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         touch = self.contacts(self.tips(q, w), springs, ball)
@@ -390,7 +373,6 @@ class Hand:
         return times, found["hand.x"]
 
     def nominal(self) -> np.ndarray:
-        """Return the typical sizes of the states."""
         k, body = self.n.fingers, [1.0] * 4 + [0.1] * 9
         return np.array([1.0] * 8 * k + [1e-3] * 3 * k + body + body)
 

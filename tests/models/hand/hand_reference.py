@@ -1,5 +1,4 @@
-"""A second computation of the motion of a hand's reference: smooth steps summed and multiplied one by one, without piecewise
-polynomials."""
+"""The motion of a hand's reference, computed a second time by sums of smooth steps instead of piecewise polynomials."""
 
 from __future__ import annotations
 
@@ -10,15 +9,14 @@ from screws.rotations import quaternion_product, rotation
 
 
 def smooth_step(t: float, begin: float, end: float) -> tuple[float, float]:
-    """Return a quintic step from 0 to 1, whose velocity and acceleration are zero at the ends, and its rate, 1/s."""
+    """Return a quintic step from 0 to 1 and its rate, 1/s."""
     x = min(max((t - begin) / (end - begin), 0.0), 1.0)
     rest = 1.0 - x
     return x * x * x * (10.0 - 15.0 * x + 6.0 * x * x), 30.0 * x * x * rest * rest / (end - begin)
 
 
 def reference(given: HandScenario, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pose (7,), quaternion and position in m, and [angular velocity; velocity of the origin] (6,) in world axes, at
-    t (s)."""
+    """Return the pose (7,), quaternion and position, and [angular velocity; velocity of the origin] (6,) in world axes."""
     q, p = np.array(given.parameters.object_quaternion), np.array(given.parameters.object_position)
     omega, v = np.zeros(3), np.zeros(3)
     for step in given.steps:

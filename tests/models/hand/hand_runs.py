@@ -1,4 +1,4 @@
-"""Runs of the hand that several test files share; each run is computed once."""
+"""Runs of the hand that several test files share, each computed once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from screwbond.models.hand import SCENARIOS, HandRun, run_hand
 
 @cache
 def main_run() -> HandRun:
-    """Run the motion "main" with unlimited friction."""
     return run_hand("main", progress=False)
 
 
 @cache
 def slippery_run() -> HandRun:
-    """Run the motion "main" with a friction coefficient of 0.2, at which the object is lost."""
     given = SCENARIOS["main"]
     return run_hand(given.changed(parameters=given.parameters.changed(friction=0.2)), progress=False)
 
 
 def again(run: HandRun, *, friction: float | None = None, rtol: float | None = None, t_end: float | None = None) -> HandRun:
-    """Run the same compiled hand with another friction coefficient, tolerance or end time."""
     hand, rtol, t_end = run.hand, rtol or run.rtol, t_end or run.scenario.t_end
     numbers = {}
     if friction is not None:

@@ -1,5 +1,4 @@
-"""Friction in the hand: no slip inside the cones, slip where unlimited friction would exceed the ratio mu, and the
-consequences."""
+"""The hand does not slip inside the friction cones, and slips where unlimited friction would exceed the ratio mu."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ def test_slips_where_the_unlimited_ratio_passes_the_limit(unlimited: HandRun, sl
 
 
 def test_the_object_is_lost_and_the_run_goes_on(slippery: HandRun) -> None:
-    """Once one contact slips, the other two must carry its share of the load: they slip too, and the object is squeezed out."""
+    """Once one contact slips, the other two cannot carry its share of the load."""
     kinds = told(slippery)
     assert [kind for kind, _ in kinds[:3]] == ["slip"] * 3 and ("object lost", "grasp") in kinds
     assert {where for kind, where in kinds if kind == "contact off"} == {"contact 0", "contact 1", "contact 2"}
@@ -70,7 +69,6 @@ def test_ledger_counts_the_loss_of_the_sliders(slippery: HandRun) -> None:
 
 
 def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None:
-    """The object starts with linear and angular velocity, and contacts slip in the half second before the reference moves."""
     start = {"object.inertia.p": np.array([2e-5, 3e-5, -4e-5, 0.02, 0.01, 0.03])}
     result = slippery.compiled.simulate(0.5, samples=1e-3, initial=start, progress=False)
     kinds = {event.kind for event in result.events if not event.internal}
@@ -81,8 +79,7 @@ def test_energy_never_rises_while_the_reference_rests(slippery: HandRun) -> None
 
 
 def lasting(run: HandRun) -> list[float]:
-    """Return times of events, without the events of a tip that sticks only momentarily before slipping, which depend on
-    rounding errors."""
+    """Return the times of events, without those of a tip that sticks only for a moment, which depend on rounding."""
     events = [e for e in run.events() if not e["internal"]]
     sticks = [k for k, e in enumerate(events[:-1]) if e["kind"] == "stick" and events[k + 1]["kind"] == "slip"]
     brief = {n for k in sticks for n in (k, k + 1) if events[k + 1]["time"] - events[k]["time"] < 1e-6}
@@ -98,6 +95,5 @@ def test_switching_times_converge_with_the_tolerance(slippery: HandRun) -> None:
 
 
 def test_sticks_again_when_the_reference_pauses(slippery: HandRun) -> None:
-    """With little friction the contacts slip while the object moves sideways, and stick when the object slows down."""
     kinds = [kind for kind, _ in told(again(slippery, friction=0.03))]
     assert "stick" in kinds and "object lost" in kinds and kinds.index("slip") < kinds.index("stick")

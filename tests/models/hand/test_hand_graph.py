@@ -1,4 +1,4 @@
-"""The hand as one bond graph: published values, the independent hand, passivity, equilibrium, and refusals."""
+"""The hand as one bond graph agrees with published values and with the independent hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ OBLIQUE = {
     "object_size": (0.03, 0.027, 0.034),
     "object_quaternion": (np.cos(0.1), 0.0, 0.0, np.sin(0.1)),
 }
-"""Parameters of an ellipsoid turned about z between four fingers."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,6 @@ def main() -> HandRun:
 
 @pytest.fixture(scope="module")
 def resting() -> Compiled:
-    """Return a hand whose reference is at rest."""
     return compile_model(Hand().graph())
 
 
@@ -46,10 +44,9 @@ def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
 
 
 def test_agrees_with_the_independent_hand(main: HandRun) -> None:
-    """The hand in vectors, with 59 states and polar contact axes, agrees to 1e-12 m, 5e-11 rad and 1e-8 N [measured: 3e-15 m,
-    2e-11 rad and 7e-10 N].
+    """Positions agree to 1e-12 m, angles to 5e-11 rad and forces to 1e-8 N [measured: 3e-15 m, 2e-11 rad and 7e-10 N].
 
-    The rates of the independent hand are noisy: its angles scatter by 3e-12 to 3e-11 rad at tolerances from 1e-10 to 3e-9.
+    The angles of the independent hand scatter by 3e-12 to 3e-11 rad at tolerances from 1e-10 to 3e-9.
     """
     independent, arrays = Independent(Numbers(home=tuple(main.hand.posture.joints[0]))), main.trajectory
     _, x = independent.run("main", arrays["t"][::10], rtol=1e-9)
@@ -110,7 +107,6 @@ def test_controller_is_made_of_elements_and_only_the_reference_gives_power(main:
 
 
 def test_energy_never_rises_while_the_reference_rests(resting: Compiled) -> None:
-    """The hand starts with fast joints and a spinning object; its contacts open and close."""
     compiled = resting
     random = np.random.default_rng(3)
     start = {f"finger {i}.mechanism.v": 0.5 * random.normal(size=4) for i in range(3)}
@@ -140,7 +136,7 @@ def test_other_hands_start_in_equilibrium_and_hold(changes: dict) -> None:
 
 
 def test_equilibrium_of_other_parameters_from_the_graph(resting: Compiled) -> None:
-    """With the springs in series, the penetration is 300 * .01 / (1e4 + 300); forces balance, and the run stays at rest."""
+    """With the springs in series, the penetration is 300 * .01 / (1e4 + 300)."""
     compiled = resting
     softer = {f"contact {i}.spring.stiffness": np.array([1.0, 1e4, 1e4, 1e4]) for i in range(3)}
     start = equilibrium(compiled, softer)

@@ -1,4 +1,4 @@
-"""Grasp analysis compared with closed forms; the start posture: known angles, equilibrium and refusals."""
+"""Grasp analysis agrees with closed forms, and the start posture is in equilibrium."""
 
 from __future__ import annotations
 
@@ -112,8 +112,6 @@ def test_a_reference_that_jumps_is_refused() -> None:
 
 
 def test_reference_moves_as_its_steps_say() -> None:
-    """Pose and twist of the controller's motion agree with smooth steps evaluated one by one; the twist is the rate of the
-    pose."""
     steps = (*SCENARIOS["rotate"].steps, ReferenceStep(1.0, 3.0, (0.01, 0.0, 0.02)))
     parameters = HandParameters(object_quaternion=TURNED, object_position=(0.001, 0.0, 0.09))
     given = SCENARIOS["rotate"].changed(steps=steps, parameters=parameters)

@@ -1,4 +1,4 @@
-"""Pictures, studies and files of the hand have their required contents; a lost object is visibly lost."""
+"""Pictures, studies and files of the hand have their required contents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def lost() -> HandRun:
 
 
 def amber(path) -> np.ndarray:
-    """Return the pixels (k, 2), row and column, that show the object's colour."""
     from PIL import Image
 
     pixels = np.asarray(Image.open(path).convert("RGB"), dtype=float)
@@ -50,8 +49,6 @@ def test_skeleton_ends_where_the_tips_are(main: HandRun) -> None:
 
 
 def test_contacts_of_the_trajectory_fit_together(main: HandRun) -> None:
-    """Contact points of tip and object are a gap apart, forces balance the object at rest, and normals point to the object's
-    centre."""
     arrays = main.trajectory
     apart = arrays["frames2"][:, :, :3, 3] - arrays["frames1"][:, :, :3, 3]
     assert np.allclose(np.linalg.norm(apart, axis=2), -arrays["gap"], atol=1e-9)
@@ -103,7 +100,6 @@ def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
 
 
 def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
-    """The scene ends when the object is lost; links reach from joint to joint, the forces balance, and events are reported."""
     given = lost.hand.parameters
     links = [solid for solid in scene.solids if solid.look is Look.OPAQUE][1:]
     places = skeleton(given, lost.trajectory["joints"])[: len(scene.t)]
@@ -133,7 +129,6 @@ def test_poses_along_axes() -> None:
 
 @pytest.mark.thorough
 def test_page(scene: Scene, tmp_path) -> None:
-    """The page shows named frames and all contacts of the hand with their paths and forces."""
     page(scene, tmp_path / "page.html", seconds=9.0)
     assert 4e5 < (tmp_path / "page.html").stat().st_size < 4e6
     shown = contents(scene, 9.0, None)
@@ -149,7 +144,6 @@ def test_page(scene: Scene, tmp_path) -> None:
 @pytest.mark.thorough
 @renders
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
-    """A held object is between the tips; a lost object is above the tips by at least its own size."""
     still(hand_scene(main), tmp_path / "held.png", 9.0, size=(480, 360))
     still(hand_scene(lost), tmp_path / "lost.png", display_end(lost), size=(480, 360))
     held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")

@@ -1,4 +1,4 @@
-"""The independent hand: published values, energy, convergence, and the posture compared with statics."""
+"""The independent hand agrees with published values and with statics, and its energy balance closes."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ FLANGE = np.array([0.0, 0.0, 0.107])
 
 
 def urdf() -> Path | None:
-    """Return the path of the URDF file, or None."""
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:
@@ -46,7 +45,6 @@ def pose_of(origin: ElementTree.Element | None) -> np.ndarray:
 
 @cache
 def panda() -> Chain:
-    """Return links 1 to 7 without the hand; skip the test where the package is not installed."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: the Panda's numbers; pip install example-robot-data")

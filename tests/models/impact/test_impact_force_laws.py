@@ -1,4 +1,4 @@
-"""Three force laws with equal impulse and duration: their energies, compared with integration."""
+"""Three force laws with equal impulse and duration have the energies that integration gives."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def test_what_is_alike(law: str, e: float) -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_newton_and_the_account_of_the_energy(law: str) -> None:
-    """Motion agrees with quadrature of m u' = -f and s' = u; the energy that the force takes from the mass is stored or
-    dissipated."""
+    """Motion agrees with quadrature of m u' = -f and s' = u."""
     impact = equivalent_laws(0.2, 0.5, 8e-3, 0.3)[law]
     course = impact.history(40000)
     assert impact.m * (impact.v0 - course.rate) == pytest.approx(
@@ -70,7 +69,7 @@ def test_only_the_viscoelastic_restitution_depends_on_the_speed() -> None:
 
 
 def test_peaks_in_and_out_of_phase() -> None:
-    """Under the spring's law, force and compression peak together; under the other two laws the force peaks first."""
+    """Only under the spring's law do force and compression peak together; otherwise the force peaks first."""
     for law, impact in equivalent_laws(0.2, 0.5, 8e-3, 0.3).items():
         course = impact.history(4000)
         ahead = course.t[np.argmax(course.compression)] - course.t[np.argmax(course.force)]

@@ -1,4 +1,4 @@
-"""Inverse inertia matrices: published values, second derivations, graphs, and the paper's order of the effective masses."""
+"""Inverse inertia matrices agree with published values, second derivations, and graphs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def own() -> tuple[Any, ...]:
 
 
 def arm(name: str) -> tuple[Any, ...]:
-    """Return the chain, q, the point and the normal."""
     return own() if name == "own" else (panda(), Q, FLANGE, Z)
 
 
@@ -41,7 +40,7 @@ def test_the_panda(kind: str, mass: float) -> None:
 
 
 def point_velocity_map(chain: Chain, q: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """Return the Jacobian (6, n) of the tip's twist at the point, in the tip's axes, by central differences of the pose."""
+    """Return the Jacobian (6, n) of the tip's twist at the point, in the tip's axes."""
     columns, h = [], 1e-6
     for k in range(chain.freedoms):
         step = h * np.eye(chain.freedoms)[k]
@@ -67,7 +66,6 @@ def test_free_joints_by_differences_of_the_pose(kind: str) -> None:
 
 
 def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndarray]:
-    """Return the spatial inertias (6, 6) of all links in the frame `seen`."""
     found = []
     for k, link in enumerate(chain.links):
         to_link = Ad(inverse(np.asarray(link_pose(chain, k, q), dtype=float)) @ seen)
@@ -78,7 +76,7 @@ def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndar
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_locked_joints_by_spatial_inertias(name: str) -> None:
-    """The composite's (6, 6) inertia about the point is inverted, without use of its centre of mass."""
+    """The composite's (6, 6) inertia is inverted without its centre of mass."""
     chain, q, point, _ = arm(name)
     seen = striking_point(chain, q, point).frame
     W = np.linalg.inv(sum(link_inertias(chain, q, seen)))[3:, 3:]
@@ -87,8 +85,7 @@ def test_locked_joints_by_spatial_inertias(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_flexibility_by_the_momenta_of_the_links(name: str) -> None:
-    """Equation (12) is computed from the motion of each link after unit impulses, in the point's frame instead of the centroidal
-    frame."""
+    """Equation (12) follows from the motion of each link after unit impulses, in the point's frame."""
     chain, q, point, _ = arm(name)
     where = striking_point(chain, q, point)
     inertias = link_inertias(chain, q, where.frame)
@@ -115,7 +112,7 @@ def test_a_point_mass_on_a_slide_meets_the_wall_with_its_mass() -> None:
 
 
 def test_massless_and_fixed_links_do_not_count() -> None:
-    """A base with mass is not part of the composite; a massless flange only locates the point."""
+    """A base with mass is not part of the composite, and a massless flange only locates the point."""
     chain, q, _, _ = own()
     flange = np.array(chain.links[-1].home)
     flange[:3, 3] += flange[:3, :3] @ [0.0, 0.0, 0.1]
@@ -143,7 +140,6 @@ def test_nothing_depends_on_the_world_or_on_units() -> None:
 
 
 def in_small_units(link: Link) -> Link:
-    """Convert a link to mm and g."""
     home, screws = np.array(link.home), np.array(link.joint.screws)
     home[:3, 3] *= 1e3
     screws[3:] *= 1e3
@@ -152,7 +148,6 @@ def in_small_units(link: Link) -> Link:
 
 
 def test_the_ratio_of_table_1() -> None:
-    """The ratio is 1 for a single floating body; for an arm it follows from the momenta of the links."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     assert locked_ratio(striking_point(body, np.zeros(6), (0.1, 0.0, 0.2)), Z) == pytest.approx(1.0, rel=1e-12)
     where = striking_point(*own()[:3])
@@ -188,8 +183,7 @@ def test_the_compiled_graph_measures_the_mass_of_the_formula(name: str, kind: st
 
 @pytest.mark.parametrize("kind", ["momentum", "projection"])
 def test_the_impulse_of_the_graph_as_a_vector(kind: str) -> None:
-    """If six components are constrained, the wall also exerts moments and tangential forces; the impulse is (J M^-1 J^T)^-1
-    times the velocity jump."""
+    """With six constrained components, the impulse is (J M^-1 J^T)^-1 times the velocity jump."""
     found, where = blow("own", kind, 0.5), striking_point(*own()[:3])
     n = -np.array(own()[3])
     if kind == "projection":

@@ -1,4 +1,4 @@
-"""Arms that hit a wall in simulation; the study, its figures and its command."""
+"""Arms hit a wall in simulation, in the study's figures, and by its command."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def slow(law: str, name: str = "own") -> ImpactRun:
 
 @pytest.mark.parametrize(("law", "name"), [*((law, "own") for law in LAWS), ("viscoelastic", "panda")])
 def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
-    """The arm moves by 20 um during the impact; relative to the arm's size, deviations from a single mass are of this order."""
+    """The arm moves by 20 um, and deviations from a single mass are of this order, relative to the arm's size."""
     found = slow(law, name)
     assert found.result.ok and found.result.ledger.relative_residual < 1e-8
     assert found.speed_before == pytest.approx(0.01, rel=1e-4)
@@ -75,7 +75,6 @@ def test_a_free_body_strikes_exactly_like_a_mass() -> None:
 
 
 def test_the_wall_may_stand_anywhere() -> None:
-    """The wall has the link's normal, whatever its direction in the world, and exerts no tangential force."""
     arm = default_striker()
     striker = replace(arm, normal=(0.6, 0.0, -0.8), point=(0.0, 0.02, 0.0))
     found = simulate_impact(striker, ViscoelasticImpact(1e6, 2e8, 1.0, 0.01))
@@ -139,7 +138,6 @@ def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
 
 
 def test_the_scene_of_a_strike() -> None:
-    """The rods end at the contact point, where the wall is, and the force acts there."""
     found = slow("viscoelastic", "own")
     scene = strike_scene(default_striker(), found)
     where = default_striker().striking_point
@@ -154,7 +152,6 @@ def test_the_scene_of_a_strike() -> None:
 
 
 def test_an_arm_with_skins_is_drawn_with_them() -> None:
-    """Each visual is at its link; a ball about the contact point marks it."""
     lid = Mesh(
         np.array([[0.0, 0.0, 0.3], [0.1, 0.0, 0.3], [0.0, 0.1, 0.3]]), np.tile([0.0, 0.0, 1.0], (3, 1)), np.array([[0, 1, 2]])
     )
@@ -203,7 +200,6 @@ def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
-    """This package's reader reads the Panda up to the last flange and agrees with the reader of the tests."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")

@@ -1,4 +1,4 @@
-"""The viscoelastic impact compared with high-precision values and integration; the laws that the impact must obey."""
+"""The viscoelastic impact agrees with high-precision values and integration."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from screwbond.models.impact import ViscoelasticImpact, identify, restitution
 from bondgraph import ModelError
 
 PAPER = ViscoelasticImpact(8.07e5, 4.60e7, 3.453, 0.1754)
-"""Values that the paper's experiment implies."""
 KEPT = {"k": 1.0, "c": 1.0, "m": 1.0, "v0": 1.0}
 
 
 def released(w0: float) -> mpmath.mpf:
-    """Return e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, where y = e w0, with 60 digits and without Lambert's function.
-    The substitution y = 1 - exp(-z) keeps the digits of values near 1."""
+    """Return e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, where y = e w0, with 60 digits.
+
+    The substitution y = 1 - exp(-z) keeps the digits of values near 1.
+    """
     with mpmath.workdps(60):
         w = mpmath.mpf(w0)
         level = w - mpmath.log1p(w)
@@ -35,7 +36,7 @@ def test_restitution_is_exact_over_fourteen_decades(w0: float) -> None:
 
 
 def test_restitution_of_one_and_five() -> None:
-    """The restitution agrees to twenty digits with bisection at 60 digits."""
+    """Twenty digits agree with bisection at 60 digits."""
     assert mpmath.nstr(released(1.0), 18) == "0.593624260040040092"
     assert mpmath.nstr(released(5.0), 18) == "0.196980245280518885"
     assert abs(restitution(1.0, 1.0, 1.0) - 0.593624260040040092) < 1e-12
@@ -51,8 +52,6 @@ def test_restitution_takes_many_speeds_and_knows_no_units() -> None:
 
 
 def integrated(impact: ViscoelasticImpact) -> tuple[float, np.ndarray, object]:
-    """Return the time and state (s, s', dissipated energy) at release, computed by SciPy."""
-
     def rates(_: float, x: np.ndarray) -> list[float]:
         s, u, _ = x
         return [u, -(impact.k * s + impact.c * s * u) / impact.m, impact.c * s * u * u]
@@ -106,7 +105,7 @@ def test_peak_force_comes_before_the_largest_compression(w0: float) -> None:
 
 
 def test_the_invariant_line_is_never_reached() -> None:
-    """The phase plane has the invariant line s' = -k/c: no impact rebounds that fast, whatever its approach speed."""
+    """No impact rebounds at s' = -k/c, whatever its approach speed."""
     for speed in (0.1, 1.0, 10.0, 30.0):
         impact = ViscoelasticImpact(1.0, 1.0, 1.0, speed)
         assert impact.history().rate.min() > -impact.invariant_speed
@@ -156,7 +155,7 @@ def test_restitutions_of_no_viscoelastic_impact_are_refused(value: object) -> No
 
 @pytest.mark.parametrize(("k", "c", "v0"), [(1e-200, 1e200, 1.0), (1e200, 1e-200, 1.0), (1.0, 1e-170, 1.0), (1.0, 1.0, 1e160)])
 def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) -> None:
-    """The squares of these values overflow or underflow, as forces and compressions would."""
+    """The squares of these values overflow or underflow."""
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
         ViscoelasticImpact(k, c, 1.0, v0)
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
@@ -165,8 +164,7 @@ def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) ->
 
 @pytest.mark.parametrize("w0", [1e-149, 1e149])
 def test_the_last_numbers_within_have_their_limits(w0: float) -> None:
-    """At the extreme values accepted, the impact is an undamped spring, or the damper alone stops the mass at s = sqrt(2 m v0 /
-    c)."""
+    """The impact is that of an undamped spring, or the damper alone stops the mass at s = sqrt(2 m v0 / c)."""
     impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
     if w0 < 1.0:
         assert (impact.peak_force, impact.largest_compression, impact.duration) == pytest.approx((1.0, 1.0, np.pi), rel=1e-9)

@@ -1,4 +1,4 @@
-"""Bodies on joints: a joint of each kind, a hinge, and a run that must succeed."""
+"""Bodies on a joint of each kind, and a hinge, for tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def numbers(kind):
 
 
 def joint_of(kind):
-    """Return a joint of this kind along an oblique axis through a point away from the origin."""
     axis, point = np.array([0.36, 0.48, 0.8]), np.array([0.1, -0.2, 0.15])
     other = np.cos(PSI) * axis + np.sin(PSI) * np.array([0.8, -0.6, 0.0])
     return {
@@ -60,7 +59,6 @@ def closed_pose(joint, q):
 
 
 def pair(kind, turn=None, off=True, gravity=G):
-    """Return two bodies in free fall at random velocities, with a displaced joint between them, all seen from another frame."""
     rng = np.random.default_rng(3)
     joint = joint_of(kind)
     frame_a, frame_b = (np.asarray(poses.exp(0.4 * rng.normal(size=6)), dtype=float) for _ in range(2))
@@ -87,7 +85,7 @@ def pair(kind, turn=None, off=True, gravity=G):
 
 
 def hinge(theta=0.0, length=0.3, mass=0.7, gravity=G):
-    """Return the graph of a pendulum about the y axis of the world, and its joint; theta is zero when the pendulum hangs."""
+    """Return the graph of a pendulum about the world's y axis, which hangs at theta = 0, and its joint."""
     graph, floor = Graph("pendulum"), ground("floor")
     half = -0.5 * theta
     bob = rigid_body(

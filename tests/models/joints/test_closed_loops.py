@@ -1,4 +1,4 @@
-"""Loops closed by joints: energy, consistent start velocities, redundant joints and closed forms."""
+"""Loops closed by joints agree with closed forms and keep their energy; redundant joints are reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from tests.models.joints.jointed import INERTIA, G, at, simulated
 
 
 def bar(name, start, end, mass=0.4, **more):
-    """Return a slender bar in the x-z plane, with its x axis from start to end and its frame at the middle."""
     start, end = np.array([start[0], 0, start[1]]), np.array([end[0], 0, end[1]])
     length = float(np.linalg.norm(end - start))
     angle = -np.arctan2(end[2] - start[2], end[0] - start[0])
@@ -59,7 +58,6 @@ def four_bar(kinds="yusy", **more):
 
 @cache
 def closed_loop():
-    """Return the compiled four-bar without redundant constraints."""
     return compile_model(four_bar())
 
 
@@ -79,8 +77,6 @@ def test_closed_four_bar_keeps_its_energy_and_closes():
 
 
 def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_works():
-    """A momentum of the crank alone is refused. A given rate of one joint determines all other rates through the loop
-    closure."""
     compiled = closed_loop()
     pushed = {"crank.inertia.p": [0.0, 0.01, 0.0, 0.0, 0.0, 0.0]}
     with pytest.raises(ModelError, match="E455") as refused:
@@ -128,8 +124,6 @@ def test_the_nearest_velocities_are_those_of_an_impulse():
 
 
 def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
-    """The motion and the forces in the plane agree with those of the four-bar without redundancy; the report names the
-    redundant constraints."""
     compiled = compile_model(four_bar("yyyy"))
     run = compiled.simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
     once = closed_loop().simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
@@ -142,7 +136,7 @@ def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
 
 
 def test_crank_slider_drives_its_slider_as_the_closed_form():
-    """The crank turns at a given rate, so x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
+    """A crank at a given rate w gives x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
     r, length, w = 0.1, 0.35, 4.0
     graph, floor = Graph("crank-slider"), ground("floor")
     crank = prescribed_body("crank", twist=(0, -w, 0, 0, 0, 0))
@@ -163,8 +157,7 @@ def test_crank_slider_drives_its_slider_as_the_closed_form():
 
 
 def test_an_inline_joint_closes_a_loop_in_a_plane_where_a_hinge_repeats_constraints():
-    """The inline joint agrees to 1e-7 with a hand-written constraint of two coordinates; the message that refuses the hinge
-    recommends this joint."""
+    """The inline joint agrees to 1e-7 with a hand-written constraint of two coordinates."""
     corners = ((0.0, 0.0), (0.4, 0.0), (0.5, 1.1), (-0.15, 1.0))
     a, b, c, d = (np.array([*corner, 0.0]) for corner in corners)
 

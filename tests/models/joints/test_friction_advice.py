@@ -1,4 +1,4 @@
-"""Dry friction in a loop of hinges with redundant constraints: the motion, and the advice if friction is refused."""
+"""Dry friction in a loop of hinges is simulated, or refused with advice that works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ CRANK, COUPLER, ROCKER, FRAME = 0.1, 0.4, 0.3, 0.4
 
 
 def corners(crank):
-    """Return the ends of the coupler at a crank angle."""
     A = CRANK * np.array([np.cos(crank), np.sin(crank)])
     d = np.array([FRAME, 0.0]) - A
     n = float(np.hypot(*d))
@@ -24,7 +23,6 @@ def corners(crank):
 
 
 def four_bar(kinds, brake):
-    """Return a planar four-bar at a crank angle of 1 rad; `kinds` are the joints in order around the loop."""
     A, B = corners(1.0)
     angles = (1.0, np.arctan2(*(B - A)[::-1]), np.arctan2(*(B - (FRAME, 0.0))[::-1]))
     starts, lengths = ((0.0, 0.0), A, (FRAME, 0.0)), (CRANK, COUPLER, ROCKER)
@@ -55,8 +53,6 @@ def four_bar(kinds, brake):
 
 
 def inertia(crank, step=1e-4):
-    """Return M as a function of the crank angle, from central differences of the positions of all bars."""
-
     def places(angle):
         A, B = corners(angle)
         turns = angle, np.arctan2(*(B - A)[::-1]), np.arctan2(*(B - (FRAME, 0.0))[::-1])
@@ -84,7 +80,7 @@ def test_friction_brings_a_loop_of_hinges_to_rest_where_one_coordinate_comes_to_
 
 @pytest.mark.thorough
 def test_friction_by_a_normal_force_in_a_loop_of_hinges_advises_other_joints():
-    """Redundant constraints share the pressing force in any proportion, so the normal force is not determined."""
+    """Redundant constraints share the pressing force in any proportion."""
     with pytest.raises(ModelError, match="E212") as refused:
         four_bar("rrrr", Friction("brake", 0.3, scale=lambda w: w[0], signals=["m.multiplier"])).compile(progress=False)
     text = str(refused.value)

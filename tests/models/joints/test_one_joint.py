@@ -1,4 +1,4 @@
-"""Joints between two bodies: derivatives of closures, decay of errors, and motions in closed form."""
+"""Joints between two bodies have closures with exact derivatives and decays, and motions in closed form."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ RNG = np.random.default_rng(5)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_closures_vanish_on_the_joints_motions_and_rows_are_their_derivatives(kind):
-    """h = 0 along products of exponentials; dh/dt = W T even off the joint, to within the error of central differences; F is
-    dual to the motions, along which the forces of W do no work."""
+    """The derivative is dh/dt = W T even off the joint, and F is dual to the motions, on which W does no work."""
     joint, own = joint_of(kind), numbers(kind)
     q = RNG.uniform(-0.9, 0.9, size=joint.freedoms)
     H = closed_pose(joint, q)
@@ -115,7 +114,7 @@ def test_a_spring_at_the_motion_of_a_slider_oscillates():
 
 
 def test_nut_turns_many_times_on_its_screw():
-    """A nut falls along a fixed vertical screw with the inertia m p^2 + J; the angle counts whole turns."""
+    """The nut falls with the inertia m p^2 + J."""
     graph, floor, pitch = Graph("screw"), ground("floor"), 0.01
     nut = rigid_body("nut", mass=0.7, inertia=INERTIA, gravity=G)
     attach_joint(graph, joint_graph("thread", joints.helical((0, 0, 1), pitch=pitch)), floor, nut)
@@ -194,9 +193,7 @@ def test_top_on_a_spherical_joint_against_eulers_equations_about_the_fixed_point
 
 
 def test_a_point_on_a_line_or_in_a_plane_slides_down_and_a_rod_is_a_conical_pendulum():
-    """A body held at its centre of mass moves like a point mass and turns as if free: it accelerates with the component of g
-    along the line or plane, and circles on a rod at w^2 = g / (L cos a). The joint carries the remaining weight and no
-    torque."""
+    """A body held at its centre of mass moves like a point mass; on a rod it circles at w^2 = g / (L cos a)."""
     slope, graph, floor, spin = np.array([0.6, 0.0, -0.8]), Graph("points"), ground("floor"), np.array([0.0, 0.0, 3.0])
     length, tilt = 0.5, 0.7
     rate = np.sqrt(9.81 / (length * np.cos(tilt)))

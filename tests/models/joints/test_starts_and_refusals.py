@@ -1,4 +1,4 @@
-"""Impossible joints, starts too far from a joint, and frame poses that are parameters."""
+"""Impossible joints, and starts too far from a joint, are refused."""
 
 from __future__ import annotations
 
@@ -59,7 +59,6 @@ def test_a_start_far_from_the_joint_is_refused_with_the_amount(kind, state, said
 
 
 def test_pose_states_of_frames_are_parameters():
-    """The position of a joint is a run-time input: a longer pendulum needs no recompilation."""
     graph, _ = hinge(0.1)
     compiled = compile_model(graph)
     axis = joints.revolute((0, -1, 0)).frame

@@ -1,4 +1,4 @@
-"""A ball maze written by hand with NumPy and SciPy alone; every evaluation solves for the accelerations of the constraints.
+"""A ball maze written by hand with NumPy and SciPy; every evaluation solves for the accelerations of the constraints.
 
 M q'' + G = H^T lambda + B u with q = (maze, right, up, spin), and h'' + a1 h' + a0 h = 0 for h1 and h2 on a ring: two linear
 equations for lambda. The compensators are realised as (s + z)/(s + p) = 1 + (z - p)/(s + p).
@@ -22,19 +22,17 @@ M = np.diag([MAZE_J, MASS, MASS, BALL_J])
 
 @dataclass(frozen=True)
 class Leg:
-    """Phase between two events: states 0 to 2 n of the course, and q at the last landing."""
+    """Phase between two events, with states 0 to 2 n of the course, and q at the last landing."""
 
     state: int
     q0: np.ndarray
 
     @property
     def ring(self) -> int:
-        """Return the index of the active ring."""
         return min(self.state // 2, len(RADII) - 1)
 
 
 def torque(t: float, y: np.ndarray, state: int) -> float:
-    """Return the torque of both control loops; y = (q, q', two filters)."""
     if state == 2 * len(RADII):
         return 0.0
     goal = 0.0 if t < BEGIN or state == 0 else GATES[(state - 1) // 2]
@@ -43,7 +41,6 @@ def torque(t: float, y: np.ndarray, state: int) -> float:
 
 
 def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
-    """Return y' in a phase."""
     q, v = y[:4], y[4:8]
     goal = 0.0 if t < BEGIN or leg.state == 0 else GATES[min((leg.state - 1) // 2, 3)]
     force = np.array([torque(t, y, leg.state), 0.0, -MASS * G, 0.0])
@@ -53,7 +50,6 @@ def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
-    """Return H (2, 4), and H' q' (2,) as a function of q'."""
     r = RADII[leg.ring]
     a, d = r + BALL, q[1] ** 2 + q[2] ** 2
     H = np.array([[0.0, 2.0 * q[1], 2.0 * q[2], 0.0], [r, a * q[2] / d, -a * q[1] / d, BALL]])
@@ -67,7 +63,6 @@ def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
 
 
 def gaps(q: np.ndarray, leg: Leg) -> np.ndarray:
-    """Return (h1, h2)."""
     r, q0 = RADII[leg.ring], leg.q0
     turned = np.arctan2(q[1], q[2]) - np.arctan2(q0[1], q0[2])
     h2 = BALL * (q[3] - q0[3]) + r * (q[0] - q0[0]) + (r + BALL) * turned
@@ -84,7 +79,6 @@ def multipliers(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def guard(y: np.ndarray, leg: Leg) -> float:
-    """Return a guard that crosses zero upwards where the phase ends."""
     if leg.state % 2 == 0:
         return -float(gaps(y[:4], leg)[0])
     i = leg.state // 2
@@ -103,7 +97,6 @@ class Course:
 
 
 def courses(rtol: float = 1e-12) -> list[Course]:
-    """Return every phase until the ball has fallen through the last gate."""
     y, t, found = np.zeros(10), 0.0, []
     y[2] = START
     leg = Leg(0, y[:4].copy())

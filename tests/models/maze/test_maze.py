@@ -1,5 +1,4 @@
-"""The ball maze compared with an independent simulation and Lagrange's equations, in other units and with other rings; runs
-that fail."""
+"""The ball maze agrees with an independent simulation and Lagrange's equations, in any units and with other rings."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ def test_what_moves_between_the_events_is_that_of_an_independent_simulation():
 
 
 def test_after_a_landing_both_constraints_decay_as_they_must():
-    """From h = 0, h = h'0 t exp(-5 t), where h'0 is the rate at which the surfaces meet: the speed of fall for (9a), the slip
-    speed for (9b)."""
+    """From h = 0, h = h'0 t exp(-5 t), where h'0 is the speed of fall for (9a) and the slip speed for (9b)."""
     done, rows = run(), run().trajectory
     landings = done.events[::2]
     gates = [*(event.time for event in done.events[1::2])]
@@ -131,7 +129,7 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 
 @pytest.mark.parametrize("i", MAZE.rings)
 def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
-    """The polynomial follows from 1 = k1 C1 P1 + k2 C2 P2 in two angles, which determine spin and position of the ball."""
+    """The polynomial follows from 1 = k1 C1 P1 + k2 C2 P2 in two angles."""
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
     m = np.array([
@@ -176,8 +174,7 @@ def test_margins_are_where_poles_cross(i):
 
 
 def test_phase_margin_of_a_loop_that_is_known():
-    """For L = -4 / (s (s + 2)) with positive feedback, |L| = 1 at w^2 = 2 (5^1/2 - 1), and the margin is 90 degrees minus
-    atan(w / 2)."""
+    """With positive feedback of L = -4 / (s (s + 2)), |L| = 1 at w^2 = 2 (5^1/2 - 1), and the margin is 90 - atan(w / 2)."""
     found = margins(TransferFunction("u", "y", np.zeros(0), np.array([0.0, -2.0]), -4.0))
     w = math.sqrt(2.0 * (math.sqrt(5.0) - 1.0))
     assert found.crossings == pytest.approx((w,)) and found.phase == pytest.approx(0.5 * math.pi - math.atan(0.5 * w))
@@ -211,7 +208,6 @@ def test_map_of_gains_agrees_with_runs_and_poles():
 
 
 def in_units(metre, kilogram):
-    """Return the same maze in other units of length and mass."""
     length, mass = metre, kilogram
     torque = mass * length**2
     return MazeParameters(
@@ -282,7 +278,7 @@ def test_without_a_motor_the_ball_leaves_where_energy_says():
 
 
 def test_a_gate_may_come_from_either_side():
-    """The maze is non-minimum-phase and first turns the wrong way, so a gate almost one turn ahead is reached from behind."""
+    """The maze first turns the wrong way, so a gate almost one turn ahead is reached from behind."""
     back = ended(MazeParameters(radii=(4.0, 3.0), gates=(6.2, 5.8)), t_end=60.0)
     first = back.event_table()[1]
     x, y = first["ball"]
@@ -291,7 +287,6 @@ def test_a_gate_may_come_from_either_side():
 
 
 def test_a_gate_that_has_passed_while_the_ball_fell_comes_again():
-    """While the ball is in the air, the first loop turns the maze fast; at the landing the gate has passed the ball."""
     fast = ended(MazeParameters(aside=2.9), t_end=2.0)
     (landing,) = fast.event_table()
     x, y = landing["ball"]
@@ -361,8 +356,6 @@ def test_parameters_come_back_from_their_file(tmp_path):
 
 
 def test_the_graph_is_that_of_the_paper():
-    """There are eight states of bodies as in the paper, two states of compensators, and five states that change only at
-    landings."""
     compiled = compile_model(maze_graph())
     states = {state.name: int(np.size(state.initial)) for state in compiled.system.states}
     held = {state.name for state in compiled.system.states if state.held}

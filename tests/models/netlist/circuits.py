@@ -1,5 +1,4 @@
-"""Circuits, and their voltages computed by ngspice 39: reltol=1e-7, abstol=1e-15, vntol=1e-10, method=gear, at least 40,000
-steps."""
+"""Circuits, and their voltages from ngspice 39 with reltol=1e-7, abstol=1e-15, vntol=1e-10, method=gear, 40,000 steps or more."""
 
 CIRCUITS: dict[str, tuple[str, float, dict[str, float]]] = {
     "rlc low pass": (
@@ -159,7 +158,7 @@ I1 0 a PULSE(0 5m 0.2m 10u 10u 0.1m 1)
         {"a": -1.35537650509},
     ),
 }
-"""Netlist to run with UIC, end of the run in s, and node voltages at the end."""
+"""Netlist that is run with UIC, end of the run in s, and node voltages at the end."""
 
 RESTING: dict[str, tuple[str, float, dict[str, tuple[float, float]]]] = {
     "biased rectifier": (
@@ -307,4 +306,4 @@ C2 q 0 1n
         {"out1": (0.0005998800239952, 1.995547750242), "q": (0.0005998800239952, 1.932920744568)},
     ),
 }
-"""Netlist without UIC, end of the run in s, and node voltages at the start (the operating point) and at the end."""
+"""Netlist without UIC, end of the run in s, and node voltages at the operating point and at the end."""

@@ -1,4 +1,4 @@
-"""Netlists compared with ngspice, and refusals with line numbers."""
+"""Netlists give the voltages of ngspice, or are refused with the line number."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ def test_without_uic_a_run_begins_at_the_operating_point_of_ngspice(name) -> Non
 
 @pytest.mark.parametrize("name", ["conducting at rest", "transformer with current", "held nodes"])
 def test_runs_from_the_operating_point_are_those_of_ngspice(name) -> None:
-    """The final voltages agree; `python -m campaigns.netlists` compares all netlists with stored voltages and with the
-    installed ngspice."""
     text, end, voltages = RESTING[name]
     result = compile_model(parse_netlist(text)).simulate(end, samples=[0.0, end], rtol=1e-9)
     for node, (_, voltage) in voltages.items():
@@ -183,7 +181,7 @@ def test_the_line_is_that_of_the_card_and_all_are_told() -> None:
 
 
 def test_parameters_that_name_two_others_are_computed_once() -> None:
-    """Each parameter is the sum of the next two: without caching, 50 parameters take 1e10 evaluations."""
+    """Each parameter is the sum of the next two: without a cache, 50 parameters take 1e10 evaluations."""
     texts = " ".join(f"p{k}={{p{k + 1}+p{k + 2}}}" for k in range(48))
     model = parse_netlist(f"title\n.param {texts} p48=1 p49=1\nR1 a 0 {{p0}}\n").freeze()
     assert model.elements["r1"].parameters["resistance"].value == 12586269025.0

@@ -1,5 +1,7 @@
-"""Circuits of exponential diodes. If the voltages were frozen, the sources would drive enormous currents, which must not set
-the scales of states. References: Radau of SciPy (doubler), ngspice 39 (boost converter)."""
+"""In circuits of exponential diodes, the enormous currents at frozen voltages do not set the scales of states.
+
+References are Radau of SciPy (doubler) and ngspice 39 (boost converter).
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,7 @@ def circuit(tmp_path):
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("span", [4e-3, 8e-3, 20e-3])
 def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method):
-    """The voltage is accurate for any duration of the run, on which the first step size depends."""
+    """Each span of the run gives another first step size."""
     result = circuit(DOUBLER).simulate(span, samples=1e-3, rtol=1e-9, method=method)
     assert result.ok and abs(result["node out.effort"][4] / DOUBLED - 1.0) < 1e-7
 
@@ -75,7 +77,7 @@ def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("delay", ["1u", "10u", "30u"])
 def test_nor_does_a_pulse_soon_after_the_start(circuit, delay, method):
-    """The capacitor is charged to 4.38 V minus the voltage drop of the load, however soon the pulse comes."""
+    """The capacitor is charged to 4.38 V minus the voltage drop of the load."""
     text = CLAMP.replace("DELAY", delay)
     result = circuit(text).simulate(0.01, samples=1e-3, rtol=1e-8, method=method)
     assert result.ok and -4.3790 < result["node b.effort"][-1] < -4.3767

@@ -1,4 +1,4 @@
-"""Checks of parts, by name, and a test bench that drives every port of a part."""
+"""Checks of parts, by name, and a bench that drives every port of a part."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = {f"{name}.{each}": part for name, shelf in SHELVES.items() for each, par
 _ENZYME = partial(parts.chemical.network, text="A + E <-> B + E : 2 1", amounts={"E": 1.0}, ports=("A", "B"))
 PARTS["chemical.network"] = replace(PARTS["chemical.network"], make=update_wrapper(_ENZYME, parts.chemical.network))
 CHECKED: dict[str, str] = {}
-"""Part -> test that compares the part with a closed form or a published value."""
+"""Part -> test that compares it with a closed form or a published value."""
 DRIVES = {
     "electrical": (20.0, 10.0, 300.0),
     "rotation": (20.0, 2.0, 300.0),
@@ -32,15 +32,13 @@ DRIVES = {
     "chemical": (1000.0, 1000.0, 300.0),
     "chemical electrical": (0.1, 10.0, 300.0),
 }
-"""Amplitude, resistance and angular frequency of a source, by domain, by group of parts and domain, or by part."""
+"""Amplitude, resistance and angular frequency of a source, by domain, by group and domain, or by part."""
 GIVEN = {"nullor": {"error": 1e-3}}
-"""Parameters of parts whose defaults have no solution on the bench: an ideal nullor needs feedback."""
+"""Parameters of parts whose defaults have no solution on the bench; an ideal nullor needs feedback."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
 def checks(*names: str) -> Callable[[Test], Test]:
-    """Decorate a test with the parts that it checks."""
-
     def decorated(test: Test) -> Test:
         CHECKED.update(dict.fromkeys(names, test.__name__))
         return test
@@ -70,7 +68,6 @@ def domain_at(made: Element | Graph, port: str, default: str) -> str:
 
 
 def behind(made: Element | Graph, port: str) -> PortRef:
-    """Return the element behind a port, and that element's port."""
     element, name = made, port
     while isinstance(element, Graph):
         element, name = element.ports[name or next(iter(element.ports))]
@@ -80,7 +77,7 @@ def behind(made: Element | Graph, port: str) -> PortRef:
 def bench(part: Part, name: str = "part", turned: bool = False, **given: object) -> Graph:
     """Return a graph in which sources with resistances drive all ports of a part, each with its own phase.
 
-    If `turned`, half arrows point out of the part, except at 1-junctions, where half arrows give the positive direction.
+    If `turned`, half arrows point out of the part, except at 1-junctions.
     """
     graph, made = Graph("bench"), part.make(name, **{**GIVEN.get(part.name, {}), **given})
     for k, (port, reference) in enumerate(ports_of(made)):
@@ -102,7 +99,6 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
 
 
 def gives_work_alone(part: Part) -> bool:
-    """Return True if the part has no thermal port, which might turn heat into work."""
     made = part.make("p")
     return not {domain_at(made, port, _usual_domain(part)) for port, _ in ports_of(made)} & {"thermal", "heat"}
 
@@ -112,7 +108,6 @@ def _usual_domain(part: Part) -> str:
 
 
 def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
-    """Return a node at a body's temperature, or a node connected to a body by a heat transfer."""
     node = J0(name if direct else f"{name} body", domain="thermal")
     graph.connect(node, parts.thermal.heat_capacity(f"body {name}", T0=temperature))
     if direct:

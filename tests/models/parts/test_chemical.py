@@ -1,4 +1,4 @@
-"""Chemical parts compared with closed forms and published values; bad networks are refused."""
+"""Chemical parts agree with closed forms and published values, and bad networks are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def run_of(graph: Graph, t_end: float, **settings: object):
 
 
 def flows(part, efforts: Mapping[str, float]) -> dict[str, float]:
-    """Return the flows into the ports of an element at given efforts."""
     graph = Graph("g")
     for port, effort in efforts.items():
         graph.connect(Se(f"source {port}", effort), part.port(port))
@@ -57,7 +56,6 @@ def test_stoichiometric_numbers() -> None:
 
 
 def test_rows_of_a_table_are_the_text() -> None:
-    """The network has named rates, comments, and species that are initially absent."""
     rows = [("E + S <-> ES", 3.0, "back"), ("ES <-> E + P", 5.0, 0.1)]
     text = "E + S <-> ES : 3 back  # binding\n\nES <-> E + P : 5 0.1;"
     ends = [
@@ -67,8 +65,7 @@ def test_rows_of_a_table_are_the_text() -> None:
 
 
 def test_one_rate_beside_constants_is_that_of_activities() -> None:
-    """The rate is v = kappa (K_A q_A^2 - K_B q_B), as for a `Re`; constants given for only one of the two species are
-    refused."""
+    """The rate is v = kappa (K_A q_A^2 - K_B q_B), as for a `Re`."""
     by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
     by_amount = c.network("n", "2 A <-> B : 0.75 12", {"A": 2.0})
     assert run_of(by_activity, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"], rel=1e-9)
@@ -80,7 +77,7 @@ CYCLE = "A <-> B : 2 1\nB + X <-> A + Y : 3 4"
 
 
 def test_chemostats_drive_a_cycle() -> None:
-    """In steady state the cycle's flow v times its affinity is the power of the chemostats, all of which is dissipated."""
+    """In steady state the cycle's flow times its affinity is the power of the chemostats."""
     run = run_of(c.network("n", CYCLE, {"A": 1.0}, chemostats={"X": 5.0, "Y": 0.5}), 20.0, rtol=1e-10)
     B = (2 + 4 * 0.5) / (2 + 4 * 0.5 + 1 + 3 * 5.0)
     v = 2 * (1 - B) - B
@@ -99,8 +96,7 @@ def test_a_chemostat_by_its_potential() -> None:
 
 
 def test_the_account_of_chemostats_with_fast_reactions() -> None:
-    """With rates of 1e7/s near equilibrium, a chemostat's flow is a small difference, but the chemostat's energy follows from
-    the amount."""
+    """At rates of 1e7/s, a chemostat's flow is a small difference, so its energy follows from the amount."""
     text = "X <-> A : 1e7 1e7\nA <-> B : 1 1\nB <-> Y : 1e7 1e7"
     run = run_of(c.network("n", text, {"A": 1.0, "B": 1.0}, chemostats={"X": 2.0, "Y": 1.0}), 10.0)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -133,7 +129,6 @@ def test_only_moieties_without_scale_are_eliminated() -> None:
 
 
 def test_a_hundred_species_and_two_hundred_reactions() -> None:
-    """After 1e4 s of stiff dynamics the network is in equilibrium; moieties are conserved, and the account closes."""
     text, amounts = random_network()
     net = c.stoichiometry(text)
     run = run_of(c.network("large", text, amounts), 1e4)
@@ -204,7 +199,7 @@ def test_the_cure_of_a_cycle_closes_it() -> None:
 
 @checks("chemical.chemostat")
 def test_a_chemostat_holds_its_potential() -> None:
-    """At 1 mol/s between activities 3 and 2, a chemostat's energy is its potential times the amount received."""
+    """A chemostat's energy is its potential times the amount received, here 1 mol/s between activities 3 and 2."""
     graph, wall = Graph("g"), c.diffusion("wall")
     graph.connect(c.chemostat("X", mu(3.0)), wall.port("1")).connect(wall.port("2"), c.chemostat("Y", mu(2.0)))
     run = run_of(graph, 5.0)
@@ -228,8 +223,7 @@ def test_rates_of_conversion(part, v) -> None:
 @checks("chemical.membrane")
 @pytest.mark.parametrize("z", [1.0, -2.0])
 def test_the_flux_through_a_membrane(z) -> None:
-    """The flux obeys the equation of Goldman, Hodgkin and Katz: it is zero at the Nernst potential and obeys Fick's law without
-    voltage."""
+    """The flux of Goldman, Hodgkin and Katz is zero at the Nernst potential, and obeys Fick's law without voltage."""
     part = c.membrane("p", 2.0, z)
     V = 0.03
     u = z * V / VT
@@ -244,8 +238,7 @@ def test_the_flux_through_a_membrane(z) -> None:
 
 @checks("chemical.electrode")
 def test_an_electrode() -> None:
-    """The electrode's resistance at rest is R T / (n F i0), and at large overpotentials the current changes by a decade per
-    Tafel slope."""
+    """The resistance at rest is R T / (n F i0), and the current changes by a decade per Tafel slope."""
     graph = Graph("g").connect(Se("u", lambda t: t, signals="time"), c.electrode("e", i0=2.0, alpha=0.3, n=2.0))
     run = run_of(graph, 0.5, samples=[1e-7, 0.2, 0.2 + VT * np.log(10) / 0.6, 0.5])
     small, one, ten = run["e.flow"][1:4]
@@ -256,7 +249,7 @@ def test_an_electrode() -> None:
 
 @checks("chemical.ion_channel")
 def test_an_ion_channel_under_a_voltage_clamp() -> None:
-    """The squid's potassium gate (Hodgkin and Huxley 1952, (12) and (13)) exponentially approaches its value at 0 V."""
+    """The squid's potassium gate obeys Hodgkin and Huxley 1952, (12) and (13), and approaches its value at 0 V."""
     run = run_of(Graph("g").connect(Se("clamp", 0.0), c.ion_channel("K").port("1")), 5e-3, rtol=1e-10)
     opens, closes = 1e4 * 0.055 / (1 - np.exp(-5.5)), 125 * np.exp(-0.065 / 0.08)
     n = 0.317676914 + (opens / (opens + closes) - 0.317676914) * (1 - np.exp(-(opens + closes) * run.t))

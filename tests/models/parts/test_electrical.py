@@ -1,4 +1,4 @@
-"""Electrical parts compared with closed forms and equivalent circuits; bounds on their parameters."""
+"""Electrical parts agree with closed forms and equivalent circuits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ e = parts.electrical
 
 
 def fed(voltage: float, resistance: float, part) -> Graph:
-    """Return a source that feeds a part through a resistance."""
     graph, node = Graph("fed"), J0("node")
     return graph.between(None, node, Se("u", voltage), R("r", resistance)).between(node, None, part)
 
 
 def voltage_of(current, voltage: float, resistance: float, below: float = -60.0, above: float = 60.0) -> float:
-    """Return the voltage at which the currents through the part and the resistance are equal."""
     return brentq(lambda v: current(v) - (voltage - v) / resistance, below, above, xtol=1e-14)
 
 
@@ -57,8 +55,6 @@ def test_arc_burns_at_its_voltage() -> None:
 
 @checks("electrical.photovoltaic_cell")
 def test_photovoltaic_cell() -> None:
-    """Short-circuited, the cell gives the photocurrent; under load, the voltage settles where the currents of cell and load are
-    equal."""
     shorted = Graph("g").between(n := J0("n"), None, e.photovoltaic_cell("pv", G=500.0)).connect(Se("u", 0.0), n)
     assert final(shorted, "pv.flow") == pytest.approx([-1.5])
     lit = fed(0.0, 1e3, e.photovoltaic_cell("pv", Rp=1e3))
@@ -85,14 +81,14 @@ def test_saturating_inductor() -> None:
 
 
 def through(part, load: float, frequency: float = 50.0) -> complex:
-    """Return the complex amplitude of the current through a load at the second port, with 1 V sin(w t) at the first port."""
+    """Return the complex amplitude of the load current at the second port, with 1 V sin(w t) at the first."""
     graph, w = Graph("g"), 2 * np.pi * frequency
     graph.connect(Se("u", lambda t: sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
     return phasor(graph, "load.flow", w)
 
 
 def phasor(graph: Graph, signal: str, w: float) -> complex:
-    """Return the complex amplitude of a signal over the last two periods of a run of 2 s, where 1 means sin(w t)."""
+    """Return the complex amplitude over the last two periods of a run of 2 s, where 1 means sin(w t)."""
     t = 2.0 - 4 * np.pi / w + np.linspace(0.0, 4 * np.pi / w, 401)
     run = compile_model(graph, progress=False).simulate(2.0, samples=t, rtol=1e-9, progress=False)
     assert run.ok
@@ -143,7 +139,7 @@ LOADS |= {"matched": (R("load", 50.0), 0.0), "heavier": (R("load", 100.0), 1 / 3
 @checks("electrical.lossless_line")
 @pytest.mark.parametrize("end", LOADS)
 def test_lossless_line_reflects_a_step(end) -> None:
-    """A step of 1 V enters through 25 ohm: each end reflects (R - Z) / (R + Z) of the incoming wave, one delay later."""
+    """A step of 1 V enters through 25 ohm, and each end reflects (R - Z) / (R + Z) of it, one delay later."""
     (load, far), near, Z, T = LOADS[end], (25.0 - 50.0) / (25.0 + 50.0), 50.0, 1e-6
     graph, part, loop = Graph("line"), e.lossless_line("l", Z, T), J1("loop")
     graph.add(signals.step("u", 0.45e-6))
@@ -164,8 +160,7 @@ def test_ideal_diode(voltage, current) -> None:
 
 
 def mean_currents(part) -> tuple[float, float]:
-    """Return the mean forward and backward currents through a part that is fired at 90 degrees of each half wave; 100 V, 50 Hz,
-    10 ohm."""
+    """Return the mean forward and backward currents through a part fired at 90 degrees, at 100 V, 50 Hz and 10 ohm."""
     graph, node = Graph("g"), J0("node")
     graph.add(signals.square("fire", period=0.01, start=0.005, duty=0.1))
     source = Se("u", lambda t: 100 * sin(2 * np.pi * 50 * t), signals="time")
@@ -178,8 +173,7 @@ def mean_currents(part) -> tuple[float, float]:
 
 @checks("electrical.thyristor", "electrical.triac", "electrical.gto")
 def test_gated_valves() -> None:
-    """A valve conducts a quarter wave per period, with a mean current of 10 A / (2 pi); the GTO is turned off after 1 ms, 18
-    degrees later."""
+    """A valve conducts a quarter wave, with a mean of 10 A / (2 pi); the GTO is turned off 18 degrees later."""
     quarter = 10.0 / (2 * np.pi)
     settings = {"gate": "fire.y", "Goff": 0.0}
     assert mean_currents(e.thyristor("v", **settings)) == pytest.approx((quarter, 0.0), rel=1e-3, abs=1e-9)
@@ -213,8 +207,7 @@ def test_two_way_switch(control, current) -> None:
 @checks("electrical.arc_switch")
 @pytest.mark.parametrize("sense", [1.0, -1.0])
 def test_an_arc_ends_the_current_of_a_coil(sense) -> None:
-    """L di/dt = U - R i - V with the arc voltage V = V0 + dVdt t up to Vmax, then Vmax; the closed forms of both phases give
-    the quenching time."""
+    """In L di/dt = U - R i - V, the arc voltage is V = V0 + dVdt t up to Vmax."""
     graph, node = Graph("coil"), J0("node")
     coil = I("L", inductance=0.1), R("R", 1.0)
     graph.between(None, node, Se("u", 10.0 * sense), *coil).between(
@@ -237,8 +230,6 @@ def test_fuse_blows_at_its_integral() -> None:
 
 
 def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Graph:
-    """Return a bridge at 12 V with a load, 10 mH and a resistance, between two outputs or between the first output and
-    ground."""
     graph, plus, minus = Graph("chopped"), J0("supply"), J0("ground")
     graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
     graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)
@@ -248,8 +239,6 @@ def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Grap
 
 
 def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: float = 1e-2) -> tuple[float, float]:
-    """Return the currents at the start and end of a pulse in the periodic steady state; the current tends alternately to two
-    final values."""
     rise, fall = np.exp(-duty * period / tau), np.exp(-(1 - duty) * period / tau)
     first = (low * (1 - fall) + high * (1 - rise) * fall) / (1 - rise * fall)
     return first, high + (first - high) * rise
@@ -258,7 +247,6 @@ def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: floa
 @checks("electrical.half_bridge", "electrical.h_bridge")
 @pytest.mark.parametrize("duty", [0.3, 0.9])
 def test_bridges_chop(duty) -> None:
-    """The current tends exponentially to each voltage divided by R, and returns through the lower diode or to the supply."""
     half = chopped(e.half_bridge("b", "pwm.y", Ron=0.0, Goff=0.0), "out", None)
     full = chopped(e.h_bridge("b", "pwm.y", "other.y", Ron=0.0, Goff=0.0), "left", "right")
     for graph, low in ((half, 0.0), (full, -12.0)):
@@ -270,8 +258,7 @@ def test_bridges_chop(duty) -> None:
 
 @checks("electrical.three_phase_bridge")
 def test_three_phase_bridge_steps_six_times() -> None:
-    """Square waves a third of a period apart feed a star of three resistances: a resistance has 1/3, 2/3 and 1/3 of the supply
-    voltage in turn, then the negative values."""
+    """A star of three resistances gets 1/3, 2/3 and 1/3 of the supply voltage in turn, then the negative values."""
     graph, bridge, plus, minus = Graph("g"), e.three_phase_bridge("b", "a.y", "b wave.y", "c.y", Ron=0.0), J0("p"), J0("m")
     graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
     graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)

@@ -1,4 +1,4 @@
-"""Transistors of both kinds and amplifiers compared with closed forms."""
+"""Transistors and amplifiers agree with closed forms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ KINDS = pytest.mark.parametrize("sense", [1.0, -1.0])
 
 
 def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
-    """Return a transistor with one pin at ground and sources with resistances at the other pins."""
     graph = Graph("stage").connect(Se("ground", 0.0), transistor.port(end))
     for pin, (voltage, resistance) in feeds.items():
         graph.between(None, node := J0(pin), Se(f"source {pin}", voltage), R(f"r {pin}", resistance))
@@ -28,8 +27,7 @@ def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
 @KINDS
 @pytest.mark.parametrize("T", [300.0, 350.0])
 def test_a_bjt_amplifies_and_saturates(sense, T) -> None:
-    """In the active region i_c = B i_b and v_be = V_T ln(i_c / I_s(T)); in saturation v_ce is a function of i_c / i_b (Ebers and
-    Moll, 1954)."""
+    """In the active region i_c = B i_b and v_be = V_T ln(i_c / I_s(T)); for saturation see Ebers and Moll, 1954."""
     V_T, Is = KT * T, 1e-16 * (T / 300) ** 3 * np.exp((T / 300 - 1) * 1.11 / (KT * T))
     for load, saturated in ((100.0, False), (1e4, True)):
         transistor = t.bjt("q", polarity=sense, Bf=50.0, Br=2.0, T=T)
@@ -49,7 +47,7 @@ def test_a_bjt_amplifies_and_saturates(sense, T) -> None:
 @KINDS
 @pytest.mark.parametrize(("gate", "end"), [(3.0, "source"), (8.0, "source"), (8.0, "drain"), (0.5, "source")])
 def test_a_mosfet_is_open_saturated_or_ohmic(sense, gate, end) -> None:
-    """The three regions obey the equations of Shichman and Hodges, 1968, even with drain and source swapped."""
+    """The three regions obey Shichman and Hodges, 1968, even with drain and source swapped."""
     other = "source" if end == "drain" else "drain"
     transistor = t.mosfet("m", polarity=sense, Gds=0.0)
     graph = stage(transistor, end, {"gate": (gate * sense, 1.0), other: (10.0 * sense, 1e3)})
@@ -61,7 +59,6 @@ def test_a_mosfet_is_open_saturated_or_ohmic(sense, gate, end) -> None:
 
 
 def inverting(make, voltage: float) -> Graph:
-    """Return an amplifier of gain -20."""
     graph, amplifier, n, out = Graph("g"), make("A"), J0("n"), J0("out")
     graph.between(None, n, Se("u", voltage), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, amplifier.port("minus"))
     return graph.connect(amplifier.port("out"), out).connect(Se("zero", 0.0), amplifier.port("plus"))

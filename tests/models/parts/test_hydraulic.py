@@ -1,4 +1,4 @@
-"""Hydraulic parts compared with closed forms."""
+"""Hydraulic parts agree with closed forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pressure(part, volume_flow: float) -> float:
 @checks("hydraulic.orifice")
 @pytest.mark.parametrize("p", [-5e6, 2e6])
 def test_orifice(p) -> None:
-    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4; a shut orifice passes no flow."""
+    """The flow is K sqrt(p) to a relative error of (p0 / p)^2 / 4."""
     assert flow(h.orifice("o", K=2e-7, opening=0.5), p) == pytest.approx(1e-7 * np.sign(p) * np.sqrt(abs(p)), rel=1e-6)
     assert flow(h.orifice("o", opening=0.0), p) == 0.0
 
@@ -61,7 +61,7 @@ def test_valve_and_cylinder(opening) -> None:
 
 
 def test_a_differential_cylinder_pushes_by_its_rod() -> None:
-    """With both sides at the same pressure, the force is the pressure times the area of the rod."""
+    """With both sides at one pressure, the force is this pressure times the area of the rod."""
     graph, cylinder, supply = Graph("g"), h.cylinder("c", A1=3e-3, A2=1e-3), J0("supply", domain="hydraulic")
     graph.connect(Se("p", 1e6), supply).connect(supply, cylinder.port("head")).connect(supply, cylinder.port("rod"))
     force, volume_flow = final(graph.connect(cylinder.port("piston"), R("load", damping=1e4)), "load.effort", "p.flow")
@@ -81,7 +81,7 @@ def test_pipes(Q) -> None:
 
 @checks("hydraulic.line")
 def test_line_takes_its_time() -> None:
-    """L di/dt + R i = p, with the time constant rho length / (area R)."""
+    """L di/dt + R i = p has the time constant rho length / (area R)."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     graph.connect(Se("p", 1e5), node).between(node, None, h.line("l", length=2.0, resistance=1e8))
     time = 850 * 2 / 1e-4 / 1e8
@@ -111,7 +111,7 @@ def test_vessels() -> None:
 
 @checks("hydraulic.pump")
 def test_pump() -> None:
-    """Against a pressure p the pump delivers D w minus leakage; the torque on the shaft is D p plus friction."""
+    """The pump delivers D w minus leakage, and the torque is D p plus friction."""
     graph, pump = Graph("g"), h.pump("p", leak=1e-12, b=0.01)
     graph.connect(Sf("drive", 100.0), pump.port("shaft")).connect(Se("reservoir", 0.0), pump.port("inlet"))
     torque, delivered = final(graph.connect(pump.port("outlet"), Se("load", 1e7)), "drive.effort", "load.flow")
@@ -121,7 +121,7 @@ def test_pump() -> None:
 @checks("hydraulic.hydraulic_motor")
 @pytest.mark.parametrize("cf", [0.0, 0.1])
 def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
-    """The torque is D p (1 - cf) - b w, and a larger load stops the motor; with cf = 0 the torque equals the pump's."""
+    """The torque is D p (1 - cf) - b w, which equals the pump's if cf = 0."""
     for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
         graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
         graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))
@@ -131,7 +131,7 @@ def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
 
 @checks("hydraulic.pump_by_curve")
 def test_pump_by_curve() -> None:
-    """At speed 1 the pump follows its curve, linearly between points; at half that speed the pump obeys the affinity laws."""
+    """At speed 1 the pump follows its curve, and at half that speed the affinity laws."""
     for speed, volume, rise in ((1.0, 1.5e-3, 2.4e5), (0.5, 0.75e-3, 0.6e5), (0.0, 1e-3, 0.0)):
         graph, pump = Graph("g"), h.pump_by_curve("p", speed=speed)
         graph.connect(Sf("Q", volume), pump.port("inlet")).connect(pump.port("outlet"), Se("load", 5e5))
@@ -140,8 +140,7 @@ def test_pump_by_curve() -> None:
 
 @checks("hydraulic.gas_chamber", "hydraulic.choked_orifice")
 def test_a_gas_vessel_empties_through_a_choked_orifice() -> None:
-    """While the orifice is choked, down to the pressure ratio b, the pressure falls as exp(-K p0 t / V); it ends at ambient
-    pressure."""
+    """The pressure falls as exp(-K p0 t / V) down to the pressure ratio b."""
     graph, orifice, node = Graph("g"), h.choked_orifice("o", K=1e-8, b=0.3), J0("vessel", domain="hydraulic")
     graph.connect(node, h.gas_chamber("gas", V=1e-2, initial=9e-2)).connect(node, orifice.port("1"))
     graph.connect(orifice.port("2"), Se("ambient", 0.0))
@@ -154,7 +153,6 @@ def test_a_gas_vessel_empties_through_a_choked_orifice() -> None:
 
 
 def flow_through(orifice, p1: float, p2: float) -> float:
-    """Return the volume flow at ambient pressure between two pressures."""
     graph, efforts = Graph("g"), [101325 * np.log(p / 101325) for p in (p1, p2)]
     graph.connect(Se("a", efforts[0]), orifice.port("1")).connect(Se("b", efforts[1]), orifice.port("2"))
     return final(graph, "a.flow", t_end=1e-3)[0]
@@ -162,7 +160,7 @@ def flow_through(orifice, p1: float, p2: float) -> float:
 
 @checks("hydraulic.overflowing_tank")
 def test_a_tank_runs_over_its_rim() -> None:
-    """The tank fills at 0.1 m^3/s up to 2 m and then overflows, at the level at which the inflow leaves over the rim."""
+    """The tank fills at 0.1 m^3/s up to 2 m, and then overflows at the level at which the inflow leaves."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     graph.connect(Sf("Q", 0.1), node).between(node, None, h.overflowing_tank("t"))
     run = compile_model(graph, progress=False).simulate(40.0, samples=[10.0, 40.0], rtol=1e-9, progress=False)

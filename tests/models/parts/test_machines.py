@@ -1,4 +1,4 @@
-"""Electric machines compared with their characteristics and equivalent circuits."""
+"""Electric machines agree with their characteristics and equivalent circuits."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ def on_the_mains(motor, amplitude: float, frequency: float) -> Graph:
 
 @checks("machines.synchronous_motor")
 def test_synchronous_motor_keeps_step() -> None:
-    """The motor turns at the supply frequency divided by the pole pairs; without current, its phase voltages are sqrt(2/3) p psi
-    times the speed."""
+    """The speed is the supply frequency over the pole pairs; without current, the voltages are sqrt(2/3) p psi w."""
     graph = on_the_mains(machines.synchronous_motor("m", b=0.01), 20.0, Parameter(1.0, "Hz"))
     assert final(graph, "m.rotor.flow", t_end=8.0) == pytest.approx([np.pi], rel=1e-6)
     free = machines.synchronous_motor("m")

@@ -1,4 +1,4 @@
-"""Magnetic parts compared with closed forms."""
+"""Magnetic parts agree with closed forms."""
 
 from __future__ import annotations
 
@@ -80,8 +80,7 @@ def hysteresis(t_end: float, **parameters: float) -> Result:
 
 @checks("magnetic.hysteretic_core")
 def test_hysteretic_core() -> None:
-    """The core agrees with SciPy's solution of the equations of Jiles and Atherton; each cycle dissipates the area of its
-    loop."""
+    """SciPy solves the equations of Jiles and Atherton, and each cycle dissipates the area of its loop."""
 
     def slopes(t, y):
         field, wall = y

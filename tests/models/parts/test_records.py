@@ -1,5 +1,4 @@
-"""Laws that all recorded parts must obey: completeness, power, passivity, and invariance under changes of units, names and
-arrows."""
+"""All recorded parts are complete and obey laws of power, passivity, and invariance under units, names and arrows."""
 
 from __future__ import annotations
 
@@ -18,7 +17,6 @@ from tests.inner.units import Unit, read
 from tests.models.parts.checks import CHECKED, PARTS, bench, driven, gives_work_alone, ports_of
 
 SCALED = re.compile(r"(V|A|H|F|S|Wb|N|Pa|ohm|C|W)(?![\w^])")
-"""Units whose first symbol takes a prefix."""
 EACH = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 
@@ -50,7 +48,6 @@ def usual(name: str) -> tuple[Graph, Result]:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_power_balances(name) -> None:
-    """The energy account closes, and a passive part returns at most the energy that it has stored."""
     _, run = usual(name)
     assert run.ok and run.ledger.relative_residual < 1e-6
     if PARTS[name].passive and gives_work_alone(PARTS[name]):

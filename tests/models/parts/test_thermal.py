@@ -1,4 +1,4 @@
-"""Thermal parts compared with closed forms."""
+"""Thermal parts agree with closed forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ t = parts.thermal
 
 
 def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, float, float]:
-    """Return the temperatures of two bodies of 100 J/K after a time, and the entropy generated."""
     graph = Graph("g")
     for port, start in (("1", hot), ("2", cold)):
         node = J0(f"node {port}", domain="thermal")
@@ -61,7 +60,7 @@ def test_exchanger(k, C1, C2) -> None:
 
 @checks("thermal.peltier")
 def test_peltier_element_cools() -> None:
-    """In steady state alpha i Tc = R i^2 / 2 + K (Th - Tc), and the voltage is alpha (Th - Tc) + R i."""
+    """In steady state alpha i Tc = R i^2 / 2 + K (Th - Tc)."""
     graph, part, cold, hot = Graph("g"), t.peltier("p"), J0("cold", domain="thermal"), J0("hot", domain="thermal")
     graph.connect(Sf("i", 3.0), part.port("current")).connect(part.port("cold"), cold).connect(part.port("hot"), hot)
     graph.connect(Se("sink", 300.0), hot).connect(cold, t.heat_capacity("body", c=10.0, T0=300.0))
@@ -73,8 +72,7 @@ def test_peltier_element_cools() -> None:
 
 @checks("thermal.phase_change")
 def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
-    """The block warms by 10 K at 2 J/K, melts with 100 J, and then warms at 4 J/K: at 5 W the plateau lasts from 4 s to 24
-    s."""
+    """The block takes 20 J to warm by 10 K and 100 J to melt, so at 5 W the plateau lasts from 4 s to 24 s."""
     block = t.phase_change("ice", cs=2.0, cl=4.0, L=100.0)
     graph = Graph("g").connect(Sf("heater", 5.0, domain="heat"), block)
     run = compile_model(graph, progress=False).simulate(40.0, samples=[2.0, 4.0, 14.0, 24.0, 40.0], progress=False)
@@ -94,7 +92,7 @@ def test_a_resistor_warms_a_body() -> None:
 
 @pytest.mark.parametrize("opening", [0.5, -1.0])
 def test_valves_warm_the_oil(opening) -> None:
-    """Each land of a spool valve and an orifice, under the full pressure, heats the body with K x p^1.5."""
+    """Each land, under the full pressure, heats the body with K x p^1.5."""
     graph, oil = Graph("valves"), J0("oil", domain="thermal")
     high, low, loop = (J0(name, domain="hydraulic") for name in ("high", "low", "loop"))
     valve = parts.hydraulic.spool_valve("valve", K=1e-7, opening=opening, heat=True)

@@ -1,4 +1,4 @@
-"""Models of many kinds by name, each with the page of a run and one quantity to watch."""
+"""Models of many kinds, each with the page of a run and one quantity to watch."""
 
 from __future__ import annotations
 

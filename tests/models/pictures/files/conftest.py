@@ -11,7 +11,6 @@ from tests.inner.run import Result
 
 @pytest.fixture(scope="session")
 def tumbling() -> Result:
-    """Run a free box that turns about its middle axis, which is unstable: 30 rad in 3 s."""
     graph = Graph("tumbling box")
     body = rigid_body(
         "box 1", mass=1.0, inertia=(1e-3, 2e-3, 3e-3), angular_velocity=(0.01, 10.0, 0.02), velocity=(0.1, 0.2, -0.3)

@@ -1,5 +1,4 @@
-"""Reader of binary glTF files, written from the specification, which checks the structure and returns arrays, poses and node
-trajectories."""
+"""Reader of binary glTF files, written from the specification, which checks the structure."""
 
 from __future__ import annotations
 
@@ -17,8 +16,6 @@ WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 
 @dataclass(frozen=True)
 class Glb:
-    """Document and buffer of a file."""
-
     document: dict[str, Any]
     data: bytes
 
@@ -36,7 +33,6 @@ class Glb:
         return cls(document, raw[28 + size :])
 
     def array(self, number: int) -> np.ndarray:
-        """Return the values of an accessor, (n,) or (n, width)."""
         one = self.document["accessors"][number]
         view, width, kind = self.document["bufferViews"][one["bufferView"]], WIDTHS[one["type"]], COMPONENTS[one["componentType"]]
         values = np.frombuffer(self.data, kind, one["count"] * width, view["byteOffset"])
@@ -51,12 +47,11 @@ class Glb:
         return dict(self.document["nodes"][self.names.index(name)])
 
     def times(self) -> np.ndarray:
-        """Return the times of the animation, s, which all nodes share."""
         (number,) = {sampler["input"] for sampler in self.document["animations"][0]["samplers"]}
         return self.array(number)
 
     def course(self, name: str, path: str) -> np.ndarray:
-        """Return a node's translation, rotation or scale over time (k, 3 or 4), or its constant value (1, 3 or 4)."""
+        """Return a node's translation, rotation or scale over time (k, 3 or 4), or the constant (1, 3 or 4)."""
         for animation in self.document.get("animations", []):
             for channel in animation["channels"]:
                 if channel["target"] == {"node": self.names.index(name), "path": path}:
@@ -76,7 +71,6 @@ class Glb:
         return list(self.document["meshes"][self.node(name)["mesh"]]["primitives"])
 
     def check(self) -> None:
-        """Check the specification's requirements on accessors, meshes, nodes and animations."""
         document, end = self.document, 0
         for view in document["bufferViews"]:
             assert view["byteOffset"] % 4 == 0 and view["byteOffset"] >= end

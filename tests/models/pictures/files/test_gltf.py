@@ -1,4 +1,4 @@
-"""Runs as animated glTF: the structure by an independent reader, the motion compared with the result, and the visible parts."""
+"""Runs written as animated glTF have the motion of the result, as an independent reader finds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ T = np.linspace(2.0, 4.0, 41)
 
 @pytest.fixture(scope="module")
 def parts() -> Scene:
-    """Return a hand-made scene with all kinds of parts."""
     shift, ramp = np.zeros((41, 3)), np.linspace(0.0, 1.0, 41)
     shift[:, 0] = ramp
     wheel = turned_poses(shift, 20.0 * ramp)
@@ -74,8 +73,7 @@ def test_the_structure_is_that_of_the_specification(read: Glb) -> None:
 
 
 def test_the_motion_of_a_run_is_that_of_the_result(tumbling: Result, tmp_path: Path) -> None:
-    """Positions are identical in 32-bit floats, and rotations agree to within rounding error; the first quaternion determines
-    the signs."""
+    """Positions are identical in 32-bit floats; the first quaternion determines the signs."""
     path = save_scene(tumbling, tmp_path / "box.glb")
     assert path == tmp_path / "box.glb"
     read = Glb.of(path.read_bytes())
@@ -168,7 +166,7 @@ def test_a_path_is_on_its_solid(parts: Scene, read: Glb) -> None:
 
 
 def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None:
-    """Arrows start or end at the point where a force acts; an arrow no longer than its head is hidden."""
+    """An arrow no longer than its head is hidden."""
     vector = parts.forces[0].newtons / parts.scale[0]
     shown = read.course("force on egg", "scale")[:, 0] == 1.0
     assert shown.any() and not shown.all() and np.array_equal(shown, read.course("force push", "scale")[:, 0])
@@ -187,7 +185,7 @@ def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None
 
 
 def test_a_carried_frame_does_not_turn_about_its_axis() -> None:
-    """Around a circle of latitude, parallel transport turns the frame by the solid angle above the circle, 2 pi (1 - cos a)."""
+    """Parallel transport around a circle of latitude turns a frame by the solid angle above it, 2 pi (1 - cos a)."""
     turn, a = np.linspace(0.0, 2.0 * np.pi, 2001), 0.4
     z = np.stack([np.sin(a) * np.cos(turn), np.sin(a) * np.sin(turn), np.full_like(turn, np.cos(a))], axis=1)
     H = carried_poses(3.0 * z, 2.0 * z)

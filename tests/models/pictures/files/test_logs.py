@@ -1,4 +1,4 @@
-"""Runs as logs: the contents, read by the formats' own readers, agree with the result."""
+"""Runs written as logs, read by the formats' own readers, have the contents of the result."""
 
 from __future__ import annotations
 
@@ -124,8 +124,7 @@ def test_frames_have_names_of_their_own_and_meshes_their_colours(tmp_path: Path)
 
 
 def test_signals_are_by_default_those_that_characterise_the_run() -> None:
-    """The default signals are the flows of inertias, whether or not there are bodies; a scene with fewer samples keeps the
-    signals of its result."""
+    """The default signals are the flows of inertias; a scene with fewer samples keeps the result's signals."""
     graph = Graph("coil")
     graph.connect(Se("battery", 2.0, domain="electrical"), I("coil", inductance=0.5))
     scene = scene_of(simulate(graph, 1.0, samples=0.25, progress=False))
