@@ -1,5 +1,4 @@
-"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies, closed forms and finite
-differences."""
+"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies and closed forms."""
 
 from __future__ import annotations
 
@@ -32,12 +31,10 @@ from tests.inner.model import Mechanics
 from tests.inner.models_chains import recursion_is_shorter
 
 HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
-"""Joint angles of a finger that touches the ball."""
 
 
 def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None, name: str = "finger") -> Chain:
-    """Return a chain of four joints with slender cylinders and a ball fixed to the last link, as in Visser 2002, section 5,
-    with practical dimensions."""
+    """Return a chain of four joints with slender cylinders and a ball fixed to the last link, as in Visser 2002, section 5."""
     heights, masses = (0.0, 0.015, 0.065, 0.105, 0.135), (0.02, 0.03, 0.02, 0.012)
     R = np.asarray(exp([0.0, 0.0, azimuth, 0.0, 0.0, 0.0]))[:3, :3]
     links = []
@@ -82,7 +79,6 @@ def anything(seed: int = 1) -> Chain:
 
 
 def products_of_exponentials(chain: Chain, q: np.ndarray) -> np.ndarray:
-    """Return poses (n, 4, 4) of all links."""
     H, values, found = np.array(chain.base), iter(q), []
     for link in chain.links:
         for screw in link.joint.screws.T:
@@ -92,7 +88,6 @@ def products_of_exponentials(chain: Chain, q: np.ndarray) -> np.ndarray:
 
 
 def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
-    """Return M = sum of J^T G J with Jacobians from differences of the products of exponentials."""
     total = np.zeros((len(q), len(q)))
     slopes = np.stack([difference(lambda x: products_of_exponentials(chain, x), q, i) for i in range(len(q))])
     for k, link in enumerate(chain.links):
@@ -119,8 +114,7 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """Poses are products of exponentials to 1e-13, and Jacobians are derivatives of the poses; the two Jacobians differ by
-    Ad."""
+    """Poses are products of exponentials to 1e-13, and Jacobians are derivatives of the poses."""
     chain, q, v = case
     twists = body_twists(chain, q, v)
     for k in range(len(chain.links)):

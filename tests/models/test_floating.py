@@ -1,4 +1,4 @@
-"""Floating trees: a free root compared with a rigid body, momentum without forces, and falls under gravity."""
+"""Floating trees, whose free root is compared with a rigid body."""
 
 from __future__ import annotations
 
@@ -88,7 +88,6 @@ def test_a_tree_starts_upright_on_a_base_that_is_turned():
 
 
 def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the momentum (6,) of all bodies about the world's origin."""
     total = np.zeros(6)
     for k, link in enumerate(tree.links):
         H = link_pose(tree, k, q).astype(float)
@@ -122,7 +121,7 @@ def test_all_falls_alike():
 
 
 def test_a_floating_tree_can_be_tied_to_a_body():
-    """The tree's tool is hinged to the ground: the loop closes through the tree, and energy is constant."""
+    """The tree's tool is hinged to the ground, and energy is constant."""
     tree = floating()
     part = chain_graph(tree, ports=["tool"], gravity=(0, 0, -9.81))
     graph, hinge = Graph("top"), joint_graph("hinge", joints.revolute((0, 1, 0)))

@@ -1,4 +1,4 @@
-"""Applied forces, torques and wrenches: momenta in closed form, work in the energy account, signals, arrows and refusals."""
+"""Applied forces, torques and wrenches, whose momenta are compared with closed forms."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Reference motions compared with closed forms, NumPy's polynomials and SciPy's rotations; the same motions in compiled
-graphs."""
+"""Reference motions compared with closed forms, NumPy's polynomials and SciPy's rotations."""
 
 from __future__ import annotations
 
@@ -120,8 +119,6 @@ def test_searched_shares_save_time(seed: int) -> None:
 
 @pytest.mark.thorough
 def test_the_shortest_time_is_a_property_of_the_way() -> None:
-    """The shortest time is independent of a shift of the path, its direction, the order of axes, and the units of length and
-    time."""
     points, limits = walk(2), {what: np.asarray(limit) for what, limit in LIMITS.items()}
     least = cubic_spline(points, **limits, shortest=True).duration
     turned = {what: limit if limit.ndim == 0 else limit[::-1] for what, limit in limits.items()}

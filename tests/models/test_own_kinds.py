@@ -1,4 +1,4 @@
-"""User-defined kinds: a joint and an unbounded surface that this package lacks, each as a record of the user."""
+"""User-defined kinds: a joint and an unbounded surface that this package lacks."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_potential_and_wrench_of_a_weight() -> None:
 
 
 def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
-    """Return J^-1 in theta' = J^-1 omega with omega in B, by finite differences of the rotation vector."""
+    """Return J^-1 in theta' = J^-1 omega, with omega in axes of B, by finite differences of the rotation vector."""
 
     def vector(turn: np.ndarray) -> np.ndarray:
         angle = np.arccos((np.trace(turn) - 1.0) / 2.0)

@@ -1,4 +1,4 @@
-"""Robot functions and their blocks: poses, inverse dynamics, geometric Jacobians and inverse kinematics, for rows of states."""
+"""Robot functions and their blocks: poses, inverse dynamics, Jacobians and inverse kinematics."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 
 def branched() -> Tree:
-    """Return a tree of revolute, prismatic, helical and mimic joints on a turned base."""
     base = np.eye(4)
     base[:3] = [[0.0, 0.0, 1.0, 0.2], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, -0.1]]
     return Tree("branched", (
@@ -168,7 +167,6 @@ def test_a_half_turn_is_the_full_angle_away() -> None:
 
 
 def rodrigues(vector: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a rotation vector (Rodrigues)."""
     angle = np.linalg.norm(vector)
     x, y, z = vector / angle
     K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])

@@ -1,4 +1,4 @@
-"""Springs and dampers between bodies: gradients, frames, small motions, oscillations, energy and refusals."""
+"""Springs and dampers between bodies."""
 
 from __future__ import annotations
 
@@ -132,8 +132,6 @@ def block(name: str, **more):
 
 
 def two_on_a_spring(place: np.ndarray | None = None, form: str = "rotation vector", damped: bool = False):
-    """Return two free bodies, with a spatial spring, a point spring and, if `damped`, a damper between them, all moved by
-    `place`."""
     H0 = np.eye(4) if place is None else place
     poses = []
     for H in (exp(np.array([0.2, 0.5, -0.3, 0.1, 0, 0.2])), exp(np.array([-0.2, 0.3, 0.2, 0.2, -0.05, 0.25]))):
@@ -161,7 +159,6 @@ def random_frame() -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("damped", [False, True])
 def test_energy_and_momentum(form, damped):
-    """The energy account closes, the stored energy agrees with the formula, and both momenta about the origin are constant."""
     compiled = compile_model(two_on_a_spring(form=form, damped=damped))
     result = compiled.simulate(2.0, samples=0.02, rtol=1e-9, progress=False)
     ledger = result.ledger
@@ -179,8 +176,7 @@ def test_energy_and_momentum(form, damped):
 
 
 def test_the_spring_in_the_graph_is_the_formula():
-    """Energy, wrench and energy rate follow from the poses of the run; the wrench in world axes is the transformed wrench in
-    B."""
+    """Energy, wrench and energy rate follow from the poses of the run."""
     graph = two_on_a_spring()
     compiled = compile_model(graph)
     result = compiled.simulate(0.5, samples=0.1, rtol=1e-9, progress=False)
@@ -218,8 +214,7 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """The angular frequency is sqrt(k / m): after ten and a quarter periods a small displacement is zero and the speed is
-    largest."""
+    """The angular frequency is sqrt(k / m), so after ten and a quarter periods a small displacement is zero."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")
@@ -334,7 +329,7 @@ def test_a_spring_that_is_turned_to_pi_ends_the_run():
 
 
 def test_springs_add_no_degrees_of_freedom():
-    """A body between springs has 13 states; its equilibrium and modes follow from the total stiffness."""
+    """A body between springs has 13 states."""
     graph = Graph("held")
     wall = ground("wall")
     body = rigid_body("body", mass=0.4, inertia=(1e-3, 2e-3, 2.5e-3), position=(0.01, 0.0, 0.0), gravity=(0, 0, -9.81))

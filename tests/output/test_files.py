@@ -1,5 +1,4 @@
-"""Files and folders: the suffix decides the format, a file is written completely or not at all, and a failure is reported in one
-line."""
+"""Files and folders, each of which is written completely or not at all."""
 
 import builtins
 import errno
@@ -112,8 +111,6 @@ class FullDisk(io.FileIO):
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """Put every file opened for writing on a full disk."""
-
     def opened(file, mode="r", buffering=-1, encoding=None, *rest, **more):
         if not set(mode) & set("wxa"):
             return true_open(file, mode, buffering, encoding, *rest, **more)

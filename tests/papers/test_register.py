@@ -1,4 +1,4 @@
-"""The register of equations: sources of operations, docs/papers.md, the code and the tests agree."""
+"""Register of equations: sources of operations, docs/papers.md, the code and the tests agree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOT = Path(bondgraph.__file__).parents[1]
 PAPERS = ("VI02", "BO18", "BO20", "WA22")
 PLACE = r"(?:\(\d+[a-d]?\)|fig\. \d+|table I|appendix|section [^,;|]+)"
 ENTRY = re.compile(rf"({'|'.join(PAPERS)}) ({PLACE}(?:, {PLACE})*)(, corrected)?")
-"""Entry of a source: paper, cited equations and figures, and whether they were corrected."""
+"""Entry of a source: a paper, the cited equations and figures, and whether they were corrected."""
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
@@ -44,7 +44,6 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def named_operations() -> Iterator[tuple[str, Op]]:
-    """Yield operations that modules name, including operations in tuples and actions."""
     for package in (bondgraph, models):
         for module in modules(package):
             for name, value in vars(module).items():
@@ -116,7 +115,7 @@ def system(name: str) -> System:
 
 
 def operations() -> Iterator[tuple[str, Op]]:
-    """Yield all named operations, and the operations in models that together cover all paper sources."""
+    """Yield all named operations, and operations of models that together cover all sources in papers."""
     yield from named_operations()
     for name in BUILT:
         yield from ((f"{name}: {statement.element}", statement.op) for statement in system(name).statements)
@@ -124,13 +123,11 @@ def operations() -> Iterator[tuple[str, Op]]:
 
 @cache
 def notes() -> dict[str, str]:
-    """Return a map from each note to one operation that has it."""
     return {op.note: place for place, op in operations() if op.note}
 
 
 @cache
 def sources() -> dict[str, str]:
-    """Return a map from each source to one operation that cites it."""
     return {op.source: place for place, op in operations() if op.source}
 
 
@@ -140,7 +137,6 @@ def places_of(text: str) -> list[str]:
 
 @cache
 def rows(paper: str, heading: str) -> list[list[str]]:
-    """Return the cells of the table below a heading of a paper."""
     section = re.search(rf"^### {heading} \({paper}\)$(.*?)(?=^##|\Z)", text_of("papers.md"), flags=re.MULTILINE | re.DOTALL)
     assert section, (paper, heading)
     lines = [line for line in section[1].splitlines() if line.startswith("|")][2:]

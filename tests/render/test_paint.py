@@ -1,4 +1,4 @@
-"""PDF and PNG of a diagram: the same picture as the SVG, in the format of the file extension."""
+"""PDF and PNG of a diagram, which show the same picture as the SVG."""
 
 import re
 import zlib

@@ -1,5 +1,4 @@
-"""Sliding modes, in which both sides of a jump lead back to it: the run ends soon, its message gives the cause, and its advice
-helps."""
+"""Sliding modes, in which both sides of a jump lead back to it and the run ends soon."""
 
 import numpy as np
 import pytest
@@ -11,13 +10,11 @@ METHODS = ["auto", "dopri5", "rodas5p"]
 
 
 def cart(force):
-    """Return a mass with slight friction under a force."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     return graph.connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.1)).connect(force, v)
 
 
 def relay(law):
-    """Return a cart under a force that depends on its speed."""
     return cart(Se("relay", law, signals=["v.flow"]))
 
 
@@ -86,7 +83,7 @@ def test_chattering_advice_helps():
 
 
 def test_slow_runs_that_do_not_chatter_keep_their_reason():
-    """A stiff model and a fast source need too many explicit steps; a motion that only crosses a jump completes its run."""
+    """A stiff model and a fast source need too many explicit steps."""
     stiff = relay(lambda v: 1.0 - 1e9 * v)
     fast = cart(Se("relay", lambda t: sin(1e9 * t), signals=["time"]))
     for model in (stiff, fast):

@@ -1,4 +1,4 @@
-"""The rule for the chunk size of runs, for threads and for executors, tested without runs."""
+"""Rule for the chunk size of runs, tested without runs."""
 
 from __future__ import annotations
 

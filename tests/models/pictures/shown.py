@@ -29,8 +29,6 @@ SCRIPTS = Path(__file__).parents[2] / "front_door" / "scripts"
 
 
 def script(name: str) -> Callable[[], Result]:
-    """Return a function that runs one of the example scripts."""
-
     def run() -> Result:
         result: Result = runpy.run_path(str(SCRIPTS / f"{name}.py"))["run"]
         return result
@@ -39,7 +37,6 @@ def script(name: str) -> Callable[[], Result]:
 
 
 def eggs() -> Scene:
-    """Return the scene of two eggs that collide."""
     return scene_of(simulate(two_body_graph(read_scenario("tests/models/data/S1a.json")), 0.06, samples=5e-4, progress=False))
 
 
@@ -50,7 +47,7 @@ def delta() -> Scene:
 
 
 def hand() -> Scene:
-    """Return the scene of three fingers with a ball: 76 bonds and folded nested graphs."""
+    """Return the scene of three fingers with a ball, which has 76 bonds and folded nested graphs."""
     return hand_scene(run_hand(HandScenario("hand", 2.0, UP_AND_ASIDE[:1], HandParameters(fingers=3)), progress=False))
 
 
@@ -60,18 +57,15 @@ def maze() -> Scene:
 
 
 def table() -> Result:
-    """Run an arm of three joints that touches a table."""
     return simulate(arm()[1], 0.6, progress=False)
 
 
 def heap() -> Result:
-    """Run falling boxes, which no bonds connect, by time stepping."""
     graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, max_contacts=128)
     return free_body_stepper(graph).simulate(1.0, step=0.01)
 
 
 def gripper() -> Result:
-    """Run fingers that grip a disc, by time stepping with rigid contacts."""
     return runs()["coulomb"]
 
 
@@ -87,4 +81,3 @@ SHOWN: dict[str, tuple[Callable[[], Result | Scene], str]] = {
     "heap": (heap, "box 0.twist"),
     "gripper": (gripper, "y spring.effort"),
 }
-"""Name of a model -> function that returns its run, and a quantity that changes."""

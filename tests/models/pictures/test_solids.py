@@ -1,4 +1,4 @@
-"""Collision shapes as meshes, which are closed, of the correct size, and visible from outside."""
+"""Collision shapes as closed meshes of the correct volume, visible from outside."""
 
 import itertools
 
@@ -31,7 +31,7 @@ def volume(mesh):
     ],
 )
 def test_volume(solid, expected, rel):
-    """The volume follows from Gauss's theorem; for a ball it is the volume enclosed by the facets."""
+    """The volume follows from Gauss's theorem; a ball's is that of the polyhedron of its facets."""
     mesh = solids_mesh([solid], 1.0)
     assert volume(mesh) == pytest.approx(expected, rel=rel) and not mesh.open
 

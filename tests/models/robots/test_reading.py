@@ -1,4 +1,4 @@
-"""Robots from URDF: values compared with hand-written matrices, elements that are kept or ignored, and the robot in a graph."""
+"""Robots from URDF compared with matrices written by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,6 @@ def placed(xyz: tuple[float, ...], rpy: tuple[float, ...] = (0.0, 0.0, 0.0)) -> 
 
 
 def spun(axis: tuple[float, ...], angle: float) -> np.ndarray:
-    """Return a rotation by Rodrigues' formula."""
     a = np.array(axis) / np.linalg.norm(axis)
     K = np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
     H = np.eye(4)
@@ -60,14 +59,13 @@ def two_links() -> Robot:
 
 
 def poses_by_hand(q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the poses of the links of two_links.urdf; the file's values are repeated here."""
+    """Return the poses of the links of two_links.urdf, whose values are repeated here."""
     upper = placed((0, 0, 0.05), (0.3, -0.2, 0.5)) @ spun((0, 1, 0), q[0])
     fore = upper @ placed((0, 0, 0.5), (-0.4, 0.1, 0)) @ spun((1, 1, 0), q[1])
     return {"stand": np.eye(4), "upper": upper, "fore": fore, "tool": fore @ placed((0, 0.1, 0.3), (0, 0, 1.2))}
 
 
 def masses_by_hand(q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """Return (mass, centre, rotational inertia), in world axes, of each link that has a mass."""
     H = poses_by_hand(q)
     upper = H["upper"] @ placed((0.01, 0.02, 0.25), (0.1, 0.2, 0.3))
     fore, tool = H["fore"] @ placed((0, 0, 0.15)), H["tool"] @ placed((0.02, 0, 0))
@@ -164,7 +162,6 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """A robot with fixed frames beside its next joint is still a chain; the gripper's camera is such a frame."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
@@ -186,7 +183,7 @@ def test_prismatic_and_planar_joints() -> None:
 
 
 def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
-    """Names with dots would not be valid port names, since a dot separates a part from its contents."""
+    """A dot separates a part from its contents, so names with dots would not be valid names of ports."""
     text = (DATA / "two_links.urdf").read_text().replace('"fore"', '"fore.1"').replace(' name="two links"', "")
     path = tmp_path / "arm.v2.urdf"
     path.write_text(text)
@@ -234,7 +231,7 @@ def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
 
 
 def test_a_base_that_floats() -> None:
-    """The base's six coordinates come first; a free body turns about its own centre of mass."""
+    """The base's six coordinates come first."""
     robot = read_urdf(DATA / "gripper.urdf", base="palm", floating=True)
     tree = robot.tree
     assert tree.coordinates[:6] == tuple(f"palm {k}" for k in range(1, 7)) and tree.freedoms == 7

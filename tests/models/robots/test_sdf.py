@@ -1,4 +1,4 @@
-"""Robots from SDF: random models with frames of all kinds are compared with trees built by hand; bad files are refused."""
+"""Robots from SDF, compared with trees built by hand for random models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
 
 
 def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
-    """Return a model of links attached to the world, with poses in random frames, and the same tree in world coordinates."""
     P, spare = some_pose(rng), some_pose(rng)
     at, links, text = (
         {"__model__": P, "spare": P @ spare},
@@ -95,7 +94,6 @@ def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
 
 
 def replaced_axes(point: np.ndarray, H: np.ndarray) -> object:
-    """Return a ball joint about a fixed point, along the axes of the pose H."""
     return spherical((inverse(H) @ np.append(point, 1.0))[:3]).seen_from(H)
 
 

@@ -1,7 +1,6 @@
-"""URDF files as people publish them: each is read as its author intended, and ignored elements are listed.
+"""URDF files as people publish them, each of which is read as its author intended.
 
-The arm has two joints about z at 0 and 0.4 m, and a body of 2 kg with its centre at 0.2 m on each; poses and
-M(q) are computed by hand.
+The arm has two joints about z, at 0 and 0.4 m, and on each a body of 2 kg with its centre at 0.2 m.
 """
 
 from __future__ import annotations
@@ -119,7 +118,7 @@ def test_a_sloppy_file_is_read_and_what_is_ignored_is_listed(tmp_path: Path, nam
 
 
 def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> None:
-    """All mistakes together change no value; the file and the list of mistakes differ in order."""
+    """All mistakes together change no value."""
     text = ARM
     for name, (there, put, _, _) in SLOPPY.items():
         if name not in ("limits of 0", "no declared world", "a line before the declaration", "a few femtograms"):
@@ -131,7 +130,7 @@ def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> Non
 
 
 def test_what_is_drawn_has_no_errors_but_points(tmp_path: Path) -> None:
-    """A point is invisible, and a picture without any visible shape would mislead."""
+    """A point is invisible, so a picture without any visible shape would mislead."""
     for kind in ("visual", "collision"):
         point = read(tmp_path, ARM.replace(*shape(kind, '<sphere radius="0"/>')), meshes=kind)
         assert point.visuals == ()
@@ -183,7 +182,6 @@ UNREAL = {
 
 @pytest.mark.parametrize("name", UNREAL)
 def test_an_inertia_that_no_body_has_is_kept_and_listed(tmp_path: Path, name: str) -> None:
-    """M(q) has the file's values, provided that no motion has negative energy."""
     mass, izz, words, usable = UNREAL[name]
     body = BODY.replace('<mass value="2"', f'<mass value="{mass}"').replace('izz="0.03"', f'izz="{izz}"')
     robot = read(tmp_path, ARM.replace(FORE, f'<link name="fore">{body}'))

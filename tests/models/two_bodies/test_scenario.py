@@ -1,4 +1,4 @@
-"""Scenario files: valid values pass unchanged; all errors are reported together, each with a path, a file and a line."""
+"""Scenario files, all of whose errors are reported together, each with a path, a file and a line."""
 
 import json
 import math
