@@ -1,6 +1,4 @@
-"""Sources whose terms cancel, which stay small for a while, so that only the rounding error of their constants shows the
-error.
-"""
+"""Sources whose terms cancel, where a run also estimates the rounding error of formulas with constants."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Models without storage integrate only work, for which no energy gives a scale; every method is compared with the closed
-form."""
+"""Models without storage, which integrate only work, for which no energy gives a scale."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ def test_work_of_a_source_on_a_resistance(method: str, name: str) -> None:
 
 @pytest.mark.parametrize("method", [name for name, entry in METHODS.items() if not entry.needs_series])
 def test_work_that_begins_when_a_signal_has_come(method: str) -> None:
-    """A signal's state without energy starts at zero and drives the source: x' = 1, u = x."""
+    """The problem is x' = 1, u = x, where x is a signal's state without energy."""
     graph = Graph("late").connect(Se("u", lambda x: x, signals=["clock.y"]), R("r", RESISTANCE))
     for part in (signals.step("one", before=1.0), signals.integrator("clock", "one.y")):
         graph.add(part)

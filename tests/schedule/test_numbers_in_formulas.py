@@ -11,8 +11,7 @@ SECTIONS = 150
 
 
 def driven(sections):
-    """Return a chain of masses, each with a time-dependent force and a nonlinear damper whose formulas close over different
-    numbers."""
+    """Return a chain of masses, with formulas that close over different numbers."""
     graph, before = Graph("driven"), None
     for i in range(sections):
         mass, node, joint, w = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}"), 1.0 + 0.013 * i
@@ -34,7 +33,6 @@ def by_hand(sections, t, p, q):
 
 
 def rates_of(compiled, t, p, q):
-    """Return the same rates, from a compiled chain."""
     x, m = compiled.initial()
     layout = compiled.program.layout
     places = [[layout[f"{name}{i}.{state}"].start for i in range(len(p))] for name, state in (("m", "p"), ("k", "q"))]
@@ -54,7 +52,7 @@ def test_rates_are_those_by_hand(backend):
 
 
 def test_many_formulas_are_few_kernels_in_every_routine():
-    """Middle sections differ only in numbers, so twice as many sections need no more kinds of kernels."""
+    """Twice as many sections need no more kinds of kernels."""
 
     def kinds(sections):
         made, _, differentiate = scheduled(compile_model(driven(sections), backend="numpy").system)
