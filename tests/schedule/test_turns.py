@@ -39,7 +39,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kind(rng: np.random.Generator, ins: int, outs: int) -> Kind:
-    """Return a kernel with sums of products of all inputs as results, scaled to the size of the inputs."""
     tape = Tape()
     given = tape.inputs("v", ins)
     found = []

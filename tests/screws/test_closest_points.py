@@ -1,4 +1,4 @@
-"""Closest points from any pose: closed forms, brute force, continuation, and refusals."""
+"""Closest points from any pose, compared with closed forms and brute force."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_ball_in_the_hole_of_a_torus_and_on_its_side():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_ellipsoids_against_support_functions(seed):
-    """The gap of convex bodies, separate or overlapping, is the largest separation over all directions."""
+    """The gap of convex bodies is the largest separation over all directions."""
     rng = np.random.default_rng(seed)
     ratio = 10.0 ** rng.uniform(-1.5, 1.5)
     A, B = 10.0 ** rng.uniform(-0.4, 0.4, 3), ratio * 10.0 ** rng.uniform(-0.4, 0.4, 3)

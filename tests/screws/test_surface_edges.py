@@ -1,5 +1,4 @@
-"""Surfaces with an edge, a tip or a step have no tangent plane there, and are refused; rounded surfaces are accepted, however
-sharp."""
+"""Surfaces with an edge, a tip or a step, which are refused because they have no tangent plane there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of signal blocks, compiled; their values match the plain formulas."""
+"""Chains of signal blocks, compiled and compared with the plain formulas."""
 
 from __future__ import annotations
 

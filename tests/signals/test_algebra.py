@@ -1,4 +1,4 @@
-"""Algebra and logic of signals agree with plain formulas."""
+"""Algebra and logic of signals, compared with plain formulas."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_comparator_with_a_number_and_with_a_signal() -> None:
     ],
 )
 def test_a_number_is_no_condition(formula: Callable[[Any], Any]) -> None:
-    """A number as a condition once meant "not zero"; the error names the element with the formula."""
+    """The error names the element with the formula."""
     with pytest.raises(ModelError, match=r'(?s)E129.*block "own".*(comparison|bitwise_and|invert)'):
         compiled(Block("own", [("y", formula, ["u"])], inputs={"u": "time"}))
 

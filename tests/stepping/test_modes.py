@@ -32,7 +32,7 @@ def cornered() -> Graph:
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
-    """Return the normal and tangential rows (3, 3), by the lever rule."""
+    """Return the normal and tangential rows (3, 3)."""
     turn = np.array([[math.cos(ANGLE), -math.sin(ANGLE)], [math.sin(ANGLE), math.cos(ANGLE)]])
     n, t = np.zeros((3, 3)), np.zeros((3, 3))
     for k in range(3):
@@ -43,7 +43,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 def solutions(K: np.ndarray, load: np.ndarray, gaps: np.ndarray, mu: float) -> list[np.ndarray]:
-    """Return all displacements that satisfy Coulomb's law: each contact is open, sticks, or slips in either direction."""
+    """Return all displacements that satisfy Coulomb's law."""
     (n, t), found = rows(), []
     kinds: tuple[Any, ...] = ("open", "stick", 1.0, -1.0)
     for modes in itertools.product(kinds, repeat=3):

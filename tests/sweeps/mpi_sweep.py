@@ -1,4 +1,4 @@
-"""A script for `mpiexec -n 3 python -m mpi4py.futures tests/sweeps/mpi_sweep.py STORE`: two workers run a sweep into a store."""
+"""Script for `mpiexec -n 3 python -m mpi4py.futures tests/sweeps/mpi_sweep.py STORE`, in which two workers fill a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps: each run equals `simulate`; columns, failures, tables and data sets."""
+"""Sweeps, each run of which equals `simulate`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def test_a_run_that_fails_keeps_its_reason(reference):
 
 
 def ended() -> Graph:
-    """Return a mass that flies off until its rope breaks at 1 m, which ends the run."""
     graph, v = Graph("rope"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, C("rope", stiffness=1e-3)).connect(v, R("air", 0.1))
     broken = Transition("whole", "whole", lambda q: q - 1.0, ("rope.q",), kind="breaks", error="the rope broke")
