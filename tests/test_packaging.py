@@ -1,5 +1,4 @@
-"""The distribution: what it installs, that it works beside a user's `models.py` and under its old name, and that its version is
-stated once."""
+"""Distribution: what it installs, and that it works beside a user's `models.py` and under its old name."""
 
 import configparser
 import importlib
@@ -21,7 +20,6 @@ from tests.inner.sweeps import Kept
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screwbond", "screws")
 FOLDERS = {"models": "screwbond.models"}
-"""Packages whose folder has another name."""
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +80,7 @@ def test_entry_point(config):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Return the Python and the folder of a fresh environment with the distribution and access to its required packages."""
+    """Return the Python and the folder of a fresh environment with the distribution."""
     pytest.importorskip("setuptools", reason="THE INSTALLATION IS NOT TESTED: setuptools is not installed")
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
@@ -99,7 +97,6 @@ def environment(tmp_path_factory):
 
 
 def run(python, *arguments, folder):
-    """Run Python as if typed in a user's folder, and return its output."""
     done = subprocess.run(
         [python, *arguments], cwd=folder, env={"MPLBACKEND": "Agg"}, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""Numbers with many digits in printed equations: a common denominator does not enlarge them."""
+"""Numbers with many digits in printed equations, which a common denominator does not enlarge."""
 
 from __future__ import annotations
 
