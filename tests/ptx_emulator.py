@@ -173,7 +173,6 @@ def _statement(operation: str, rest: str, targets: dict[str, list[str]]) -> str:
 
 
 def _moved(name: str, kinds: list[str], rest: str) -> str:
-    """Return a load or store, as one statement for each number of a vector."""
     bits = int(kinds[-1][1:])
     place = re.search(r"\[([^\]]*)\]", rest)
     assert place is not None, rest

@@ -1,4 +1,4 @@
-"""Walls between packages: permitted imports and the cost of an import."""
+"""Walls between packages: permitted imports, the packages' guarantees, and the cost of an import."""
 
 import ast
 import functools
@@ -37,11 +37,9 @@ SHORTCUTS = {
 TRANSLATOR = "bondgraph.emit.kernel_language.expressions"
 """Module that evaluates constants named in the source of this project's functions."""
 OUTSIDER = "tests.models.studies.pendulum_study"
-"""A study as a user writes one: it imports what users import."""
 MOST_MODULES = 14
 MOST_ARGUMENTS = 8
 MOST_LINES, MOST_LINES_OF_TESTS = 500, 500
-"""Maximum number of lines of a file of the packages, and of a test; a longer file contains several ideas."""
 HEAVY = (
     "sympy",
     "vtk",
@@ -81,7 +79,6 @@ def layer_of(name):
 
 
 def targets(node, importer):
-    """Return the modules that an import statement names; `from package import module` names the module."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     base = node.module or ""
@@ -95,7 +92,6 @@ def targets(node, importer):
 
 @functools.cache
 def imports(path, importer):
-    """Return all modules that a file imports, anywhere in its code."""
     return [target for node in nodes(path, ast.Import, ast.ImportFrom) for target in targets(node, importer)]
 
 
@@ -134,7 +130,6 @@ def subpackage(name, package):
 
 @functools.cache
 def inside(package):
-    """Return imports between modules of a package, as pairs, without shortcuts."""
     own = modules(package)
     found = ((name, to) for name in own for to in imports(SOURCES[name], name) if to in own)
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
@@ -357,7 +352,6 @@ def _compared_with_text(path: Path):
 
 
 def _keys_by_name(path: Path, kinds: tuple[str, ...]):
-    """Yield dictionary keys that are attributes naming a kind, or the name of an operation."""
     for key in _keys(path):
         for part in key.elts if isinstance(key, ast.Tuple) else [key]:
             if isinstance(part, ast.Attribute) and _is_anothers(part):

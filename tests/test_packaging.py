@@ -80,7 +80,6 @@ def test_entry_point(config):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Return the Python and the folder of a fresh environment with the distribution."""
     pytest.importorskip("setuptools", reason="THE INSTALLATION IS NOT TESTED: setuptools is not installed")
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
@@ -158,7 +157,6 @@ def test_a_module_runs_by_both_names(environment, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", ["models.py", "models/__init__.py"])
 def test_works_beside_models_of_the_user(environment, tmp_path, file):
-    """The scripts of the first page run, with the user's own import before or after them."""
     pytest.importorskip("matplotlib")
     python, site = environment
     (tmp_path / file).parent.mkdir(exist_ok=True)

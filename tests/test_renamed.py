@@ -185,7 +185,6 @@ def test_a_plan_of_before_is_read_with_the_settings_of_today() -> None:
 
 
 def test_a_store_of_before_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    """A run that is removed from the old store is repeated with the same bits."""
     store, other = (Path(shutil.copy(BEFORE / "runs.db", tmp_path / f"{name}.db")) for name in ("all", "less"))
     stored = load_runs(store)
     assert len(stored) == 3 and stored.complete and not stored.failures and not stored.warnings

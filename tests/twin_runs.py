@@ -44,7 +44,6 @@ def ensure_same(prepared, mine, end, reference):
 
 
 def told(run, end):
-    """Return where and how a run ended, with its statistics except for times and the events handled in Python."""
     cost = replace(run.statistics, wall_time=0.0, integration_time=0.0, events_in_python=0)
     return repr((end[0], end[1].tolist(), cost, run.failure and (run.failure.kind, run.failure.reason), run.events.kinds))
 
@@ -60,7 +59,6 @@ def _twice(prepared, settings, begin, bar):
 
 @contextmanager
 def compared() -> Iterator[Counter[str]]:
-    """Compare every single run in the block with its reference, and count the comparisons."""
     before, PreparedProgram._made = PreparedProgram._made, _twice
     TOLD.clear()
     try:

@@ -12,7 +12,6 @@ from mypy.fscache import FileSystemCache
 from mypy.main import process_options
 
 ALL = ("screws", "bondgraph", "models", "screwbond")
-"""Packages whose module names any check needs."""
 
 
 def check(arguments: Sequence[str]) -> int:

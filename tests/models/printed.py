@@ -23,7 +23,6 @@ def _sum(text: str, given: dict[str, object]) -> object:
 
 
 def _split(text: str) -> list[tuple[str, str]]:
-    """Return the terms of a sum with their signs."""
     depth, start, sign, found = 0, 0, "+", []
     for k, character in enumerate(text):
         depth += (character in "({") - (character in ")}")

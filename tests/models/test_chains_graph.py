@@ -176,7 +176,6 @@ def test_link_in_contact_is_a_body_in_contact(order):
 
 
 def test_finger_pushes_a_ball():
-    """In a known posture of the finger, its tip starts pressed into the ball; the ball leaves, and the energy account closes."""
     part = chain_graph(finger(damping=5e-3), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")
@@ -205,7 +204,7 @@ def test_start_follows_the_joints():
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_closed_loop(form):
-    """In a four-bar linkage an ideal constraint pins the tip of three links, and energy is constant."""
+    """In a four-bar linkage an ideal constraint pins the tip of three links."""
     lengths, height = (0.3, 0.5, 0.4), [0.0]
     links = []
     for k, length in enumerate(lengths):

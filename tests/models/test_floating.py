@@ -121,7 +121,6 @@ def test_all_falls_alike():
 
 
 def test_a_floating_tree_can_be_tied_to_a_body():
-    """The tree's tool is hinged to the ground, and energy is constant."""
     tree = floating()
     part = chain_graph(tree, ports=["tool"], gravity=(0, 0, -9.81))
     graph, hinge = Graph("top"), joint_graph("hinge", joints.revolute((0, 1, 0)))

@@ -80,8 +80,6 @@ def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_potential_and_wrench_of_a_spring(form: str, coupled: bool) -> None:
-    """The printed energy and wrench are correct, and the wrench is the gradient of the energy with respect to small body
-    twists."""
     K = [symmetric(1.0) + 4.0 * I, symmetric(10.0) + 300.0 * I, *([symmetric(2.0)] if coupled else [])]
     wrench_op, energy_op = _laws(form, coupled)
     theta = np.array([0.5, -0.7, 0.4])

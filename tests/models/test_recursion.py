@@ -139,8 +139,6 @@ def test_estimated_operations(tree):
 
 
 def test_way_to_the_accelerations():
-    """Few joints use the derivatives of M, more joints use M and recursion, and many joints use articulated bodies if no joint
-    is driven."""
     assert not recursion_is_shorter(finger()) and recursion_is_shorter(rods(5))
     assert not articulated_is_shorter(rods(7)) and articulated_is_shorter(rods(50))
     driven = torso(driven=True)
@@ -248,7 +246,6 @@ def test_a_long_chain_that_is_moved():
 
 
 def test_units_of_a_long_chain():
-    """In mm, g and s the angular accelerations are the same."""
     rng = np.random.default_rng(1)
     q, v, effort = rng.normal(size=(3, 14))
 

@@ -108,7 +108,6 @@ def test_a_jacobian_is_the_derivative_of_the_point_in_named_axes() -> None:
 
 
 def test_blocks_hold_an_arm_by_its_own_efforts() -> None:
-    """Efforts for a desired acceleration produce this acceleration; block and function give the same Jacobian."""
     arm, q, v, a = two_links(), np.array([0.4, -0.9]), np.array([0.3, 0.2]), np.array([1.5, -2.0])
     moving = chain_graph(arm, gravity=(0, 0, -9.81), position=q, velocity=v)
     motors = Se("motors", lambda tau: tau, signals=["inverse.effort"], dimension=2)

@@ -176,7 +176,6 @@ def test_energy_and_momentum(form, damped):
 
 
 def test_the_spring_in_the_graph_is_the_formula():
-    """Energy, wrench and energy rate follow from the poses of the run."""
     graph = two_on_a_spring()
     compiled = compile_model(graph)
     result = compiled.simulate(0.5, samples=0.1, rtol=1e-9, progress=False)
@@ -245,7 +244,6 @@ def test_a_damper_to_ground_damps_absolute_motion():
 
 
 def test_a_moving_reference_gives_its_work():
-    """A prescribed body drags a free body by a spring; the energy that the prescribed body supplies is stored or dissipated."""
     graph = Graph("dragged")
     hand = prescribed_body("hand", twist=[0.0, 0.0, 0.4, 0.0, 0.2, 0.0])
     body = block("body")

@@ -197,7 +197,6 @@ def pinocchio_model(tree: Tree):
 
 
 def without_pitch(tree: Tree) -> Tree:
-    """Return the tree with only the joints that `pinocchio_model` supports."""
     turning = joints.revolute([0.1, 0.2, 1.0], [0.3, 0.0, 0.1])
     links = [
         Link(x.name, turning if x.joint.kind == "helical" else x.joint, x.inertia, x.home, parent=x.parent) for x in tree.links
@@ -276,7 +275,6 @@ def test_a_driven_joint_is_a_constraint_that_is_solved():
 
 
 def test_jaws_of_one_mass_that_part_are_a_mass():
-    """The mass is twice the mass of one jaw."""
     body = ball_inertia(0.3, 0.02)
     jaws = (Link("left", joints.prismatic([1, 0, 0]), body), Link("right", joints.prismatic([1, 0, 0]), body, parent=None))
     pair = Tree("pair", (jaws[0], replace(jaws[1], mimic=Mimic("left", -1.0))))

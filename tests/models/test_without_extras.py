@@ -52,7 +52,6 @@ RUNS = {
     "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "impacts.npz"}),
     "maze": (["maze"], {*COMMON, "trajectory.npz", "events.json", "maze.json", "equations.tex", "scene.glb"}),
 }
-"""Arguments of each command or task, and the files that it writes without extras."""
 
 
 @pytest.fixture(scope="module")

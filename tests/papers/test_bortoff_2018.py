@@ -278,7 +278,6 @@ def test_equation_28_converges_to_the_solution_of_27():
 
 
 def test_equations_34_and_35():
-    """The equations give the velocity and acceleration of the tool."""
     q, v = closed()
     a, _ = independent.acceleration(NUMBERS, q, v, TORQUES)
     tip = independent.arm_points(NUMBERS, q[:3], v[:3])[-1]

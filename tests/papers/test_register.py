@@ -115,7 +115,6 @@ def system(name: str) -> System:
 
 
 def operations() -> Iterator[tuple[str, Op]]:
-    """Yield all named operations, and operations of models that together cover all sources in papers."""
     yield from named_operations()
     for name in BUILT:
         yield from ((f"{name}: {statement.element}", statement.op) for statement in system(name).statements)
@@ -147,7 +146,6 @@ RIGHT, WRONG = "Correct as printed", "Wrong as printed"
 
 
 def cited() -> Iterator[tuple[str, str, bool, str]]:
-    """Yield (paper, equation or figure, corrected, operation) of all sources and notes."""
     told = [(entry, where) for source, where in sources().items() for entry in entries(source)]
     told += [(entry[0], where) for note, where in notes().items() for entry in ENTRY.finditer(note)]
     for entry, where in told:

@@ -205,7 +205,6 @@ def test_equation_17_needs_the_pose_between_the_frames(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equations_10_and_11(gap):
-    """The body twists of the Gauss frames follow from K, M and T."""
     m = measured(gap)
     for frames, (M, K, T), qdot in zip((m["C1"], m["C2"]), m["forms"], m["rates"], strict=False):
         wx, wy, wz, *v = body_twist(frames)

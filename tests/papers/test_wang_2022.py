@@ -37,7 +37,7 @@ def lin(matrix):
 
 
 def some_pose():
-    """Return g_ip: the pose of the contact frame in a link's frame."""
+    """Return g_ip, the pose of the contact frame in a link's frame."""
     return np.asarray(pose(exp((0.3, -0.8, 0.5)), (0.2, -0.1, 0.4)), dtype=float)
 
 

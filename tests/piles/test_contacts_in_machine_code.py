@@ -23,7 +23,6 @@ def cloud(rng):
 
 
 def columns(pairs, keep=slice(None)):
-    """Return one row for each point, in canonical order."""
     rows = np.column_stack([pairs.shape1, pairs.shape2, pairs.gap, pairs.p1, pairs.p2, pairs.normal])[keep]
     return rows[np.lexsort(np.round(rows[:, [5, 4, 3, 1, 0]], 6).T)]
 

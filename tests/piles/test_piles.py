@@ -258,7 +258,6 @@ def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
 
 
 def boxes(count, scale=1.0, weight=1.0):
-    """Return boxes of random orientation in layers above the floor."""
     rng = np.random.default_rng(0)
     edge, found = 0.1 * scale, []
     for k in range(count):
@@ -465,7 +464,6 @@ def test_another_world_frame_and_another_order():
 
 
 def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
-    """The relative velocity of the balls is only rounding error."""
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40

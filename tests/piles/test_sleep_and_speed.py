@@ -11,7 +11,6 @@ from tests.piles.bodies import G, ball, cuboid, floor, graph_of, refused
 
 
 def test_a_tower_sleeps_until_a_ball_strikes_it():
-    """The poses of a sleeping tower are bit-identical."""
     runs = []
     for sleep in (0.0, 1e-3):
         stack = [cuboid(f"box {k}", position=(0, 0, 0.1 * k + 0.05)) for k in range(3)]

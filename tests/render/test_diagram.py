@@ -46,7 +46,6 @@ def points(path):
 
 
 def rectangles(root):
-    """Yield (text, left, top, right, bottom) of every label."""
     for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
         size = float(text.get("font-size"))
         x, y, width = float(text.get("x")), float(text.get("y")), 0.9 * text_width(text.text, size)
@@ -330,7 +329,6 @@ def nest(name, inner=None):
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
-    """The automaton of a drawn switch also switches a junction inside the folded graph."""
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))

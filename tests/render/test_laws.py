@@ -124,7 +124,7 @@ def shuffled(model, seed):
 
 
 def without_strokes(drawing):
-    """Remove strokes, which depend on the order of elements where junctions may take the effort of several bonds."""
+    """Remove strokes, which may depend on the order of elements."""
     return re.sub(r'<path [^>]*class="stroke"/>', "", drawing.svg)
 
 
@@ -140,7 +140,6 @@ def test_the_order_in_which_a_model_was_built_does_not_count(name):
 
 
 def test_cells_are_searched_for_once(monkeypatch):
-    """The cache does not grow without bound."""
     model = chain(2).freeze()
     monkeypatch.setattr(search, "_cache", known := {})
     first = diagram(model).svg

@@ -36,7 +36,6 @@ def of_run(run: object) -> str:
 
 
 def programs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield runs of small programs for every machine-code method."""
     from tests.inner.run import simulate
     from tests.run import problems, test_noise
 
@@ -55,7 +54,6 @@ def programs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield runs of graphs with clocks, discontinuities, Newton loops, collisions and accumulating impacts."""
     from bondgraph import J1, C, Graph, R, Se, compile_model, signals
     from screws import scalars as s
     from tests.inner.run import mean, peak
@@ -99,7 +97,6 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield results of machine code other than integrators."""
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
     from tests.inner.stepping import motion_of

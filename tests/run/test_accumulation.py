@@ -17,7 +17,6 @@ G = 9.81
 
 
 def ball(restitution=0.8, edges=(), **weight):
-    """Return a ball of 1 kg under gravity, carried by its floor while in contact."""
     bounce = Transition(
         "flight",
         "flight",

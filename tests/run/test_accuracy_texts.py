@@ -30,8 +30,6 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 
 
 
 def machine_code(name, library=None):
-    """Return a function that calls the compiled procedure, with arrays and tables passed by address."""
-
     def call(table, *values):
         kept = [ctypes.c_void_p(address_of(v)) if isinstance(v, np.ndarray) else v for v in values]
         kept = [ctypes.c_double(v) if isinstance(v, float) else ctypes.c_int64(v) if isinstance(v, int) else v for v in kept]
@@ -120,7 +118,6 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
 
 
 def test_a_reset_leaves_nothing_of_a_run():
-    """Only the sparsity patterns already found are kept."""
     fresh, used = pair_of("loud")
     x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
     for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):
@@ -154,7 +151,6 @@ def test_texts_that_call_python_pass_their_arguments(way, name):
 
 
 def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
-    """Seven of eight runs are due for an update; one run has a zero coupling, another a NaN."""
     runs, random = 8, np.random.default_rng(3)
     both = [pair_of("coupled", count=runs) for _ in range(2)]
     steps = both[0][0]._bound.program.jacobian_couplings[0].steps

@@ -42,7 +42,6 @@ ALL_IN_MACHINE_CODE = {
     "guards that jump": lambda: test_jumping_guards.JUMPING.simulate(2.5, progress=False),
     "Newton loops": lambda: compile_model(ringing()).simulate(20.0, progress=False),
 }
-"""Runs whose events do not call Python."""
 
 WITH_PYTHON = {
     "Newton steps back and forth": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),

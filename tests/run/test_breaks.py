@@ -148,7 +148,6 @@ def test_a_guard_of_time_fires_in_a_window_that_no_step_would_meet():
 
 
 def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
-    """The set point has a pulse of 0.2 ms, and the momentum is the integral of the control law."""
     graph, v = Graph("servo"), J1("v")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), v).connect(v, I("m", 1.0)).connect(v, R("d", 1.0))
     graph.add(

@@ -94,7 +94,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """On average, fewer than half of the transitions around a cycle fire per instant."""
+    """On average, fewer than half of all transitions fire at an instant."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))

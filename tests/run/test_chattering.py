@@ -83,7 +83,6 @@ def test_chattering_advice_helps():
 
 
 def test_slow_runs_that_do_not_chatter_keep_their_reason():
-    """A stiff model and a fast source need too many explicit steps."""
     stiff = relay(lambda v: 1.0 - 1e9 * v)
     fast = cart(Se("relay", lambda t: sin(1e9 * t), signals=["time"]))
     for model in (stiff, fast):
@@ -105,7 +104,6 @@ def test_chattering_in_a_sweep_is_that_of_a_run():
 
 
 def gripped(force=0.44, mass=0.045, limit=42.0):
-    """Return a body that dry friction holds far below its limit."""
     graph, v = Graph("gripped"), J1("v", domain="translation")
     graph.connect(v, I("body", mass)).connect(v, Friction("pads", limit))
     return graph.connect(Se("push", force), v).compile()

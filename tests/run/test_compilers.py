@@ -31,7 +31,6 @@ def native():
 
 
 def test_courses_are_of_many_sorts(native):
-    """All digests differ, so no run repeats another."""
     assert len(set(native.values())) == len(native) >= 30
 
 

@@ -34,7 +34,6 @@ def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
 
 
 def solved(*problem, **more):
-    """Solve in machine code; return the outcome, y, w and modes."""
     table = posed(*problem, **more)
     outcome = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("solve"))(table.address)
     n = int(table["n"])
@@ -42,7 +41,6 @@ def solved(*problem, **more):
 
 
 def drawn(random, n, kind):
-    """Draw a matrix, an offset and bounds."""
     rank = int(random.integers(1, n + 1))
     J = random.integers(-1, 2, (n, rank)).astype(float) if kind == 1 else random.normal(size=(n, n + 2 if kind == 0 else rank))
     matrix = J @ J.T

@@ -129,7 +129,6 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """A load larger than friction can hold moves the crank again."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]

@@ -21,7 +21,6 @@ def decays(scales: list[float] | None = None) -> Program:
 def sizes_after(
     x: np.ndarray, recent: np.ndarray, longest: float = 1e13, scales: list[float] | None = None, way: Any = machine_code
 ) -> tuple[np.ndarray, ErrorWeights]:
-    """Return the sizes after states of 1 and then x."""
     units = np.ones(4) if scales is None else np.array(scales)
     weights = ErrorWeights(Bound(decays(scales), NONE, longest, 0.0), 1e-6, None, longest)
     weights.see(units)

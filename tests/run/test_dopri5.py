@@ -32,7 +32,6 @@ def test_trees_are_all_there():
 
 
 def test_order_conditions():
-    """The method has exactly order 5, and the embedded method order 4."""
     assert max(misses(B, order) for order in range(1, 6)) < 1e-14 < misses(B, 6)
     assert max(misses(B - E, order) for order in range(1, 5)) < 1e-14 < misses(B - E, 5)
     np.testing.assert_allclose(A.sum(axis=1), TABLEAU.c, atol=1e-14)
@@ -81,7 +80,6 @@ def test_a_converter_takes_half_of_the_evaluations():
 
 
 def test_ticks_are_carried_out_inside():
-    """The problem is x' = u - x, with u raised every 1 ms."""
     made = program(lambda t, x, p, m: [x[1] - x[0], 0.0], (2, 0, 0), ticks=[(1e-3, 0.0, lambda t, x, p, m: [x[0], x[1] + 1e-3])])
     ours, theirs = (simulate(made, [0.0, 0.0], [], [], 1.0, method=method, progress=False) for method in ("dopri5", "dop853"))
     np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-10, atol=1e-15)

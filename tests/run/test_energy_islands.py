@@ -82,7 +82,6 @@ def test_a_verdict_does_not_depend_on_units():
 
 
 def test_what_events_take_is_lost_by_their_island_alone():
-    """An event halves a charge in one island while another stores 43 kJ."""
     graph, node = beside(Graph("g"), "thermal, 43 kJ"), J0("n")
     store = C("cell", capacitance=2.0, initial=4.0)
     graph.connect(node, store).connect(node, R("leak", 1.0))

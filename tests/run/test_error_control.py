@@ -94,7 +94,6 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
 
 @pytest.mark.parametrize("energy, resting", [(1.0, [False] * 4), (1e26, [False, True, True, True]), (1e30, [True] * 4)])
 def test_states_rest_where_their_energy_is_rounding(energy, resting):
-    """The third state is an angle without energy, which is at rest if its driver is."""
     made, (t, x, m) = still(), (0.3, np.array([30.0, 2.0, 3.0, 4.0]), np.zeros(0))
     bound = Bound(made, np.array([1e5]), 3.0, 1.0)
     pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]
@@ -243,7 +242,6 @@ def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, time
 
 
 def test_a_run_that_meets_many_patterns_asks_python_for_few(monkeypatch):
-    """Blocks in a row stick and slip, which changes the pattern of couplings at nearly every event."""
     compiled, asked, found = compile_model(row(20)), [], StructureCache.structure
     monkeypatch.setattr(StructureCache, "structure", lambda cache, entries: asked.append(1) or found(cache, entries))
     first = compiled.simulate(2.0, samples=0.1, progress=False)

@@ -92,7 +92,6 @@ def event_code():
 
 
 def at_an_event(seed):
-    """Return the table at an event of the ball, in the air, at the floor, or at a height of the lever."""
     random, made = np.random.default_rng(seed), hopper()
     k, p = len(made.transitions), np.array([9.81, random.choice([0.8, 0.0, 1.0]), random.choice([0.0, 1.0])])
     bound = Bound(made, p, 1.5, 10.0)
@@ -189,7 +188,7 @@ GUARDS = 4
 
 
 class Flight(StepTable):
-    """A step whose guards are cubics with coefficients (guards, 4)."""
+    """Step whose guards are cubics with coefficients (guards, 4)."""
 
     coefficients: Reals
 
@@ -203,7 +202,6 @@ def cubic(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
 
 
 def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
-    """Set each guard to its cubic in the fraction of the step, and the last guard to the sign of its cubic."""
     for i in range(c.guard_count):
         k = c.coefficients[4 * i :]
         g[i] = k[0] + y[0] * (k[1] + y[0] * (k[2] + y[0] * k[3]))

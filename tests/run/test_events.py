@@ -40,7 +40,6 @@ def test_impacts_of_a_ball(method):
 
 
 def test_impacts_by_solve_ivp():
-    """SciPy ends its run at each guard and is restarted after the reset."""
     from scipy.integrate import solve_ivp
 
     ode, times = ode_of(ball(), [1.0, 0.0], [G, 0.7], [0.0]), []
@@ -111,7 +110,6 @@ def test_a_guard_that_is_positive_for_an_instant_fires_when_it_jumps_up_again(hi
 
 
 def flyby(radius, **options):
-    """Return a point on a straight line past a disc, which it crosses within a short part of the run."""
     gap = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), p[0] * p[0] - x[0] * x[0] - 1.0, -1.0),
         s.where(s.less(m[0], 0.5), -1.0, x[0] * x[0] + 1.0 - p[0] * p[0]),

@@ -126,7 +126,6 @@ def test_a_block_that_sticks_gives_way_to_a_blow():
 
 @functools.cache
 def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3, half=0.5, height=0.0):
-    """Return a rigid body with two corners over a floor, each with friction, linearised about the upright position."""
     graph, w = Graph("plate"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", mass)).connect(Se("weight", -mass * GRAVITY), y).connect(y, I("my", mass)).connect(

@@ -88,7 +88,6 @@ def passing_height(top):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_crossings_in_one_step_come_in_their_order(options):
-    """Gates along the path are thinner than a thousandth of a step, and one step may cross several."""
     places = [50.02, 50.05, 51.7, 51.70001, 53.9]
     graph, v = Graph("gates"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
@@ -105,7 +104,6 @@ def test_crossings_in_one_step_come_in_their_order(options):
 
 
 def test_watching_costs_little_where_nothing_comes_near():
-    """A step evaluates all guards six times, and twice more for all crests."""
     graph = Graph("far")
     for k in range(8):
         v = J1(f"v{k}")

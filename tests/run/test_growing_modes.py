@@ -45,7 +45,6 @@ def latch():
 
 
 def column_run(tau, off, **settings):
-    """Return a run of the column, which relaxes in about `tau` s, and the name of the lateral position."""
     numbers = {"mass.inertia": tau**2, "damper.resistance": tau, "push.off": off}
     return column().simulate(2.0, parameters=numbers, samples=1e-3, **settings), "spring.q"
 

@@ -161,7 +161,6 @@ def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, mo
 
 
 def test_the_cases_have_what_they_are_there_for():
-    """Failures of several kinds, a warning, events, a change of method, and guards between samples occur."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {case: case_of(case)() for case in CASES if "end" in case or case in ("doubts", "stiff", "rest", "dates")}
@@ -227,7 +226,6 @@ def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
 
 
 def test_a_doubt_without_elements_is_led_to_them():
-    """The energy account of a kept run has only totals, but the samples identify the suspect elements."""
     run = of_graph(lambda: test_trust.loop(Se("u", 1.0), I("m", 1.0), R("r", 1.0)), 5.0)()
     wrong = replace(run.account(), residual=run.account().residual + 0.1, elements={})
     (doubt,) = validity_concerns(run, wrong, 1e-9)

@@ -14,7 +14,6 @@ FOLDER = Path(bondgraph.run.__file__).parent
 
 @functools.cache
 def kinds() -> set[str]:
-    """Find the strings in the source code that are kinds of failure."""
     found: set[str] = set()
     for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -79,7 +79,6 @@ def test_diodes_across_a_capacitor_contradict_a_chain_that_drives_it() -> None:
 
 @pytest.mark.parametrize("chain", ["S", "ST"])
 def test_a_switch_that_shorts_a_capacitor_at_an_ideal_source_ends_the_run(chain: str) -> None:
-    """Two closed switches demand two rates of one voltage."""
     network = Network()
 
     def switch(name: str, start: str, at: float) -> Element:

@@ -92,7 +92,6 @@ def test_a_pair_of_real_systems_is_a_complex_one(kind):
 
 
 def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve by elimination one column at a time, in double precision."""
     a, x, n = full.copy(), b.copy(), len(b)
     for k in range(n):
         pivot = k + int(np.argmax(np.abs(a[k:, k])))
@@ -144,13 +143,11 @@ def test_small_pivots_are_passed_over(kind):
 
 
 def grid(side: int) -> np.ndarray:
-    """Return 1 - J of diffusion on a grid of cells."""
     one = 2.0 * np.eye(side) - np.eye(side, k=1) - np.eye(side, k=-1)
     return np.eye(side * side) + 0.7 * (np.kron(one, np.eye(side)) + np.kron(np.eye(side), one))
 
 
 def test_sparse_matrices():
-    """Pivots are on the diagonal, for any pattern of off-diagonal entries."""
     rng = np.random.default_rng(5)
     for n in (1, 2, 10, 60):
         for _ in range(5):
@@ -177,7 +174,6 @@ def test_blocks_of_supernodes_change_no_bit(n):
 
 
 def test_sparse_factors_with_too_small_pivots_are_refused():
-    """The workspace is cleared, so the next matrix is solved correctly."""
     rows, columns = np.indices((2, 2)).reshape(2, -1)
     layout = layout_of(2, rows, columns, "sparse")
     table = system.table_of(layout)

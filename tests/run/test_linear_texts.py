@@ -29,7 +29,6 @@ EXTREMES = (0.0, -0.0, np.inf, np.nan, 5e-324, 1e300, 1e-200)
 
 
 def bits(numbers: np.ndarray) -> bytes:
-    """Return the numbers as bytes, with all NaNs equal."""
     return np.where(np.isnan(numbers), np.nan, numbers).tobytes() if numbers.dtype == float else numbers.tobytes()
 
 
@@ -85,13 +84,11 @@ def test_coupling_graphs(density):
 
 
 def energies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """Set the energies of two storage elements."""
     out[0] = x[0] * x[0] * m[0] + t[0]
     out[1] = x[1] * p[0]
 
 
 def copies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """Set the nine states as outputs, for two samples in one call."""
     for i in range(18):
         out[i] = x[i]
 
@@ -113,7 +110,6 @@ def batch_code():
 
 
 def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[str, int], flags: dict[str, list[int]]):
-    """Return a table of this kind with random integers and numbers, one in eight of them extreme."""
     random, table = np.random.default_rng(seed), FieldTable(kind)
     for name, length in lengths.items():
         numbers = random.normal(size=length)
@@ -126,7 +122,6 @@ def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[st
 
 
 def batch_table(seed: int) -> FieldTable:
-    """Return the table of a finished run with two states, an integrated power, two transitions and two storage elements."""
     integrators = types_of(BatchTable)["table"]
     handler = {"n": 2, "modes": 1, "transitions": 2, "quadratures": 1, "logged": 2, "row_width": 13, "held_rows": 1}
     events = table_with(types_of(integrators)["instants"], seed, handler, {"log": 26}, {})

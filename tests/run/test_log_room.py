@@ -10,7 +10,6 @@ ALIKE = 5
 
 
 def switched(sections):
-    """Return masses under a force with dampers that all switch at the same instant, at 1 m/s."""
     graph = Graph("switched")
     for i in range(sections):
         joint = J1(f"v{i}")

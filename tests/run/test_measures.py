@@ -96,7 +96,6 @@ def test_all_ways_give_the_same_number(name, alone):
 
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 def test_lanes_change_no_number(lanes, alone):
-    """There are more runs than lanes, and the quantities' peaks lie between samples."""
     for compiled, varied, samples in (
         (pushed(), {"spring.stiffness": np.linspace(20.0, 80.0, 37)}, 0.05),
         (compile_model(pendulum_in_space()), {"springs.q": np.linspace(0.5, 1.5, 37)[:, None] * np.ones(3)}, 0.07),
@@ -116,7 +115,6 @@ def test_lanes_change_no_number(lanes, alone):
 
 @pytest.mark.parametrize("samples", [[0.45, 0.5, 0.9], [0.0, 2.0], [2.0], [0.0], None])
 def test_samples_may_end_before_the_run_and_be_few(samples):
-    """An integral ends at the last sample, but later events count."""
     compiled = compile_model(with_restitution(), progress=False)
     keep = of_all(compiled.program.layout, ("ball.flow", "floor.h"), ("bounces",))
     run = compiled.prepare_run(2.0, samples=samples, progress=False)

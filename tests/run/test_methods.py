@@ -67,7 +67,6 @@ def test_every_one_follows_an_oscillator(method: str) -> None:
 
 @pytest.mark.parametrize("method", OFFERED)
 def test_every_one_ends_after_max_steps(method: str) -> None:
-    """A run of a million turns is given up after 3,000 steps."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
     with pytest.warns(RunEndedWarning):

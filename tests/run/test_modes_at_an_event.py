@@ -16,7 +16,6 @@ STEP = 1e-6
 
 
 def circuit(rng, order=None):
-    """Return nodes with resistors and capacitors to ground, joined by branches of a diode, a source and a resistor."""
     nodes = int(rng.integers(3, 5))
     branches = []
     for k in range(int(rng.integers(3, 5))):
@@ -36,7 +35,6 @@ def circuit(rng, order=None):
 
 
 def clutches(rng, order=None):
-    """Return driven masses in a row at rest, with dry friction between neighbours and to ground."""
     count = int(rng.integers(2, 4))
     masses, drives = rng.uniform(0.5, 3.0, count), rng.normal(size=count) * 2.0
     pairs = [(k, k + 1, rng.uniform(0.2, 1.5)) for k in range(count - 1)] + [(0, None, rng.uniform(0.2, 1.5))]

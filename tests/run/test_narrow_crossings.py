@@ -10,7 +10,7 @@ from tests.inner.run import DenseOutput, FieldTable, StepTable, root_finding
 
 
 class Flight(StepTable):
-    """A step whose guard is a polynomial p with the coefficients (8,), or exp(p) - 1."""
+    """Step whose guard is a polynomial p with the coefficients (8,), or exp(p) - 1."""
 
     coefficients: Reals
     bent: bool
@@ -67,7 +67,6 @@ def test_the_first_of_pairs_of_zeros_is_found(pairs):
 
 
 def test_the_first_of_two_narrow_crests_of_a_nonlinear_guard_is_found():
-    """Crests below zero are not found."""
     random = np.random.default_rng(0)
     for _ in range(6):
         places = np.sort(random.uniform(0.02, 0.98, 2))
@@ -88,6 +87,5 @@ def test_what_does_not_reach_zero_is_not_found(pairs):
 
 @pytest.mark.parametrize("start", [-1e-17, 0.0, 1e-17])
 def test_what_starts_at_zero_is_found_where_it_comes_back(start):
-    """The guard returns to zero at 0.7 or not at all."""
     assert first_rise([0.0, 0.7], start) == pytest.approx(0.7, abs=1e-15)
     assert first_rise([0.0, 1.7], start) == 2.0

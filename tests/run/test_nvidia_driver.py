@@ -33,8 +33,6 @@ class Result(IntEnum):
 
 
 class Driver:
-    """Driver whose functions succeed unless `fails` gives a result or an exception for them."""
-
     def __init__(self, gpus=1, **fails):
         self.fails, self.called = fails, []
         given = {

@@ -21,7 +21,6 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
-    """A fake clock makes each run take a second."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
     expected = prepared.run_many(p, x, [], threads=threads, lanes=1).x
     prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
@@ -127,7 +126,6 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
-    """The search for couplings fails in every run in progress."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
     structure, calls = StructureCache.structure, list[int]()
 

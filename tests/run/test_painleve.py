@@ -95,7 +95,6 @@ def test_it_is_reported_where_the_factor_of_the_normal_force_is_negative(mu):
 
 
 def test_it_is_reported_where_slipping_begins():
-    """The rod sticks within its friction cone until a push makes it slip."""
     given = {"rubs.limit": 2.0, "rubs.stick_limit": 2.0}
     with pytest.warns(RunEndedWarning, match="E324"):
         run = compile_model(rod_graph(push=-400.0)).simulate(2.0, parameters=given, progress=False)

@@ -91,7 +91,6 @@ def test_many_runs_are_single_runs_whatever_the_threads(threads):
 
 
 def test_what_is_kept_does_not_depend_on_where_it_is_computed():
-    """Python executes the runs of interpreted models one at a time."""
     p, x = points(5)
     found = prepare(oscillator(), 1.0, samples=0.1, progress=False).run_many(p, x, [], KEEP, threads=2)
     interpreted = prepare(oscillator(machine=False), 1.0, samples=0.1, progress=False, rtol=1e-10)
@@ -104,7 +103,6 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
 
 @pytest.mark.parametrize("start", [0.0, 1.5673898856423394])
 def test_steps_of_samples_that_divide_a_run_end_with_it(start):
-    """The last sample is exactly the end, however the sum of the steps is rounded."""
     made, random = oscillator(), np.random.default_rng(8)
     for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
         end = start + span
@@ -341,7 +339,6 @@ MADE = {
 
 @pytest.mark.usefixtures("one_loop", "few_objects")
 def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
-    """`simulate` adds the check of names and settings, and the result with statistics and events, to the calls of `run`."""
     go, whole = {}, {}
     for name, (make, t_end) in MADE.items():
         compiled = compile_model(make())
@@ -359,7 +356,6 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
-    """Settings are compared by content: a changed array is another setting."""
     compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):

@@ -72,7 +72,6 @@ def test_nothing_is_written_where_nobody_wants_it_or_reads_it(terminal: Terminal
 
 
 def test_time_left_follows_from_time_spent() -> None:
-    """If a quarter is done after 10 s, 30 s are left."""
     bar = Progress("run", 8.0)
     bar.show(2.0, "t = 2 s")
     bar._begin = bar._updated - 10.0
@@ -112,7 +111,6 @@ def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
 
 
 def test_what_was_done_before_says_nothing_of_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the work was done before; a quarter of the remaining work took ten seconds."""
     clock = iter([100.0, 110.0])
     monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
     bar = Progress("sweep", 1000.0, initial=500.0)

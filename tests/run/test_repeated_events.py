@@ -55,7 +55,6 @@ def kicked():
 
 
 def falls(**options):
-    """Return a ball that bounces, p = (g, restitution), and ends the run at a ceiling."""
     return program(
         lambda t, x, p, m: [x[1], -p[0]],
         (2, 2, 1),
@@ -168,8 +167,6 @@ def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
 
 
 def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_one(alone):
-    """The account counts the losses of impacts."""
-
     def leaking(**options):
         return program(
             lambda t, x, p, m: [x[1], -p[0]],
@@ -241,8 +238,6 @@ def test_too_many_events_are_told_as_in_single_runs(alone):
 
 
 def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
-    """The model becomes stiff after an event, and the work of the explicit method is counted once."""
-
     def stiffening():
         return program(
             lambda t, x, p, m: [-(1.0 + p[0] * m[0]) * (x[0] - s.cos(t))],

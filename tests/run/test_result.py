@@ -159,7 +159,6 @@ def test_settings_that_are_refused(code, change):
 @pytest.mark.parametrize("options", [{"method": name} for name in METHODS])
 @pytest.mark.parametrize("times", [{"t_end": 7e-139}, {"t_end": 1e-30}, {"t_start": 1e9, "t_end": 1e9 + 1e-6, "max_step": 1e-8}])
 def test_the_shortest_runs(options, times):
-    """E301 and E306 advise the shortest length of a run."""
     result = simulate(oscillator(), [1.0, 0.5], [1.0, 1.0], [], **times, **options)
     span = times["t_end"] - times.get("t_start", 0.0)
     assert result.ok and result.since[-1] == span
@@ -174,7 +173,6 @@ def test_the_longest_step_that_max_steps_allow():
 
 @pytest.mark.parametrize("most", [3, 7, 2003])
 def test_the_longest_step_that_is_advised_may_be_taken(most):
-    """The advised step is rounded up to three digits."""
     with pytest.raises(RunError, match="E306") as refused:
         longest_step(1e-6, 1.0, most)
     advised = float(str(refused.value).partition("a max_step of ")[2].partition(" s")[0])
@@ -183,8 +181,6 @@ def test_the_longest_step_that_is_advised_may_be_taken(most):
 
 @pytest.mark.parametrize(("start", "span"), [(0.0, 1.0), (-3.0, 10.0), (1e3, 1e-3)])
 def test_a_whole_number_counts_samples_and_any_other_is_a_step(start, span):
-    """Every advised value is accepted, in any unit of time."""
-
     def times(samples):
         run = simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], t_start=start, t_end=start + span, samples=samples)
         return run.t

@@ -43,7 +43,6 @@ def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
 
 
 def test_order_conditions():
-    """The method has exactly order 5, and the embedded method order 4."""
     method = in_products()
     assert max(misses(method["b"], order) for order in range(1, 6)) < 1e-13 < misses(method["b"], 6)
     assert max(misses(method["embedded"], order) for order in range(1, 5)) < 1e-13 < misses(method["embedded"], 5)
@@ -185,7 +184,6 @@ def test_prothero_and_robinson():
 
 
 def rod(cells: int, order: np.ndarray | None = None, unit: float = 1.0) -> Graph:
-    """Return an initially cold rod heated by an oscillating source; capacities are proportional to `unit`."""
     graph = Graph("rod")
     nodes = [J0(f"n{i}") for i in range(cells)]
     for i in np.arange(cells) if order is None else order:
@@ -233,7 +231,6 @@ def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_number
 
 
 def test_units_of_a_rod_do_not_matter():
-    """The capacities are about 1e-12."""
     plain, tiny = (compile_model(rod(20, unit=unit)).simulate(1.0, method="rodas5p", progress=False) for unit in (1.0, 1e-12))
     assert abs(plain.statistics.steps - tiny.statistics.steps) <= 2
     np.testing.assert_allclose(temperatures(tiny, 20), temperatures(plain, 20), atol=1e-9)

@@ -32,7 +32,6 @@ def singles(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
-    """Sample steps differ by up to a factor of ten thousand."""
     random = np.random.default_rng(seed)
     t = np.cumsum(10.0 ** random.uniform(-4.0, 0.0, 40))
     falls, rises = bounds(t)
@@ -130,7 +129,6 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 
 
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
-    """The arms of the delta robot are far from stretched."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
     monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}

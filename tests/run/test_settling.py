@@ -109,7 +109,6 @@ def drives(seed):
 
 @pytest.mark.parametrize("seed", [0, 2, 6, *range(8, 16)])
 def test_a_clutch_sticks_or_slips(clutch, seed):
-    """The limit torque opposes the slip, and the phases alternate."""
     run = clutch.simulate(10.0, parameters=drives(seed), progress=False)
     assert run.ok, run.failure
     mode, torque, slip = run["c.mode"], run["c.effort"], run["w0.flow"] - run["w1.flow"]

@@ -47,7 +47,6 @@ def forced(**options):
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("samples", [[2.0], 0.01, [0.0, 0.3, 0.3001, 1.9]])
 def test_lanes_have_the_bits_of_runs_alone(lanes, samples):
-    """The number of runs is not a multiple of the number of lanes."""
     random = np.random.default_rng(4)
     x, p = random.normal(size=(19, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (19, 2))
     prepared = prepare(oscillator(), 2.0, samples=samples, t_start=0.7 if samples == 0.01 else 0.0, progress=False)
@@ -96,7 +95,6 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_runs_whose_states_are_coupled_in_other_ways(lanes):
-    """Couplings differ in structure, so few runs are balanced together."""
     made = program(
         lambda t, x, p, m: [
             p[0] * x[1] - x[0],
@@ -146,7 +144,6 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_what_is_not_finite_at_one_sample_is_seen(stride):
-    """A state is NaN, or the only energy is infinite, at one sample."""
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
@@ -210,7 +207,6 @@ def test_a_delta_robot_in_every_lane_another():
 
 
 def test_more_states_than_rows_of_derivatives_have_columns():
-    """The derivatives of a chain are computed in groups, for all lanes at once."""
     graph, before = Graph("chain"), None
     for k in range(20):
         velocity = J1(f"v{k}")

@@ -82,7 +82,6 @@ def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
 
 
 def test_the_energy_of_parts_that_are_driven_goes_on_being_booked():
-    """The account and the motion of a separate driven mass are independent of the dead centres."""
     result = crank(extra=True).simulate(5.0, singular="keep", progress=False)
     assert result.ok
     w = np.sqrt(40.0)

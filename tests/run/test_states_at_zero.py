@@ -210,7 +210,7 @@ def test_branches_that_block_do_not_close_when_another_one_does(blocked):
 
 
 def test_no_diode_answers_an_impulse_of_rounding():
-    """D8 and D3 in series short the capacitor C2, so the impulse is rounding error."""
+    """D8 and D3 in series short the capacitor C2."""
     parts = [
         ("L", "L0", 1, 0, 2.162871316379487),
         ("D", "D1", 2, 0, 0),

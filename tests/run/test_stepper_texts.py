@@ -35,7 +35,6 @@ ENTRIES = [METHODS["dop853"], METHODS["dopri5"], BS32]
 
 
 def in_cpython(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Start and continue all runs in CPython, on the tables of machine code, and return their statuses."""
     statuses: list[int] = []
     prepared_with = workspace.Workspace.__init__
 
@@ -85,7 +84,6 @@ def growing():
 
 
 def van_der_pol():
-    """Return an oscillator whose steps are rejected near its turning points."""
     rates = lambda t, x, p, m: [x[1], p[0] * (1.0 - x[0] * x[0]) * x[1] - p[1] * x[0]]  # noqa: E731
     return program(rates, (2, 2, 0), powers=lambda t, x, p, m: [x[0] * x[1]], roles=("dissipated",))
 

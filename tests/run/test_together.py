@@ -60,7 +60,6 @@ def enumerated(G, q):
 
 
 def after(M, J, v, e, touching):
-    """Return velocities after all touching bodies have collided, repeatedly while any bodies still approach."""
     v = v.copy()
     for _ in range(100):
         g = J @ v
@@ -94,7 +93,6 @@ def bodies(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_bodies_that_meet_at_one_time(seed):
-    """Restitutions differ, but energy never grows."""
     M, J, compiled = bodies(seed)
     rng = np.random.default_rng(seed + 50)
     e = rng.choice([0.0, 0.3, 1.0, rng.uniform()], len(J))
@@ -199,7 +197,6 @@ def symmetric():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.01, 0.5, 0.9])
 def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
-    """The rod bounces and comes to rest like a ball, without rotation."""
     fall = np.sqrt(0.4 / 9.81)
     end = fall * (1.0 + restitution) / (1.0 - restitution)
     given = {"left.restitution": restitution, "right.restitution": restitution}

@@ -57,7 +57,6 @@ def exponential(name, m):
 
 @pytest.fixture(scope="module")
 def leaking(oscillator):
-    """Return a function that makes runs whose atol permits errors far larger than their rtol promises."""
     return lambda **given: oscillator.simulate(50.0, **{"atol": 1e-2, "rtol": 1e-9, **given})
 
 
@@ -88,7 +87,6 @@ def test_what_is_no_error_is_no_doubt(leaking):
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_correct_runs_have_no_doubts(oscillator, options, rtol):
-    """Runs last 16 undamped periods."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for start in (1.0, 1e-9, 0.0):
@@ -97,7 +95,6 @@ def test_correct_runs_have_no_doubts(oscillator, options, rtol):
 
 
 def test_the_doubt_of_a_source_is_where_it_happens():
-    """The ledger is wrong after t = 3."""
     run = simulate(loop(Se("u", lambda t: s.where(t > 3.0, 1.0, 0.0), signals=["time"]), I("m", 1.0), R("r", 1.0)), 5.0)
     assert run.ok
     account = run.account()

@@ -76,7 +76,6 @@ def units(name: str, kind: str) -> tuple[float, ...] | None:
 
 @functools.cache
 def run(name, kind, method, rtol=1e-8):
-    """Return the run in other units, with its states converted back."""
     make, start, p, m, t_end = (CASES | STIFF)[name]
     scales = units(name, kind)
     factors = np.ones(len(start)) if scales is None else np.array(scales)

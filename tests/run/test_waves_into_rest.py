@@ -22,7 +22,6 @@ def long_beam() -> Program:
 
 @pytest.mark.parametrize(("method", "most"), [("dop853", 1600), ("rodas5p", 3500)])
 def test_what_the_wave_has_not_reached_costs_few_steps(method, most):
-    """The angles ahead of the wave are tiny compared with those behind it."""
     run = simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 1.0, method=method, rtol=1e-8)
     assert run.ok and run.statistics.steps <= most
 
@@ -53,7 +52,6 @@ def couplings(matrix):
 
 
 def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the couplings of a line of states, and the units of the states, random powers of two."""
     units = 2.0 ** random.integers(-30, 31, n)
     beside = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     matrix = np.where(beside == 1, rate, np.where(beside > 1, weak * 10.0 ** random.uniform(-40.0, 0.0, (n, n)), 0.0))

@@ -13,7 +13,6 @@ from tests.inner.tracing import trace
 
 
 def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph:
-    """Return masses in a row from a wall, each connected to its predecessor by a spring and a damper."""
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
@@ -36,7 +35,6 @@ def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph
 
 
 def bouncing(count: int) -> Graph:
-    """Return masses that fall on springs, each with a contact that absorbs a tenth of the momentum."""
     graph = Graph("bouncing")
     for i in range(count):
         name, fall, touch = f"contact{i}", J1(f"v{i}"), X1(f"x{i}", automaton=f"contact{i}", active=["on"])

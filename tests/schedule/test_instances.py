@@ -72,7 +72,6 @@ def assert_the_same(model: Model) -> bool:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat every model as large, and any number of elements as a pattern."""
     for least in ("MIN_ELEMENTS", "MIN_PATTERN_ELEMENTS"):
         monkeypatch.setattr(instances, least, 0)
     monkeypatch.setattr(lazy_system, "loops_are_better", lambda kinds: True)

@@ -16,7 +16,6 @@ from tests.schedule.graphs import blocks, bouncing
 
 
 def dropped(count: int) -> Graph:
-    """Return balls of all sizes over a floor, whose resets change charts and read the radius."""
     graph, floor = Graph("dropped"), ground("floor", surface=plane())
     graph.add(floor)
     for k in range(count):

@@ -22,7 +22,6 @@ from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, 
 
 
 def explicit(seed: int) -> System | None:
-    """Return the equations of a random graph, or None if it has no equations or implicit ones."""
     try:
         system = equations(random_graph(np.random.default_rng(seed)).freeze())
     except ModelError:
@@ -62,7 +61,6 @@ def test_many_switches_equal_straight_line_code(machine_code: bool) -> None:
 
 
 def crossed(count: int) -> Graph:
-    """Return masses in a row, with springs and dampers added from the other end."""
     graph, speeds = Graph("crossed"), [J1(f"v{i}") for i in range(count)]
     for i, speed in enumerate(speeds):
         graph.connect(speed, I(f"m{i}", 1.0 + 0.01 * (i % 7), initial=0.1 * (i % 3)))

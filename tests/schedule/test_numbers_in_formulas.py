@@ -11,7 +11,6 @@ SECTIONS = 150
 
 
 def driven(sections):
-    """Return a chain of masses, with formulas that close over different numbers."""
     graph, before = Graph("driven"), None
     for i in range(sections):
         mass, node, joint, w = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}"), 1.0 + 0.013 * i
@@ -25,7 +24,6 @@ def driven(sections):
 
 
 def by_hand(sections, t, p, q):
-    """Return the rates of momenta and elongations, (sections,) each, from the equations of the chain."""
     w = 1.0 + 0.013 * np.arange(sections)
     stretch = np.concatenate([[0.0], p[:-1]]) - p  # mass 1 kg
     force = 100.0 * q + 0.5 * np.tanh(w * stretch)

@@ -29,7 +29,6 @@ from tests.inner.tape import opcodes as op
 from tests.schedule.graphs import chain
 
 FEW = 8
-"""Number of instances in a round."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Wrong shapes of arrays, which every function of screw theory refuses, stating the right ones."""
+"""Wrong shapes of arrays, which every function of screw theory refuses."""
 
 import inspect
 

@@ -127,7 +127,6 @@ def test_pose_state_and_rate():
 
 @given(rotation_vectors(), st.lists(st.floats(-10.0, 10.0), min_size=6, max_size=6), st.floats(0.5, 2.0), st.integers(-40, 40))
 def test_the_rate_of_a_pose_knows_no_unit_of_time(w, T, stretch, power):
-    """Twice the twist gives twice the rate, off the manifold too."""
     x = pose_state(pose(rotations.exp(w), np.ones(3)))
     x[:4] *= stretch
     faster = 2.0**power

@@ -51,7 +51,6 @@ def test_all_forms_of_one_system_answer_alike() -> None:
 
 
 def test_several_inputs_and_outputs() -> None:
-    """Inputs are given as scalars or as one vector, and D = 0 closes no algebraic loop."""
     matrices = (A, np.hstack([B, 0.0 * B]), np.eye(2), np.array([[0.0, 0.0], [0.0, 3.0]]))
     both = signals.state_space("both", "u.y", [], [], [], [[1.0], [-0.5]])
     two, one = signals.state_space("two", ["u.y", "w.y"], *matrices), signals.state_space("one", "both.y", *matrices)

@@ -73,7 +73,6 @@ def test_pulses_have_the_width_that_is_asked_for(duty):
 
 @pytest.mark.parametrize("duty", [lambda t: 0.35 * maximum(t, 0.0), lambda t: 0.35 * t, lambda t: minimum(0.35 * t, 0.5)])
 def test_pulses_begin_where_a_duty_leaves_zero(duty):
-    """The width of a pulse is set when its period begins."""
     course = Block("d", [("y", duty, ["t"])], inputs={"t": "time"})
     run = run_of(course, signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     begins = np.array([0.25, 0.5, 0.75])
@@ -231,7 +230,6 @@ def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
 
 
 def test_rate_limiters_in_a_row_and_beside_a_mechanism():
-    """The slower second limiter alone sets the output."""
     graph, body = Graph("row"), J1("body")
     graph.connect(Se("push", 2.0), body).connect(body, I("a", 1.0)).connect(body, I("b", 3.0))
     blocks = [signals.rate_limiter("first", "body.flow", -1.0, 0.4), signals.rate_limiter("second", "first.y", -1.0, 0.1)]

@@ -11,8 +11,7 @@ from bondgraph import Block, Element, ModelError, Parameter, signals
 from tests.signals.chains import compiled
 
 
-class System(types.SimpleNamespace):
-    """System object with only attributes, as in python-control."""
+class System(types.SimpleNamespace): ...
 
 
 WRONG = [

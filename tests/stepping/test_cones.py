@@ -29,7 +29,6 @@ def test_facets_are_spread_evenly_and_cancel() -> None:
 
 
 def pulled(angle: float) -> Graph:
-    """Return a ball with large rotational inertia, pulled over the floor through a spring in a given direction."""
     graph = Graph("pulled")
     body = rigid_body(
         "ball", mass=1.0, inertia=(0.004,) * 3, surface=sphere(0.1), position=(0.0, 0.0, 0.1), gravity=(0, 0, -WEIGHT)
@@ -71,7 +70,6 @@ def test_where_nothing_can_move_there_is_no_friction() -> None:
 
 @pytest.mark.parametrize("inertia", ["damped", "full"])
 def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
-    """At every step, the four corners of each box are found again from the shapes."""
     a = 0.1
     floor = ground("floor", shape=HalfSpace())
     boxes = [

@@ -81,7 +81,6 @@ def test_steps_with_inertia_tend_to_finer_ones() -> None:
 
 
 def test_the_wrench_of_a_run_is_that_of_its_steps() -> None:
-    """The wrench is N along z, with friction mu N that opposes the slip."""
     law = Compliant(normal_stiffness=1e4, normal_damping=60.0, tangential_stiffness=1e4, tangential_damping=60.0, friction=MU)
     soft = simulate(pulled(0.1, law), T_END, progress=False)["touch.wrench"][-1]
     for given in (law, Rigid(MU), Rigid()):

@@ -20,7 +20,6 @@ UNITS = [(1e3, 1e3), (1e6, 1e6), (1e9, 1e-6), (1e9, 1.0), (1e-3, 1e-6), (1e-9, 1
 
 
 def held(length: float, force: float) -> Graph:
-    """Return a block whose corner a spring holds against the floor with 30 N, and which a servo pushes over the floor."""
     graph, stiffness = Graph("held"), force / length
     body = planar_body(
         "block", mass=stiffness, inertia=0.01 * force * length, place=(0.0, 0.2 * length, 0.0), gravity=9.81 * length
@@ -34,7 +33,6 @@ def held(length: float, force: float) -> Graph:
 
 
 def pulled(length: float, force: float) -> Graph:
-    """Return a ball with large rotational inertia, pulled over the floor between the directions of two facets of its cone."""
     graph, stiffness, angle = Graph("pulled"), force / length, math.pi / 7
     inertia = (0.004 * force * length,) * 3
     start, down = (0.0, 0.0, 0.1 * length), (0.0, 0.0, -9.81 * length)

@@ -13,7 +13,6 @@ KEPT = {"q": last("spring.q"), "top": peak("spring.q"), "ends": extremes, "cours
 
 
 def run(store, executor=None):
-    """Sweep forty runs, some of which fail."""
     return sweep(
         oscillator(), DRAWN, 1.0, keep=KEPT, runs=40, seed=2, samples=0.25, store=store, executor=executor, progress=False
     )

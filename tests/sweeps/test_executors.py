@@ -90,14 +90,12 @@ def elsewhere() -> Graph:
 
 
 def bent(power: int) -> Graph:
-    """Return a mass on a spring with the energy q^power, so the force is zero at the start."""
+    """Return a mass on a spring with the energy q^power, whose force is zero at the start."""
     graph, velocity = Graph("bent"), J1("velocity", domain="translation")
     return graph.connect(velocity, I("mass", 1.0)).connect(velocity, C("spring", energy=lambda q: q**power))
 
 
 class Broken(Executor):
-    """Executor whose workers die at the third task."""
-
     def __init__(self):
         self.sent = 0
 
@@ -158,8 +156,6 @@ def test_what_sweeps_of_a_model_share_is_made_once():
 
 
 class Timed(Executor):
-    """Executor of four workers that report a millisecond per run; chunks end after `wait` s."""
-
     num_workers = 4
 
     def __init__(self, wait=0.0):

@@ -296,7 +296,6 @@ def test_a_run_that_is_stored_twice_is_noticed():
 
 
 def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference, tmp_path, monkeypatch):
-    """While one process sweeps, another stores all other runs."""
     add, path, met = Store.add, tmp_path / "runs.db", []
 
     def overtaken(self, *given):
@@ -326,7 +325,6 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
 
 
 def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
-    """The file cannot grow from its tenth chunk on."""
     add, calls, path = Store.add, [], tmp_path / "runs.db"
 
     def full(self, *given):

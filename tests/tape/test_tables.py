@@ -145,7 +145,6 @@ def test_points_that_do_not_ascend_are_refused(points, message):
 
 
 def test_a_symbolic_table_compares_its_input_with_each_point_once():
-    """The length of a printed equation is proportional to the number of points."""
     u, t = sympy.symbols("u t")
     lengths = []
     for count in (20, 80):
@@ -166,7 +165,6 @@ def measured(count: int) -> Graph:
 
 
 def test_a_measured_input_costs_no_more_steps_for_more_points():
-    """The rates have as many steps for 200 points as for 2,000."""
     lengths = set()
     for count in (200, 2000):
         compiled = compile_model(measured(count))

@@ -29,7 +29,6 @@ def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], pa
 
 
 def row_of_locks(count: int, weights: np.ndarray, forces: np.ndarray, order: Sequence[int]) -> tuple[Graph, np.ndarray]:
-    """Return masses between two walls with locks that close one after the other, and the locks' least-norm forces."""
     links = [(0, None), *((i, i + 1) for i in range(count - 2)), (count - 2, None)]
     locks = [Switch(f"s{k}", automaton=f"A{k}", closed="slips") for k in range(count)]
     graph = chained(weights, [links[k] for k in order], [locks[k] for k in order], list(forces))
@@ -85,7 +84,6 @@ def ring() -> Graph:
 
 
 def network(*arms: tuple[str, str, list[Element]]) -> Graph:
-    """Return a network of arms between nodes, in which an empty name is ground."""
     graph = Graph("network")
     nodes = {name: J0(name, domain="electrical") for name in sorted({name for arm in arms for name in arm[:2]} - {""})}
     for k, (tail, head, parts) in enumerate(arms):
@@ -129,7 +127,6 @@ def coil_and_capacitor() -> Graph:
 def test_vanishing_quantities_and_rates_of_others_are_solved_together(
     make: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rates and efforts agree with an elimination for each mode."""
     solve, found = modewise.solve_active_sets, list[bool]()
 
     def watched(*given: Any) -> Any:

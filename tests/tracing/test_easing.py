@@ -11,7 +11,6 @@ from tests.inner.tracing import Traced, TraceObstacles, Unsolvable, break_loops,
 
 
 def clamp() -> Graph:
-    """Return a coil whose flow is held at zero, with a parallel resistor behind a switch."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)

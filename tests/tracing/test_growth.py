@@ -31,7 +31,6 @@ def test_the_steps_of_every_routine_grow_as_the_model_does(build: Callable[[int]
 
 
 def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray, names: str) -> Graph:
-    """Return masses (n,) on levers (n,) that connect them to their parents, written in the given order."""
     graph, nodes = Graph("levers"), [J1(f"{names}{k}") for k in range(len(numbers))]
     for k in order:
         mass, ratio = numbers[k]
@@ -69,7 +68,6 @@ def check_accelerations(compiled: Compiled, parent: Callable[[int], int], number
 @pytest.mark.parametrize("shape", ROWS)
 @pytest.mark.parametrize("spread", [0.1, 3.0])
 def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, spread: float) -> None:
-    """The masses extend over up to five orders of magnitude."""
     rng, n, parent = np.random.default_rng(len(shape)), 24, ROWS[shape]
     numbers = np.stack(
         [np.exp(spread * rng.normal(size=n)), np.exp(0.1 * rng.normal(size=n)) * rng.choice([-1.0, 1.0], n)], axis=1
@@ -80,7 +78,6 @@ def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, sp
 
 
 def test_units_do_not_decide_how_levers_are_solved() -> None:
-    """The same masses in milligrams need equally many steps."""
     rng = np.random.default_rng(2)
     numbers = np.stack([rng.uniform(0.5, 2.0, 24), rng.uniform(0.8, 1.2, 24)], axis=1)
     small = numbers * [1e6, 1.0]

@@ -44,7 +44,6 @@ DROPS: dict[str, tuple[Callable[..., Any], Callable[[float], float]]] = {
 
 
 def rectified(drop: Callable[[float], float], effort: float, load: float = LOAD) -> float:
-    """Return the flow that an effort drives through the drop and the load."""
     if effort <= 0.0:
         return 0.0
     return float(brentq(lambda f: drop(f) + load * f - effort, 0.0, effort / load, xtol=1e-15))

@@ -97,7 +97,6 @@ def test_the_cubic_term_of_the_stabilisation() -> None:
 
 @pytest.mark.parametrize("flips", list(itertools.product([False, True], repeat=4)))
 def test_a_linear_loop_with_every_arrow(flips: tuple[bool, ...]) -> None:
-    """The tearing variable may have reversed sign."""
     graph, a, node, b = Graph("loop"), J1("a"), J0("node"), J1("b")
     parts = [(a, R("r2", 2.0)), (node, R("r3", 3.0)), (b, R("r5", 5.0)), (b, I("i7", 7.0, initial=4.0))]
     graph.connect(Se("u", 1.5), a).connect(a, node).connect(node, b)

@@ -44,14 +44,11 @@ AT = 0.3
 
 
 def gate(name: str = "gate", **impact) -> Automaton:
-    """Return an automaton that changes from off to on at AT."""
     edge = Transition("off", "on", lambda t: t - AT, ("time",), kind="closes", **impact)
     return Automaton(name, ("off", "on"), "off", (edge,))
 
 
 class Masses:
-    """Random masses, some of them rigidly coupled, and switched constraints on sums of their velocities."""
-
     def __init__(self, rng: np.random.Generator, **constraint):
         self.n = int(rng.choice([1, 3]))
         count = int(rng.integers(2, 6))

@@ -39,7 +39,6 @@ SAMPLES, MODES = 10, 2
 
 
 def campaign(seeds: range, most: int) -> Counter[str]:
-    """Compare rates of random branches with brute force, in states that their relations permit, and count the kinds found."""
     found: Counter[str] = Counter()
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -56,7 +55,6 @@ def campaign(seeds: range, most: int) -> Counter[str]:
 
 
 def judged(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
-    """Check the rates in a mode, and return the kind of the mode."""
     m = np.array([float(a.states.index(modes[a.name])) for a in compiled.model.automata.values()])
     x, p, program = rng.normal(size=compiled.program.states), compiled.parameters(), compiled.program
     places = {s.name.removesuffix(".p"): k for k, s in enumerate(compiled.system.states) if s.name.endswith(".p")}
@@ -154,7 +152,6 @@ def test_a_ring_of_clutches_moves_as_one_body_while_it_sticks() -> None:
 
 
 def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
-    """The stop has no limit."""
     runs = []
     for parts in ([Constraint("stop", holds="velocity"), Friction("brake", 0.1)], [Constraint("stop", holds="velocity")]):
         graph = between(shafts(2, 3.0, 1.0), "pair", "shaft0", "shaft1", *parts)
@@ -197,7 +194,6 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
 
 
 def geared(ratio: float) -> Graph:
-    """Return a brake on each side of a gear, with different units on the two sides."""
     graph, slow, fast = Graph("geared"), J1("slow", domain="rotation"), J1("fast", domain="rotation")
     graph.connect(Se("drive", lambda t: 2.0 * sin(t), signals="time"), slow).connect(slow, I("J", 1.0))
     graph.connect(slow, gear := TF("gear", ratio)).connect(gear, fast)
@@ -288,7 +284,6 @@ def test_a_buck_converter_of_ideal_parts_runs() -> None:
 
 
 def coil_held() -> Graph:
-    """Return a coil beside a held constraint, which the source feeds alone once a switch opens."""
     graph, node, branch = Graph("coil"), J0("node"), J1("branch")
     graph.connect(Sf("i", 2.0), node).connect(node, I("L", 0.3)).connect(node, Constraint("c", holds="velocity"))
     graph.connect(node, branch).connect(branch, R("r", 2.0)).connect(branch, Switch("S", automaton="s", closed="shut"))
@@ -324,7 +319,6 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one of a gate's four states brakes."""
     counts: list[int] = []
     solve = SolutionCache._solve
 

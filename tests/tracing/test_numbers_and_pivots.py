@@ -14,7 +14,6 @@ MAKE = {"R": R, "C": lambda name, value: C(name, capacitance=value), "D": lambda
 
 
 def circuit(parts, numbers):
-    """Return a network of elements (name, from, to), whose kind is the first letter of the name and where 0 is ground."""
     graph, values = Graph("circuit"), iter(numbers)
     parts = [(*part, None) if part[0][0] in "DV" else (*part, next(values)) for part in parts]
     nodes = {k: J0(f"n{k}", domain="electrical") for k in sorted({n for part in parts for n in part[1:3]} - {0})}
@@ -36,7 +35,6 @@ NAMES = {"C": "capacitance", "R": "resistance"}
 
 
 def agrees(parts, ones, numbers, end=0.3):
-    """Check that a run compiled with these values equals a run of `ones`, which gets them as parameters."""
     named = [name for name, *_ in parts if name[0] in NAMES]
     given = {f"{name}.{NAMES[name[0]]}": float(value) for name, value in zip(named, numbers, strict=True)}
     asked = {"samples": end / 3.0, "progress": False, "parameters": given}

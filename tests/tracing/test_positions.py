@@ -10,7 +10,6 @@ from screws.scalars import array
 
 
 def weight(name: str, v, graph: Graph, start, mass=(1.0, 1.0), momentum=(0.0, 0.0)) -> Graph:
-    """Return a point mass in the plane, whose position the C `name` stores."""
     graph.connect(v, I(f"mass {name}", list(mass), initial=list(momentum)))
     return graph.connect(v, C(name, energy=lambda q: 9.81 * mass[1] * q[1], dimension=2, initial=list(start)))
 
@@ -59,7 +58,6 @@ def test_the_right_jacobian_passes_whichever_way_the_arrow_points(turned):
 
 
 def test_derivatives_of_the_position_serve_as_well_as_the_right_matrix():
-    """The rod keeps its length and does no work."""
     whole = simulate(by_matrix(lambda q: array([[q[0], q[1]]])), 1.0, progress=False)
     for turned in (False, True):
         derived = simulate(by_coordinates(turned), 1.0, progress=False)

@@ -101,7 +101,6 @@ def test_elements_switch_in_a_loop_whose_constraints_repeat_each_other(case):
 
 
 def test_two_frictions_hold_such_a_loop_in_any_unit():
-    """Masses and limits in another unit do not change the motion."""
     places = []
     for unit in (1e-9, 1e9):
         graph, at = tied(unit)

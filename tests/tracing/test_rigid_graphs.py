@@ -23,7 +23,6 @@ from tests.inner.run import Bound
 
 BLOCKS, PER_BLOCK = 1, 45
 POINTS = (0.7 + 1.1j, -1.3 + 0.4j)
-"""Values of s at which determinants are compared, 1/s."""
 
 
 MOST = 4
@@ -161,7 +160,7 @@ def test_the_ledger_closes_over_a_short_run(seed: int) -> None:
 
 
 def test_finite_generalised_eigenvalues_are_the_poles() -> None:
-    """The pencil must be small enough to be well conditioned."""
+    """The pencils are small enough to be well conditioned, so the eigenvalues themselves agree."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
         graph, v, w, gear = Graph("gears"), J1("v"), J1("w"), TF("gear", rng.uniform(0.3, 3.0))

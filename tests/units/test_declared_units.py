@@ -53,7 +53,6 @@ CASES = {
 
 
 def plant(which: int) -> Graph:
-    """Return a motor with a rack, a hydraulic tank and a wall; `which` selects the column of `CASES`."""
     v = {name: pair[which] for name, pair in CASES.items()}
     graph, loop = Graph("plant"), J1("loop", domain="electrical")
     graph.connect(Se("u", v["u"]), loop).connect(loop, R("r", v["r"])).connect(loop, C("c", capacitance=v["c"]))
@@ -180,8 +179,6 @@ def of_blocks(*blocks: Element) -> Graph:
 
 
 def test_blocks_take_units() -> None:
-    """The clock of a sampled block is in s."""
-
     def wave(which: int) -> Graph:
         numbers = [(P(60.0, "rpm"), P(90.0, "deg"), P(10.0, "ms"), P(-1.0, "kN")), (2 * PI, PI / 2, 0.01, -1000.0)][which]
         top, angles = [(P(0.0005, "kN"), P([-90.0, 90.0], "deg")), (0.5, [-PI / 2, PI / 2])][which]

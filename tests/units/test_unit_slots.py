@@ -94,7 +94,6 @@ WORDS = {
     "update",
     "port",
 }
-"""Arguments that are formulas or not numbers."""
 FREE = {
     "nominal": "a hint of size, in the unit of the state",
     "initial": "of a storage its unit is checked too; else of a block whose input may be anything",
@@ -401,7 +400,6 @@ OTHERS = {
     "torque",
     "wrench",
 }
-"""Names of `screwbond.models` that join or show parts, or run models."""
 
 
 def units_of(part: Any) -> dict[str, str]:

@@ -28,7 +28,6 @@ def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Seque
 
 
 def _depth_first(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> list[int]:
-    """Return the unseen nodes reached from a node, in post-order."""
     finished: list[int] = []
     path = [] if start in seen else [(start, iter(edges[start]))]
     seen.add(start)
@@ -89,7 +88,6 @@ def _shortest_ear(
 
 
 def structure_by_lists(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
-    """Analyse n states with these couplings (k,)."""
     by_row = np.argsort(rows, kind="stable")
     drivers = _grouped(columns[by_row].tolist(), rows[by_row], n)
     parts = strong_components(_grouped(rows.tolist(), columns, n), drivers)

@@ -179,7 +179,6 @@ class Weights:
         return np.where(rest, driven, np.fmin(driven, rules.MAX_DRIVEN * magnitude / longest))
 
     def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
-        """Measure the noise, and keep it only if it matters for a step of length h."""
         n = self._n
         sigma = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):

@@ -41,7 +41,6 @@ def arm() -> tuple[Chain, Graph]:
 
 
 def test_an_arm_that_touches_a_table() -> None:
-    """Links are where the product of exponentials puts them, the contact at the tip has frames and a force, and z points up."""
     chain, graph = arm()
     result = compile_model(graph).simulate(0.6, samples=0.02, progress=False)
     scene = scene_of(result)

@@ -104,7 +104,6 @@ def test_two_eggs(eggs) -> None:
 
 
 def test_a_bar_in_a_trough_has_two_contacts(trough) -> None:
-    """In a nested graph, bodies and contacts are named by their full paths, and both contacts refer to the same two solids."""
     result = trough[1]
     scene = scene_of(result)
     assert [solid.name for solid in scene.solids] == ["cell.floor", "cell.bar", "floor"]
@@ -141,7 +140,6 @@ def test_grounds_at_one_place_are_told_apart() -> None:
 
 
 def test_a_delta_robot_of_rigid_bodies(robot) -> None:
-    """Eight bodies without surfaces appear as frames where the result puts them, and as boxes of equal inertia."""
     scene = scene_of(robot)
     assert not scene.contacts and len(scene.frames) == 8
     found = {frame.label[0]: frame.poses[-1] for frame in scene.frames}

@@ -53,7 +53,6 @@ def test_a_camera_sees_arrows_frames_and_what_is_touched() -> None:
 
 
 def test_a_lasting_force_is_seen_after_an_impact() -> None:
-    """A force of 5 N that lasts has a visible arrow, and a force of 400 N for 10 ms has a truncated arrow."""
     newtons = np.where(abs(T - 0.3) < 0.006, 400.0, np.where(T > 0.3, 5.0, 0.0))
     force = Force(STILL, np.outer(newtons, [0.0, 0.0, 1.0]))
     scene = Scene("landed", T, (box("ball", 0.1, 0.0, 0.0, 0.0),), forces=(force,))

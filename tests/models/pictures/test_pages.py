@@ -107,7 +107,7 @@ def test_a_page_of_a_model_without_poses_has_no_scene(driven: Result) -> None:
 
 
 def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
-    """A pickled result has no model: its page has every curve, but no bond graph."""
+    """A pickled result has no model, so its page has no bond graph."""
     made = page(pickle.loads(pickle.dumps(driven)))  # noqa: S301 its own
     data = data_of(made)
     assert '<body class="">' in made.text and not data["bonds"] and data["quantities"]

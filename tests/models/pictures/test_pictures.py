@@ -142,7 +142,7 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
-    """On two turns of a circle, ghosts spaced by a tenth of the circumference have ten positions, although 18 are allowed."""
+    """Ghosts spaced by a tenth of the circumference have ten positions, although 18 are allowed."""
     angle = np.linspace(0.0, 4.0 * np.pi, 4001)
     poses = np.tile(np.eye(4), (len(angle), 1, 1))
     poses[:, 0, 3], poses[:, 1, 3] = np.cos(angle), np.sin(angle)

@@ -84,7 +84,6 @@ def test_a_box_that_is_pushed() -> None:
 
 
 def test_a_mechanism_in_coordinates_of_its_own() -> None:
-    """The gripper's positions are five coordinates: marks show the body of each coordinate and the points of contact."""
     result = stepper(parallel_gripper.gripper()).simulate(0.2, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -110,8 +109,6 @@ def two_units(unit: float) -> Graph:
 
 
 def test_a_part_of_a_graph_in_other_units() -> None:
-    """Bodies are named by their full paths, and one ground is drawn for a face that two bodies touch; in millimetres, all
-    lengths of the picture are a thousand times as large."""
     metres, millimetres = (scene_of(stepper(two_units(unit)).simulate(0.02, step=0.01)) for unit in (1.0, 1000.0))
     assert [solid.name for solid in metres.solids] == ["cell.cart", "cell.wheel", "ground"]
     for small, large in zip(metres.solids, millimetres.solids, strict=True):

@@ -158,7 +158,6 @@ def test_a_curve_that_is_constant_has_a_quiet_axis() -> None:
 @renders
 @pytest.mark.parametrize("far, hidden", [(False, False), (True, False), (False, True)])
 def test_still_has_a_lens_where_a_contact_cannot_be_seen(tmp_path: Path, far: bool, hidden: bool) -> None:
-    """The axes of a ball are short in the picture, or hidden by a block; the lens shows them."""
     scene = rolling_ball()
     block = Solid("block", scene.solids[1].poses, cuboid((0.1, 0.1, 0.1)), look=Look.OPAQUE)
     scene = replace(scene, size=0.002 if far else scene.unit, solids=(*scene.solids, *[block] * hidden))

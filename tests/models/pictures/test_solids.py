@@ -46,7 +46,6 @@ def test_a_capsule_is_as_long_as_it_is():
 
 
 def test_walls_end_where_they_meet():
-    """The floor lies between two upright walls at x = -1 and 1."""
     side = np.sqrt(0.5)
     walls = [HalfSpace(position=(s, 0, 0), quaternion=(side, 0, -s * side, 0)) for s in (1, -1)]
     mesh = solids_mesh([HalfSpace(), *walls], 3.0)

@@ -201,7 +201,6 @@ def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
 
 
 def test_a_tree_with_a_joint_that_follows_another() -> None:
-    """The fingers move apart; two moving masses of 0.05 kg share one coordinate."""
     robot = read_urdf(DATA / "gripper.urdf")
     tree = robot.tree
     assert tree.coordinates == ("palm", "left") and robot.joints[2].leader == "left slide"
@@ -231,7 +230,6 @@ def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
 
 
 def test_a_base_that_floats() -> None:
-    """The base's six coordinates come first."""
     robot = read_urdf(DATA / "gripper.urdf", base="palm", floating=True)
     tree = robot.tree
     assert tree.coordinates[:6] == tuple(f"palm {k}" for k in range(1, 7)) and tree.freedoms == 7

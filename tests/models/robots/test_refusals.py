@@ -343,7 +343,6 @@ def test_meshes_that_are_none(tmp_path: Path, name: str, content: bytes | None, 
 
 
 def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
-    """The reader gives an error with lines and advice, or a robot with finite values."""
     rng = np.random.default_rng(2)
     odd = (
         "nan",

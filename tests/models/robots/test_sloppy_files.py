@@ -118,7 +118,6 @@ def test_a_sloppy_file_is_read_and_what_is_ignored_is_listed(tmp_path: Path, nam
 
 
 def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> None:
-    """All mistakes together change no value."""
     text = ARM
     for name, (there, put, _, _) in SLOPPY.items():
         if name not in ("limits of 0", "no declared world", "a line before the declaration", "a few femtograms"):

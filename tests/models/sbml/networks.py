@@ -23,7 +23,6 @@ class Network:
     functions: Mapping[str, str] = ()  # type: ignore[assignment]
 
     def text(self) -> str:
-        """Return the network as SBML, level 3."""
         import libsbml
 
         document = libsbml.SBMLDocument(3, 2)

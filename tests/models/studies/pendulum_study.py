@@ -46,7 +46,7 @@ class Pendulum:
 
 
 def graph(given: Pendulum) -> Graph:
-    """Return the bond graph above; the spring's state is the ball's position (2,), m."""
+    """Return the bond graph; the spring's state is the ball's position (2,), m."""
     ball, velocity = Graph("pendulum"), J1("velocity", domain="translation", dimension=2)
     energy = {"energy": lambda q, k, rest: 0.5 * k * (sqrt(q[0] * q[0] + q[1] * q[1]) - rest) ** 2}
     spring = C("spring", **energy, parameters={"k": given.stiffness, "rest": given.length}, initial=given.start)

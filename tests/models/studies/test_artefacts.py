@@ -151,7 +151,6 @@ SCENES = {
 def test_without_vtk_the_rest_is_drawn(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PyVista is not imported, and one sentence names the pictures left out and the reason."""
     pytest.importorskip("matplotlib")
     own, outcome = ran(name)
     for package in ("pyvista", "vtkmodules"):
