@@ -222,14 +222,12 @@ def test_a_module_is_not_called_as_what_its_package_exports(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_class_name_has_one_meaning(package):
-    """Private classes may share a name: users never meet two of them in one module."""
     found = [(node.name, name) for name in modules(package) for node in nodes(SOURCES[name], ast.ClassDef)]
     names = [name for name, _ in found if not name.startswith("_")]
     assert not [pair for pair in found if names.count(pair[0]) > 1]
 
 
 def test_only_bondgraph_knows_its_tape_and_emitters():
-    """Other packages use `compile_formula`."""
     for name in SOURCES:
         if not name.startswith("bondgraph"):
             known = [to for to in imports(SOURCES[name], name) if to.startswith(("bondgraph.tape", "bondgraph.emit"))]
@@ -389,7 +387,6 @@ def _holds_text(node: ast.expr) -> bool:
 
 
 def _is_anothers(side: ast.Attribute) -> bool:
-    """Return True unless the attribute is a field of the class itself or belongs to a NumPy dtype."""
     owner = side.value
     return not (isinstance(owner, ast.Name) and owner.id == "self") and not (
         isinstance(owner, ast.Attribute) and owner.attr == "dtype"

@@ -37,7 +37,6 @@ def test_ships_its_types(config):
 
 @pytest.mark.parametrize("folder", [*PACKAGES, "models"])
 def test_ships_the_files_that_modules_read(config, folder):
-    """Without a pattern in setup.cfg, a wheel would lack these files."""
     for path in (each for each in (ROOT / folder).rglob("*") if each.is_file() and each.suffix not in (".py", ".pyc")):
         package = ".".join((FOLDERS.get(folder, folder), *path.parent.relative_to(ROOT / folder).parts))
         patterns = config["options.package_data"].get(package, "").replace(",", " ").split()

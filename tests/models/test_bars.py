@@ -47,8 +47,6 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> Callable[[io.StringIO], None]:
-    """Redirect the bars to a stream, and show them without delay."""
-
     def use(stream: io.StringIO) -> None:
         monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
         monkeypatch.setattr(progress, "_DELAY", 0.0)

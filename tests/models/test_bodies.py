@@ -61,7 +61,6 @@ def test_spin_about_the_middle_axis_turns_over():
 
 
 def test_free_flight_is_a_parabola():
-    """Rotation does not affect the centre of mass, wherever the object frame is."""
     g, v, p = np.array([0.4, -0.3, -9.81]), np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3])
     centre, q = np.array([0.02, -0.05, 0.03]), np.array([0.5, 0.5, -0.5, 0.5])
     body = rigid_body(
@@ -267,7 +266,6 @@ def test_quaternion_near_unit_is_normalised():
 
 
 def test_pose_of_any_quaternion_length_is_a_rotation():
-    """Between corrections, rounding errors change the length of the quaternion, which must not affect the pose."""
     state = np.array([0.6, 0.1, -0.3, 0.2, 1, 2, 3])
     long = state.copy()
     long[:4] *= 1.001

@@ -51,7 +51,6 @@ def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None,
 
 
 def anything(seed: int = 1) -> Chain:
-    """Return a chain with every kind of joint on oblique axes, full inertias, and a turned and shifted base."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -114,7 +113,7 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """Poses are products of exponentials to 1e-13, and Jacobians are derivatives of the poses."""
+    """The tolerance of the poses is 1e-13."""
     chain, q, v = case
     twists = body_twists(chain, q, v)
     for k in range(len(chain.links)):
@@ -210,7 +209,6 @@ def test_constants_of_a_finger_are_sparse():
 
 
 def test_shorter_velocity_forces():
-    """Three parallel joints use derivatives of M; a general arm with eleven degrees of freedom uses the recursion."""
     assert not recursion_is_shorter(finger())
     assert recursion_is_shorter(anything())
 

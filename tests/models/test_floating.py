@@ -65,7 +65,6 @@ def test_a_mechanism_that_is_singular_everywhere_is_not_told_to_move():
 
 
 def test_a_tree_starts_upright_on_a_base_that_is_turned():
-    """The start follows the message's advice: pitched by 90 degrees, the tree spins and falls as a rigid body does."""
     turned, spin, weight = np.eye(4), np.array([0.4, -0.3, 2.0]), (0.3, 0.0, -1.0)
     turned[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
     tree = replace(floating(arms=False), base=turned)
@@ -111,7 +110,6 @@ def test_motors_inside_leave_the_momentum():
 
 
 def test_all_falls_alike():
-    """Gravity alone does not move the joints: the arm's v' is zero, and the hull falls with g."""
     tree = floating()
     part = chain_graph(tree, gravity=(0, 0, -9.81), position=[0, 0, 0, 1.0, 2.0, 3.0, 0.4, 0.2])
     run = compile_model(Graph("top").connect(Se("idle", dimension=8), part.port("joints"))).simulate(0.5, **SETTINGS)

@@ -161,7 +161,6 @@ def test_straight_motion_of_two_waypoints_is_the_shortest_one_for_its_jerk() -> 
     ],
 )
 def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
-    """The durations agree with the four kinds of double S; axes with shorter paths move in synchrony."""
     d, j = 1.3, 10.0
     motion = s_curve((0.0, 1.0), (d, 1.0 - d / 2), velocity=v, acceleration=a, jerk=j, at=0.3)
     assert motion.duration == pytest.approx(shortest(d, v, a, j), rel=1e-12)

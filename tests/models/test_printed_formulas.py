@@ -32,7 +32,6 @@ def symmetric(size: float) -> np.ndarray:
 
 
 def test_the_reader_of_formulas() -> None:
-    """The reader detects a factor of 1/2 instead of 1/4, and a missing transpose."""
     given = {"a": np.array([1.0, 2.0, 3.0]), "K": np.diag([1.0, 2.0, 3.0]), "tr": np.trace}
     assert value(r"\tfrac12 a^T K\,a - \operatorname{tr}(K)", given) == pytest.approx(0.5 * 36.0 - 6.0)
     assert np.allclose(value(r"2 (K\,a) \times a", given), 2 * np.cross(given["K"] @ given["a"], given["a"]))

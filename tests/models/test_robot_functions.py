@@ -135,7 +135,6 @@ def test_two_links_reach_a_point_as_the_cosine_rule_says() -> None:
 
 
 def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None:
-    """A stretched arm points at the goal; if a joint limit prevents this, the solution names that joint."""
     goal = np.array([0.8, 0.0, -0.6])
     stretched = inverse_kinematics(two_links(), "fore", goal, at=(0.25, 0, 0), nearest=True)
     assert not stretched.reached and stretched.position_error == pytest.approx(1.0 - 0.55, rel=1e-9)

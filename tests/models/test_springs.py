@@ -288,7 +288,6 @@ def test_point_spring_with_damping_along_its_line():
 
 
 def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
-    """A source acts against a spring at points off the centres: the force and its moment change the momenta of both bodies."""
     points = np.array([0.1, 0.2, 0.0]), np.array([0.0, -0.1, 0.3])
     graph, cylinder = Graph("line"), line_force("cylinder", *points)
     one, two = block("one"), block("two", position=(0.5, 0.3, -0.2), velocity=(0.3, -0.2, 0.1))
@@ -327,7 +326,6 @@ def test_a_spring_that_is_turned_to_pi_ends_the_run():
 
 
 def test_springs_add_no_degrees_of_freedom():
-    """A body between springs has 13 states."""
     graph = Graph("held")
     wall = ground("wall")
     body = rigid_body("body", mass=0.4, inertia=(1e-3, 2e-3, 2.5e-3), position=(0.01, 0.0, 0.0), gravity=(0, 0, -9.81))

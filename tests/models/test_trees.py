@@ -41,7 +41,6 @@ def inertia(rng: np.random.Generator) -> BodyInertia:
 
 
 def torso(seed: int = 4, driven: bool = False) -> Tree:
-    """Return two arms and a head on a trunk, and a tail on the base, with joints of one to three freedoms."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -110,7 +109,6 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """Poses are products of exponentials along the branch to 1e-13; Jacobians are derivatives of the poses."""
     tree, q, v = case
     twists = body_twists(tree, q, v)
     for k in range(len(tree.links)):
@@ -173,7 +171,6 @@ def test_a_serial_tree_is_the_chain():
 
 
 def pinocchio_model(tree: Tree):
-    """Return the mechanism in Pinocchio, with one joint for each freedom."""
     pin = pytest.importorskip("pinocchio", reason="NOT COMPARED WITH PINOCCHIO: it is not installed (pip install pin)")
     model, ends = pin.Model(), {}
     model.gravity.linear = G
@@ -332,7 +329,6 @@ def test_a_chain_does_not_branch():
 
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_freedom_that_moves_no_mass_is_named(unit):
-    """A massless link at an end is named, in any unit of length; a massless link with mass beyond it is not reported."""
     leaf = Link("leaf", joints.revolute([0, 1, 0], [0, 0, unit]), None)
     arm = Link("arm", TURN, ball_inertia(1.0, 0.1 * unit, [unit, 0, 0]))
     other = Link("other", joints.prismatic([0, 0, 1]), ball_inertia(1e-9, 1e-4 * unit, [unit, 0, 0]), parent="arm")

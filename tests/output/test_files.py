@@ -101,8 +101,6 @@ def test_folders_of_a_failed_write_are_deleted(tmp_path):
 
 
 class FullDisk(io.FileIO):
-    """A file on a disk that is full after ten bytes."""
-
     def write(self, data, /):
         if self.tell() + len(data) > 10:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -126,7 +126,6 @@ def test_the_notes_of_a_tip_compute_what_the_code_computes() -> None:
 
 
 def test_the_notes_of_the_closure_are_what_the_code_computes() -> None:
-    """The functions compute h of (10) with R_z and psi as named there, and H assembled from the derivatives of the tips."""
     rng = np.random.default_rng(9)
     text = next(text for text in formula_notes.TIP.split("$") if text.startswith("h ="))
     inside = text.partition(" = ")[2].rpartition(" = ")[0]

@@ -197,7 +197,6 @@ def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_rows_name_code_and_tests_that_exist(paper: str) -> None:
-    """Each row for a misprinted equation names the code and a test; no equation is listed as both right and wrong."""
     for row in rows(paper, RIGHT):
         assert len(row) == 3 and code_of(row[2]) and places_of(row[0]), row
     for row in rows(paper, WRONG):

@@ -221,7 +221,6 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """The body tumbles about a general axis, and its centre of mass is not its origin."""
     body = rigid_body(
         "stone",
         mass=2.0,

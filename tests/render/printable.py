@@ -48,7 +48,6 @@ def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
 
 
 def faults(model: Model, drawing: Diagram, drawn: Sketch | None = None, **given: object) -> list[str]:
-    """Return the faults of a diagram of a model, as text."""
     drawn = drawn or sketch(model, **{"folded": None, **given})
     root = ElementTree.fromstring(drawing.svg)
     names = [node.name for node in drawn.nodes]

@@ -31,7 +31,6 @@ def drawing(request):
 
 
 def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkeypatch):
-    """Moves to free cells keep a drawing valid."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     made, valid = drawing
     random = np.random.default_rng(5)
@@ -49,7 +48,6 @@ def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkey
 
 
 def test_boxes_do_not_cross(monkeypatch):
-    """Two bars must not cross, even if neither contains an end of the other."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     none = np.zeros(0, dtype=int)
     members, apart = (np.array([0, 1]), np.array([2, 3])), np.array([[False, True], [True, False]])

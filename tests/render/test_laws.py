@@ -19,8 +19,7 @@ HERE = Path(__file__).parents[2]
 SCRIPTS = [*sorted(HERE.glob("examples/*.py")), *sorted(HERE.glob("tests/front_door/scripts/*.py"))]
 
 
-class Frozen(Exception):
-    """Exception that stops a script once it has built its graph."""
+class Frozen(Exception): ...
 
 
 def graph_of(script):

@@ -221,7 +221,6 @@ def test_numbers_alone_and_values_of_a_run_at_bonds():
 
 
 def test_values_at_bonds_about_an_event():
-    """A ball falls at g t; an impact reverses the velocity and keeps 0.8 of the speed."""
     result = ball().compile().simulate(0.6, samples=0.1, progress=False)
     fall = result.events[0].time
     for at, speed in ((fall - 1e-9, "−4.43"), (fall, "3.54"), (fall + 1e-9, "3.54")):

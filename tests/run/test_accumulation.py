@@ -73,7 +73,6 @@ def test_a_body_leaves_its_floor_where_the_force_passes_zero():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
-    """The ball creeps on at the speed of its last, tiny flight."""
     run = compile_model(ball(0.6)).simulate(10.0, method=method, rtol=1e-8)
     assert run.ok and run.events[-1].kind == "impact: accumulation"
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
@@ -113,7 +112,6 @@ def test_what_rests_may_start_again():
 
 
 def test_an_ideal_constraint_carries_the_ball_at_rest():
-    """The transition to rest is generated automatically and closes the constraint with an impulse."""
     bounce = Transition("flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact")
     graph, v = Graph("ball"), J1("v")
     floor = Constraint(

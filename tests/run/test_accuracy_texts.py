@@ -57,7 +57,6 @@ def assert_same(one: FieldTable, other: FieldTable) -> None:
 
 
 def many():
-    """Return a program with more states than columns in one pass of the derivative interpreter."""
     made = program(
         lambda t, x, p, m: [sum(x), *(x[0] * x[i] - p[0] * s.cos(t + i) for i in range(1, STRIP + 2))],
         (STRIP + 2, 1, 0),

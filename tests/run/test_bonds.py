@@ -35,7 +35,6 @@ def of_paper(name: str) -> Compiled:
 
 
 def every_model(name: str) -> list[Compiled]:
-    """Return the models of an acceptance entry or of a paper; an entry that shows a refusal has no models."""
     if name in PAPERS:
         return [of_paper(name)]
     found = []

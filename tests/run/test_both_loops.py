@@ -78,7 +78,6 @@ def test_what_machine_code_knows_is_settled_there(kind):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", WITH_PYTHON)
 def test_what_only_python_knows_it_is_asked(kind):
-    """Requests for kernels that are not yet compiled do not count."""
     with compared() as told:
         WITH_PYTHON[kind]()
     assert told["runs"] >= 1 and told["asked_again"] == told["asked"]

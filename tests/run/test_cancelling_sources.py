@@ -58,7 +58,6 @@ def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
 
 
 def test_numbers_in_sums_of_time_are_prepared_and_no_others() -> None:
-    """Numbers in a comparison, in the argument of a sine, or in a factor stay as they are."""
     tape = Tape()
     (t,), (x,) = tape.inputs("t", 1), tape.inputs("x", 1)
     tape.inputs("p", 1)

@@ -31,7 +31,6 @@ def dry():
 
 
 def sliding():
-    """Return sliding-mode control that holds x + v at 1/2."""
     graph, v = Graph("sliding"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, C("s", stiffness=1.0))
     return graph.connect(Se("relay", lambda x, v: -3.0 * sign(x + v - 0.5), signals=["s.q", "v.flow"]), v)
@@ -68,7 +67,6 @@ def test_chattering_does_not_depend_on_units(scale):
 
 
 def test_chattering_advice_helps():
-    """A friction element replaces a jumping law; two thresholds or a steep law replace a relay."""
     graph, v = Graph("held"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, Friction("relay", 5.0))
     graph.connect(Se("push", lambda t: 2.0 * sin(t), signals=["time"]), v)

@@ -124,7 +124,6 @@ def test_order_senses_and_units_do_not_matter():
 
 
 def test_bounds_may_be_infinite_and_a_contradiction_is_named():
-    """A diode with a resistor conducts or blocks; an ideal diode across a source can do neither, whatever surrounds the diode."""
     inf = np.inf
     for effort, flow in ((2.0, 1.0), (-2.0, 0.0)):
         outcome, y, _, _ = solved([[2.0]], [-effort], [0.0], [inf])
@@ -153,9 +152,6 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Return a row of masses at rest under forces with dry friction, and its masses, forces, friction limits and incidence
-    matrix.
-    """
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)

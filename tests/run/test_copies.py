@@ -100,7 +100,6 @@ def test_an_error_of_one_problem_arrives_as_it_was(kind) -> None:
 
 
 def test_results_of_constraints_and_of_what_breaks_in_time_are_pickled():
-    """The code that checks positions and finds discontinuities is not pickled."""
     graph, v = Graph("held"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(Se("F", lambda u: u, signals=["step.y"]), v).connect(v, Constraint("k"))
     graph.add(signals.step("step", start=0.5))

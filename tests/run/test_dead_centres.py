@@ -21,7 +21,6 @@ ACCOUNT = 1e-8
 
 
 def machine(*levers, mass=0.1, **friction):
-    """Return a flywheel of 1 kg m^2 that drives a slider with dry friction through each lever, a function of the angle."""
     graph, turn = Graph("machine"), J1("turn", domain="rotation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(Se("load", 0.0), turn)
     for k, lever in enumerate(levers):

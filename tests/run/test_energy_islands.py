@@ -129,7 +129,6 @@ def test_a_large_graph_without_gaps_is_one_island():
 
 
 def test_the_account_by_domain():
-    """In a motor with a brake, the circuit loses the energy that the shaft receives."""
     graph, coil, shaft, motor = Graph("motor"), J1("coil", domain="electrical"), J1("shaft", domain="rotation"), GY("motor", 0.5)
     graph.connect(Se("u", 6.0), coil).connect(coil, R("wire", 2.0)).connect(coil, motor).connect(motor, shaft)
     graph.connect(shaft, I("rotor", 0.01, initial=0.02)).connect(shaft, R("brake", 0.1))

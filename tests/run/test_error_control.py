@@ -194,9 +194,6 @@ def test_couplings_out_of_all_proportion_are_the_same_bits():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
-    """Machine code raises the signal right before it calls Python, and Python handles it before the first line of the
-    function."""
-
     def raised(*_):
         raise error("struck")
 

@@ -36,9 +36,6 @@ N, SAMPLES, LOW, HIGH = 3, 4, 0.2, 0.5
 
 @functools.cache
 def hopper():
-    """Return a ball that bounces and comes to rest, with a switch that an impact may throw; the third state is the unknown of
-    a nonlinear loop.
-    """
     edges = (
         RunTransition("floor", 0, 0.0, 0.0, "impact", accumulates=1.0),
         RunTransition("floor", 0, 0.0, 1.0, "rest"),

@@ -127,7 +127,6 @@ def test_short_crossings_within_a_step_are_seen(half):
 
 
 def test_transitions_at_one_time_are_iterated_to_a_fixed_point():
-    """Two switches fire together, and the new mode of the second enables a third edge."""
     guards = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), x[0], -1.0),
         s.where(s.less(m[1], 0.5), x[0], -1.0),
@@ -228,7 +227,6 @@ def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, metho
 
 
 def test_a_bridge_of_two_phases_starts_from_rest():
-    """The load sees the rectified mains, less the voltage drops of conducting diodes and phases."""
     graph, plus, minus, load = Graph("bridge"), J0("plus"), J0("minus"), J1("load")
     graph.connect(plus, load).connect(load, R("R", 10.0)).connect(load, I("L", 1e-2)).connect(load, minus)
     for k in range(2):

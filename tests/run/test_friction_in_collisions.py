@@ -27,7 +27,6 @@ def contact(name, closing=False):
 
 @functools.cache
 def ball(dimension, turn=0.0, closing=False):
-    """Return a ball with spin over a floor, whose states are height, velocity and spin."""
     graph, v, w = Graph("ball"), J1("v", domain="translation"), J1("w", domain="rotation")
     up, slip = J1("up", domain="translation"), J0("slip", domain="translation")
     one = np.ones(dimension) if dimension > 1 else 1.0

@@ -50,7 +50,6 @@ def column_run(tau, off, **settings):
 
 
 def latch_run(tau, off, unit=1.0, **settings):
-    """Return a run of the latch and the name of a voltage, which another unit of charge leaves unchanged."""
     laws = {"c.capacitance": tau * unit, "r.resistance": 1.0 / unit, "gate.off": off}
     numbers = {f"{name} {law}": value for name in "pq" for law, value in laws.items()}
     start = {"p c.q": tau * unit, "q c.q": -tau * unit}

@@ -65,7 +65,6 @@ def test_unknown_code_is_refused():
 
 
 def test_a_question_that_nobody_answers_ends_the_run():
-    """The functions of an image cannot solve the collision of three balls without Python."""
     run = cradle(3).prepare_run(0.2, progress=False)
     x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
     prepared = run.program

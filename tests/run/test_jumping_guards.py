@@ -33,7 +33,6 @@ PAIRS = (
     (lambda x, c: where(1e6 * x > 1e6 * c, 1e-6, -1e-6), lambda x, c: x - c),
     (lambda x, c: (x > c) * 2.0 - 1.0, lambda x, c: x - c),
 )
-"""Pairs of guards of x and a threshold c: one that jumps, and its smooth counterpart."""
 
 
 def oscillator(*automata):
@@ -118,7 +117,6 @@ def test_a_thermostat_of_two_comparators_keeps_time(backend):
 
 @pytest.mark.parametrize("length", [20.0, 200.0])
 def test_a_thermostat_of_large_terms_keeps_time(length):
-    """Near a crossing, the sign of a guard depends on the rounding error of large terms."""
     graph = thermostat((lambda high: high - 0.5, "high.y"), (lambda low: 0.5 - low, "low.y"))
     graph.add(Block("far", [("y", lambda v, t: v + 273.15 + 5.0 * t, ["v", "t"])], inputs={"v": "v.flow", "t": "time"}))
     for name, level in (("high", 274.25), ("low", 274.05)):
@@ -130,7 +128,6 @@ def test_a_thermostat_of_large_terms_keeps_time(length):
 
 
 def test_what_another_event_sees_ahead_of_it_is_no_jump():
-    """The guard x > c is 0 until x passes c, so a slightly earlier event does not fire it."""
     shortly = 1.0 - 1e-9
     graph = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x > 1.0, "s.q"))
     smooth = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x - 1.0, "s.q"))

@@ -233,7 +233,6 @@ def test_a_doubt_without_elements_is_led_to_them():
 
 
 def test_lost_solutions_are_found_bit_by_bit():
-    """Unknowns drift at sample 4, and their larger size from sample 15 on may make the drift acceptable."""
     compiled = compile_model(loop(), progress=False)
     run = compiled.simulate(1.0, samples=0.05, progress=False)
     (own,), bound = compiled.program.loops, Bound(compiled.program, run.p)

@@ -13,8 +13,6 @@ from screws.scalars import sin
 
 
 class Network:
-    """Graph of arms between named nodes, in which the ground has no name."""
-
     def __init__(self) -> None:
         self.graph, self.count, self.nodes = Graph("network"), itertools.count(), dict[str, Element]()
 

@@ -161,7 +161,6 @@ def test_sparse_matrices():
 
 @pytest.mark.parametrize("n", [1, 4, 5, 6, 13, 30])
 def test_blocks_of_supernodes_change_no_bit(n):
-    """The columns of a full matrix form one supernode, and those of a matrix with zeros form several."""
     rng = np.random.default_rng(n)
     for part in (0.15, 0.3, 1.0):
         full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0)
@@ -186,7 +185,6 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
 
 
 def test_a_grid_is_sparse():
-    """A grid of 20 x 20 cells is a band of 41 diagonals."""
     full = grid(20)
     layout, band = (layout_of(400, *np.nonzero(full), kind) for kind in ("auto", "band"))
     assert layout.kind == SPARSE and layout.fill is not None

@@ -52,7 +52,6 @@ def clutches(rng, order=None):
 
 
 def consistent(compiled):
-    """Return all modes at the start in which no guard is positive or about to become positive."""
     bound = Bound(compiled.program, compiled.parameters())
     x, _ = compiled.initial()
     edges, found = compiled.program.transitions, []

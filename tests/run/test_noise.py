@@ -157,7 +157,6 @@ def coupled(matrix):
 
 
 def test_strong_components_and_rates_of_a_ring_without_reciprocity():
-    """The rate of the ring is the geometric mean of its couplings."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = strong_components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
@@ -186,7 +185,6 @@ def test_scales_are_found_where_couplings_are_out_of_all_proportion():
 
 
 def test_what_does_not_know_the_time_is_not_looked_at_again_later():
-    """An autonomous model needs one more Jacobian, not six, for a state that nothing drives."""
     graph = Graph("at rest")
     for name, start in (("a", 1.0), ("b", 0.0)):
         loop = J1(f"loop {name}")

@@ -151,7 +151,6 @@ print(device.facts, kernel.stack, kernel.blocks, words.view(np.int64)[0], words[
 
 @pytest.mark.skipif(shutil.which("gcc") is None or sys.platform != "linux", reason="needs gcc and Linux")
 def test_the_calls_are_those_of_cuda_bindings(tmp_path):
-    """The package `cuda-bindings` runs on a C library that stands in for the driver."""
     pytest.importorskip("cuda.bindings", reason="NVIDIA'S PACKAGE IS NOT TESTED: cuda-bindings is not installed")
     library = tmp_path / "libcuda.so.1"
     build = ["gcc", "-shared", "-fPIC", "-o", library, HERE / "stand_in_driver.c", "-ldl", "-Wl,-soname,libcuda.so.1"]

@@ -79,7 +79,6 @@ def taken(pieces, seconds, clock):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Return the time of a fake clock that times pieces, s, as a list of one number."""
     now = [0.0]
     monkeypatch.setattr(workers, "perf_counter", lambda: now[0])
     return now

@@ -101,7 +101,6 @@ def test_prothero_and_robinson():
 
 
 def two_oscillators(fast: float) -> Any:
-    """Return a slow oscillator and a fast one with almost no amplitude, both undamped."""
     return program(lambda t, x, p, m: [x[1], -x[0], x[3], -p[0] * x[2]], (4, 1, 0)), [1.0, 0.0, 1e-14, 0.0], [fast**2]
 
 

@@ -47,7 +47,6 @@ def charging():
 
 
 def kicked():
-    """Return a mass on a spring that gets a kick at its middle, by a transition into the same state that is not a bounce."""
     graph, v = Graph("kicked"), J1("v", domain="translation")
     kick = Transition("on", "on", lambda q: q, ("k.q",), (("m.p", lambda p: 1.05 * p, ("m.p",)),), kind="kick")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=9.0, initial=1.0)).connect(v, R("d", 0.1))

@@ -197,7 +197,6 @@ def test_a_whole_number_counts_samples_and_any_other_is_a_step(start, span):
 
 
 def test_samples_of_which_none_is_masked():
-    """A masked array without masked samples is a plain array; with masked samples, the advised `compressed()` works."""
     given = np.ma.masked_equal([0.25, 0.5, 0.75], 0.5)
     for samples in (np.ma.array([0.25, 0.75]), given.compressed()):
         result = simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, samples=samples)
@@ -316,7 +315,6 @@ def test_a_peak_is_a_value_that_the_signal_has():
 
 
 def test_a_peak_at_an_event_is_recorded_there():
-    """The wall's damper exerts its largest force at the instant of contact, between samples."""
     slots = {"force": Slot("out", 0), "x": Slot("x", 0)}
     force = lambda x, p, m: m[0] * (p[0] * x[0] + p[1] * x[1])  # noqa: E731
     made = program(

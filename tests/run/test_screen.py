@@ -81,7 +81,6 @@ def test_times_that_are_watched_are_not_doubled_by_rounding():
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
-    """Two uprights start at many angles, and the runs in which both lie flat end early."""
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     run = compiled.prepare_run(0.5, samples=0.1, progress=False)
     angles = np.linspace(1.7, 3.1, 15)

@@ -156,7 +156,6 @@ def test_a_diode_may_start_open_with_a_flow_that_is_rounding(size):
 
 
 def belt(scale=None, signals=(), **options):
-    """Return a block on a belt of 0.1 m/s, with a friction limit of 4 N."""
     graph, relative, block = Graph("belt"), J0("relative"), J1("block")
     graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
     graph.connect(relative, Friction("friction", 4.0, scale=scale, signals=signals, **options))
@@ -194,7 +193,6 @@ def test_a_negative_scale_of_friction_ends_the_run():
 
 
 def test_a_bridge_with_few_samples_has_the_events_of_one_with_many():
-    """The current is zero at every event; its size between events must not depend on the choice of samples."""
     mains, a, b, plus, out, dc = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out"), J0("dc")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(100.0 * np.pi * t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)

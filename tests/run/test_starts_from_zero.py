@@ -54,7 +54,6 @@ def test_a_ladder_of_diodes_starts_from_zero(sections: int) -> None:
 
 
 def spreading(stores: int, method: str) -> Result:
-    """Return a run in which a charge leaks from store to store, 36 decades smaller each time."""
     graph, before = Graph("spreading"), None
     for k in range(stores):
         node = J0(f"n{k}")

@@ -149,7 +149,6 @@ COILS_AT_REST = [
     ("L", "L9", 4, 2, 0.26),
     ("R", "R10", 4, 2, 0.19),
 ]
-"""Circuit in which only C5 and C6 are charged."""
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -89,7 +89,6 @@ def test_no_rounding_accumulates_over_many_ticks():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_guard_that_jumps_at_a_tick_fires_there(options):
-    """The control counts up; the latch releases above 2.5, exactly at the tick at t = 0.2."""
     latch = Automaton(
         "latch", ("held", "free"), "held", (Transition("held", "free", lambda u: u - 2.5, ("control.y",), kind="slip"),)
     )
@@ -110,7 +109,6 @@ def test_events_between_ticks_leave_the_clock_alone():
 
 
 def test_hand_made_recurrences_of_pid_and_derivative():
-    """The integral is held while the output is at a limit."""
     h, kp, ki, kd, tau = 0.05, 2.0, 30.0, 0.1, 0.02
     graph = pushed(
         signals.sine("u", amplitude=1.0, omega=3.0, phase=0.4),
@@ -191,7 +189,6 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_integration_stops_where_a_step_or_ramp_begins(options):
-    """A step across the jump would be rejected repeatedly."""
     start = 0.3
     graph = pushed(
         signals.step("jump", start),

@@ -138,7 +138,6 @@ def cradle(count):
     ],
 )
 def test_cradles(count, how, expected, gap):
-    """One ball hits a row of balls at rest that touch or nearly touch."""
     M, v = np.ones(count), np.eye(count)[0]
     given = start(M, v, [0.1, *[gap] * (count - 2)]) | {}
     run = cradle(count).simulate(
@@ -240,7 +239,6 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_ball_falls_straight_into_a_wedge(order):
-    """In sequence, the side added first would decide the direction of the rebound."""
     J = np.array([[0.6, 0.8], [-0.6, 0.8]])
     compiled = colliding(np.ones(2), J, order)
     given = {f"c{i}.restitution": 0.5 for i in range(2)}

@@ -119,7 +119,6 @@ def test_a_dependent_storage_beyond_its_inverse_ends_the_run():
 
 
 def loop_of_poles():
-    """Return two resistances at a node, one of which is -t, so their loop has no solution at t = 1."""
     graph, j, k = Graph("pole"), J1("j"), J0("k")
     graph.connect(Se("u", 1.0), j).connect(j, R("r1", 1.0)).connect(j, k).connect(j, I("m", 1.0))
     graph.connect(k, R("r2", effort=lambda f, t: -f * t, signals=["time"])).connect(k, R("r3", 1.0))

@@ -32,7 +32,6 @@ def held(**options):
 
 
 def forced(**options):
-    """Return two poles at rest, one of them fast, and a source that is zero at the start."""
     return program(
         lambda t, x, p, m: [p[0] * (s.sin(t) - x[0]), p[1] * (x[0] - x[1])],
         (2, 2, 0),
@@ -99,7 +98,6 @@ PAIRS += [("robertson", "rodas5p")]
 
 @pytest.mark.parametrize(("name", "method"), PAIRS)
 def test_states_in_any_units_take_nearly_the_same_steps(name, method):
-    """Errors grow by a factor below a hundred in these models."""
     (old, x), (new, y) = (run(name, kind, method) for kind in ("old", "any"))
     steps = old.statistics.steps
     assert abs(new.statistics.steps - steps) <= max(3, 0.02 * steps)

@@ -22,7 +22,6 @@ SOURCES = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SOURCES)
 def test_work_of_a_source_on_a_resistance(method: str, name: str) -> None:
-    """The power is zero at the start, so the work has no size with which to compare an error."""
     course, squares = SOURCES[name]
     model = compile_model(Graph("no states").connect(Se("u", course, signals="time"), R("r", RESISTANCE)))
     result = model.simulate(END, rtol=RTOL, method=method, samples=1.0, strict=True, progress=False)

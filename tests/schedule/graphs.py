@@ -70,7 +70,6 @@ def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kern
 
 
 def assert_equal(system: System, machine_code: bool = False, samples: int = 2) -> None:
-    """Compare all routines in loops with the straight-line reference, at several states, in every mode."""
     routines, _, straight_pattern = trace(system)
     loops, pattern = in_loops(system, machine_code)
     straight = {

@@ -219,7 +219,6 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
 
 
 def test_routines_share_the_copies_of_what_they_pass_on():
-    """Resets share copies of states that they leave unchanged."""
     system = equations(chain(3).freeze())
     table = numbered(system)
     states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)

@@ -50,8 +50,6 @@ def test_rates_are_those_by_hand(backend):
 
 
 def test_many_formulas_are_few_kernels_in_every_routine():
-    """Twice as many sections need no more kinds of kernels."""
-
     def kinds(sections):
         made, _, differentiate = scheduled(compile_model(driven(sections), backend="numpy").system)
         schedules = [made.schedules[name]() for name in ("prepare", "rates", "powers", "outputs")]
@@ -68,7 +66,6 @@ def test_a_stiff_run_has_the_jacobian_of_its_formulas():
 
 
 def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
-    """A number becomes an argument only if enough formulas then share the kernel."""
     monkeypatch.setattr(kernels, "MIN_MERGED_KERNELS", SECTIONS * 10)
     alone = compile_model(driven(SECTIONS))
     monkeypatch.undo()

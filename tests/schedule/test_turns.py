@@ -56,7 +56,6 @@ def places(access: Access, count: int) -> set[int]:
 
 
 def random_schedule(seed: int) -> Schedule:
-    """Return loops over consecutive positions, most of them close to positions that earlier loops have written."""
     rng = np.random.default_rng(seed)
     size, loops = 300, []
     homes = [("x", 0, 1)]
@@ -125,7 +124,6 @@ def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="tests processors of this family with AVX-512")
 def test_results_apart_are_written_one_by_one_at_counted_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several sections of a chain are vectorised, but without scatters and without vectors of addresses."""
     llvm = machine.binding()
     features = type(llvm.get_host_cpu_features())({f"avx512{part}": True for part in ("f", "dq", "vl")} | {"fma": True})
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")

@@ -82,7 +82,6 @@ PAIRS = [
 
 @cache
 def implicit(name):
-    """Return a function for the value, gradient and Hessian of the body's own implicit equation."""
     phi = BODIES[name][1]
     gradient = [sympy.diff(phi, a) for a in X]
     hessian = [[sympy.diff(g, a) for a in X] for g in gradient]

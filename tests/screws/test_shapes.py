@@ -29,7 +29,6 @@ def poses(rng, spread):
 
 
 def core_point(solid, u):
-    """Return a point of a solid's core from coordinates in [-1, 1]."""
     return solid.half * u
 
 
@@ -92,7 +91,6 @@ def test_least_gap_is_the_distance(names):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_points_lie_on_the_surfaces(names):
-    """Reach and depth are a few hundredths of the solids' size, as in a time step."""
     rng = np.random.default_rng(4)
     a, b = (SOLIDS[name] for name in names)
     for _ in range(20):
@@ -359,7 +357,6 @@ def test_shapes_that_are_none(make, code):
 
 
 def test_a_hull_in_a_plane_is_convex_and_holds_every_point():
-    """The outline turns left at every corner, also for repeated points and points on an edge."""
     rng = np.random.default_rng(3)
     for points in (rng.normal(size=(60, 2)), rng.integers(0, 4, size=(40, 2)), [(0, 0), (2, 2), (1, 1)], [(3, 4)] * 3):
         points = np.array(points, dtype=float)

@@ -26,7 +26,6 @@ def formula_of_pear(n, a):
 
 
 def tilted(n, k):
-    """Return an ellipsoid sheared by k, a closed surface that is not in the catalogue."""
     return (0.03 * n[0] + k * n[2], 0.02 * n[1] - 0.5 * k * n[0], 0.025 * n[2])
 
 

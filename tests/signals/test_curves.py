@@ -286,7 +286,6 @@ def test_a_map_serves_in_a_block_and_in_a_law():
 
 
 def test_a_long_curve_adds_no_steps_to_the_tape():
-    """A curve takes one search and one table entry per coefficient."""
     lengths = set()
     for count in (50, 5000):
         x, tape = np.linspace(0.0, 1.0, count), Tape()

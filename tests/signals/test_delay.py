@@ -21,7 +21,6 @@ def compiled(*blocks, **settings):
 
 
 def decay(rate=-1.0, history=1.0, start=1.0, length=1.0, **settings):
-    """Return the model x' = rate x(t - length)."""
     delay = signals.delay("d", "x.y", length, initial=history)
     return compiled(delay, signals.gain("r", "d.y", rate), signals.integrator("x", "r.y", start), **settings)
 

@@ -64,7 +64,6 @@ def test_a_relay_holds_a_temperature():
 
 @pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
 def test_pulses_have_the_width_that_is_asked_for(duty):
-    """A duty set within a period takes effect in the next period."""
     run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
@@ -197,7 +196,6 @@ def test_the_advice_on_random_formulas_holds():
 
 
 def test_a_rate_limiter_follows_steps_and_ramps():
-    """The output rises at 0.5/s and falls at 2/s."""
     pulse = signals.pulse("u", 1.0, 3.0)
     run = run_of(pulse, signals.rate_limiter("l", "u.y", -2.0, 0.5), until=6.0, samples=0.01)
     expected = np.clip(0.5 * (run.t - 1.0), 0.0, 1.0) - np.clip(2.0 * (run.t - 4.0), 0.0, 1.0)
@@ -213,7 +211,6 @@ def test_a_rate_limiter_follows_steps_and_ramps():
 
 
 def test_a_rate_limiter_turns_back_where_a_step_overtakes_it():
-    """The output has reached 0.5 when the input falls from 1 to 0, and reverses immediately."""
     run = run_of(signals.pulse("u", 1.0, 1.0), signals.rate_limiter("l", "u.y", -0.25, 0.5), until=5.0, samples=0.01)
     expected = np.where(run.t < 2.0, 0.5 * np.maximum(run.t - 1.0, 0.0), np.maximum(0.5 - 0.25 * (run.t - 2.0), 0.0))
     np.testing.assert_allclose(run["l.y"], expected, atol=1e-12)

@@ -84,7 +84,6 @@ def test_a_resistor_creeps() -> None:
 
 
 def test_steps_end_where_sources_jump() -> None:
-    """The gripper's command stops at 0.15 s, which is not a multiple of the step."""
     run = stepper(gripper()).simulate(T_END, step=0.04)
     assert np.any(np.abs(run.t - 0.15) < 1e-12)
     assert run["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)

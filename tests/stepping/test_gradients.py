@@ -63,7 +63,6 @@ def test_by_parameters(made: Stepper) -> None:
 
 
 def test_commands_are_the_default_and_do_what_they_should(made: Stepper) -> None:
-    """While both fingers stick, commands that move them towards each other only stretch their springs."""
     step = after(made, 3)
     _, B = made.gradients(step)
     labels = [made.steps.compiled.program.layout.label("x", k) for k in range(len(step.before))]

@@ -29,9 +29,6 @@ HALF = 0.5
 
 
 def tipped(angle: float, far: float | None = None) -> Graph:
-    """Return a box of 1 m and 1 kg, rotated about its lower right corner B, and optionally a finger at the distance `far` to
-    the left.
-    """
     graph = Graph("tipped")
     corner = (math.cos(angle) * HALF + math.sin(angle) * HALF, math.sin(angle) * HALF - math.cos(angle) * HALF)
     box = planar_body("box", mass=1.0, inertia=1.0 / 6.0, place=(-corner[0], -corner[1], angle), gravity=9.81)

@@ -118,7 +118,6 @@ def test_walls_that_move_into_each_other() -> None:
 
 
 def test_a_push_that_nothing_bears_is_told() -> None:
-    """Above 5 N, friction does not hold the block."""
     result = ended(stepper(block(Se("push", lambda t: 6.0 * t, signals=["time"]))))
     assert result.failure is not None and result.t[-1] == pytest.approx(0.8)
     said = str(result.failure)

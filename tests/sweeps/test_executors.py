@@ -28,7 +28,6 @@ RELAXED = {"points": {"spring.stiffness": [20.0, 50.0]}, "keep": {"q": "spring.q
 
 
 def test_threads_and_processes_give_equal_bytes(compiled, reference):
-    """A model is sent as data or as a function."""
     with ThreadPoolExecutor(3) as threads:
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
         known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
@@ -144,7 +143,6 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
 
 
 def test_what_sweeps_of_a_model_share_is_made_once():
-    """Settings arrive again with each chunk, as they do in other processes."""
     compiled = oscillator().compile()
     one, other = SentModel(compiled), SentModel(compiled)
     assert other.text is one.text and other.fingerprint is one.fingerprint

@@ -28,7 +28,6 @@ def test_a_run_is_what_simulate_gives(compiled, reference):
 
 
 def test_runs_in_one_call_of_machine_code_are_runs_alone(compiled):
-    """A user's function needs the result of each run; otherwise, one call executes all runs."""
     measures = {"q": last("spring.q"), "top": peak("spring.q"), "mean": mean("mass.flow"), "way": integral("mass.flow")}
     measures |= {"course": "damper.effort", "count": events(), "speed": last("mass.flow")}
     asked = {"runs": 30, "seed": 2, "samples": 0.02, "progress": False}

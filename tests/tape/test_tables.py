@@ -18,7 +18,6 @@ from tests.inner.tape import opcodes as op
 SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
 EVEN = np.linspace(-1.3, 2.9, 101)
 SEARCHED = {"short": SHORT, "two": SHORT[:2], "even": EVEN, "long": LONG}
-"""Points that leave search buckets empty or crowd several into one, and a range that overflows."""
 SEARCHED |= {f"late by {k}": EVEN + k * 0.042 * np.sin(np.linspace(0.0, np.pi, 101)) ** 2 for k in (-2.5, -1.5, 1.2)}
 SEARCHED["groups"] = (4.0 * np.arange(25.0)[:, None] + 0.1 * np.arange(4.0)).ravel()
 SEARCHED["crowded"] = np.concatenate([-np.geomspace(1.0, 1e-12, 40), np.geomspace(1e-300, 1.0, 60), [5.0, 5.0 + 1e-14, 9.0]])
@@ -224,7 +223,6 @@ def test_a_table_of_one_point_is_a_comparison():
 
 
 def test_a_row_may_be_an_array_wherever_scalars_of_any_kind_are_looked_up():
-    """Jets and SymPy accept the array as they accept a list of its entries."""
     u = sympy.Symbol("u")
     assert take(LONG, searchsorted(LONG, u)) == take(list(LONG), searchsorted(list(LONG), u))
     jet = variables(0.3, 0.0)[0]

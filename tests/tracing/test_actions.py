@@ -54,7 +54,6 @@ def _oscillator(action: Action | None) -> Graph:
 
 
 def test_equations_use_the_action():
-    """The matrix can still be read after a run."""
     N = np.array([[1.0, 0.5], [-0.5, 2.0]])
     action = Action(
         Op("N f", lambda q, f: (1.0 + q[0]) * (N @ f), r"N(#1)\,#2"),

@@ -106,13 +106,11 @@ def diode(name: str, tail: str, head: str) -> tuple[str, str, list[Element]]:
 
 
 def coil_in_series() -> Graph:
-    """Return diodes, of which only the one in series with the coil constrains a state."""
     coil = ("a", "", [Diode("D1"), I("L", 0.4)])
     return network(supply(), coil, diode("D2", "", "b"), diode("D3", "b", "a"), diode("D4", "a", ""))
 
 
 def capacitor_side_by_side() -> Graph:
-    """Return two diodes across the capacitor, and two in series across it, which constrain the same rate."""
     across = [diode(name, "a", "") for name in ("D1", "D2")]
     return network(supply(), ("a", "", [C("C", capacitance=0.3)]), *across, diode("D3", "a", "b"), diode("D4", "b", ""))
 

@@ -30,7 +30,6 @@ def system_of(graph: Graph) -> System:
 
 
 def test_loops_first_then_what_is_tied() -> None:
-    """Only after loops are solved is it known whether unknowns determine vanishing quantities."""
     system, found = system_of(curved(clamp(), 3)), []
     while isinstance(outcome := evaluate_system(context_of(system)), TraceObstacles):
         found.append(outcome)

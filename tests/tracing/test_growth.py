@@ -19,7 +19,6 @@ ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _
 
 
 def steps(graph: Graph) -> dict[str, int]:
-    """Return the number of steps of each routine, which is zero for routines that share another's code."""
     routines = trace_for_runs(equations(graph.freeze()))[0]
     return {name: 0 if isinstance(r, SpecialisedRoutine) else len(listing(r.reference).steps) for name, r in routines.items()}
 
@@ -142,7 +141,6 @@ def test_a_shared_routine_in_every_form(backend: str) -> None:
 
 
 def test_code_for_others_has_steps_of_its_own_for_each_event() -> None:
-    """An event's code is the shared routine for a constant mode, so it has fewer steps."""
     routines = presets(ladder(10, 0.0))[0]
     one = routines["reset_0"]
     assert isinstance(one, SpecialisedRoutine)

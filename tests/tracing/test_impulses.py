@@ -109,7 +109,6 @@ def test_constraints_that_begin_to_hold_project_the_momenta(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_impacts_turn_the_flows_of_constraints_round(seed: int) -> None:
-    """Several constraints receive impulses at once without becoming active."""
     e = (0.0, 0.4, 1.0)[seed % 3]
     rng = np.random.default_rng(100 + seed)
     masses = Masses(rng, automaton="gate", active=["held"], restitution=e, holds="velocity")
@@ -139,7 +138,6 @@ def test_a_smooth_closing_has_no_impulse() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_switches_share_out_charge(seed: int) -> None:
-    """All switches in a tree between capacitors close at once, with some capacitors behind transformers."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))
     graph, capacitance, charge = (Graph("charges").add_automaton(gate()), rng.uniform(0.5, 2.0, count), rng.normal(size=count))
@@ -258,8 +256,6 @@ def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
 
 @pytest.mark.parametrize("ratio", [1.5, 4.0, 20.0, -3.0])
 def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float) -> None:
-    """The charge is redistributed when the transformer's ratio jumps."""
-
     def run(**more) -> Result:
         edge = Transition("low", "high", lambda t: t - 0.5, "time")
         graph, a, b = Graph("gear").add_automaton(Automaton("gear", ("low", "high"), "low", edge)), J0("a"), J0("b")
@@ -278,7 +274,6 @@ def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float)
 
 
 def docking(holds: str = "velocity") -> Graph:
-    """Return two free bodies whose relative twist is held from AT."""
     graph = Graph("docking").add_automaton(gate())
     chaser = rigid_body(
         "chaser",
@@ -429,7 +424,6 @@ def test_pivots_are_found_wherever_they_are() -> None:
 
 
 def test_starts_for_a_run_that_contradict_are_refused() -> None:
-    """One of two inertias on a shaft depends on the other."""
     graph, shaft = Graph("shaft"), J1("shaft")
     graph.connect(shaft, I("a", 1.0, initial=2.0)).connect(shaft, I("b", 3.0)).connect(shaft, R("r", 0.1))
     compiled = compile_model(graph)

@@ -35,7 +35,6 @@ from tests.tracing.test_rigid_graphs import modes_of
 
 RNG = np.random.default_rng(5)
 SAMPLES, MODES = 10, 2
-"""Number of random graphs in the suite, and number of modes of each graph."""
 
 
 def campaign(seeds: range, most: int) -> Counter[str]:

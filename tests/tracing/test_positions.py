@@ -98,7 +98,6 @@ def test_two_conditions_of_one_position_and_scalar_coordinates():
 
 
 def test_a_position_beside_a_foreign_flow_is_refused_without_a_matrix_too():
-    """A gap measured with reversed sign and coordinates at the wrong junctions are refused."""
     graph, a, b, gap = Graph("gap"), J1("a"), J1("b"), J0("gap")
     for name, v in (("a", a), ("b", b)):
         graph.connect(v, I(f"mass {name}", 1.0)).connect(v, C(f"x {name}", stiffness=1.0))

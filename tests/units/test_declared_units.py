@@ -90,7 +90,6 @@ def circuit(capacitance: Parameter | float, resistance: Parameter | float = 1.0)
 
 
 def test_a_bare_number_counts_in_the_unit_of_the_declaration() -> None:
-    """The declared unit applies to changes, sweeps and sensitivities."""
     given, si = circuit(P(20.0, "mF")).compile(progress=False), circuit(0.02).compile(progress=False)
     expected = si.simulate(0.05, parameters={"c.capacitance": 0.04}, progress=False).final["c.q"]
     for change in (40.0, P(40.0, "mF"), P(0.04, "F"), P(40000.0, "uF")):

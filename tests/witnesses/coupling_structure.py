@@ -70,7 +70,6 @@ def ear_decomposition(
 def _shortest_ear(
     first: tuple[int, int], drives: Sequence[Sequence[tuple[int, int]]], reached: set[int]
 ) -> list[tuple[int, int]]:
-    """Return the shortest path from the step `first` to a state that is `reached`."""
     steps, predecessor, queue = {first[0]: first}, {first[0]: -1}, deque([first[0]])
     while queue:
         state = queue.popleft()

@@ -149,7 +149,6 @@ class Weights:
         )
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain, and measure the noise again after long use."""
         self.boost = max(0.5 * self.boost, 1.0)
         self._measure_noise(t, x, m, h, relative, implicit)
 

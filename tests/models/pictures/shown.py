@@ -41,18 +41,15 @@ def eggs() -> Scene:
 
 
 def delta() -> Scene:
-    """Return the scene of a delta robot; its reference motion is shown beside its motion."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return tracking_scene(track(DeltaParameters.fit(), motion, samples=5e-3))
 
 
 def hand() -> Scene:
-    """Return the scene of three fingers with a ball, which has 76 bonds and folded nested graphs."""
     return hand_scene(run_hand(HandScenario("hand", 2.0, UP_AND_ASIDE[:1], HandParameters(fingers=3)), progress=False))
 
 
 def maze() -> Scene:
-    """Return the scene of a ball in a maze, with eight events in 45 s."""
     return maze_scene(run_maze(MazeParameters(), progress=False))
 
 

@@ -128,7 +128,6 @@ def test_intervals_of_contact_end_with_the_samples(trough) -> None:
 
 
 def test_grounds_at_one_place_are_told_apart() -> None:
-    """Two bodies rest at the same pose: the contact's connections, not its values, determine the touched body."""
     graph = Graph("two grounds")
     ball = rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3, surface=sphere(0.02), position=(0.0, 0.0, 0.0601))
     small, large = ground("small", surface=sphere(0.01)), ground("large", surface=sphere(0.04))

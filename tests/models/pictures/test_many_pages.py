@@ -250,7 +250,6 @@ def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
-    """A page of 1e5 samples of a bouncing ball keeps both sides of each visible bounce."""
     result = simulate(with_restitution(), 3.0, samples=3e-5, progress=False)
     assert len(result.t) > 100_000
     text = page(result)
@@ -281,8 +280,7 @@ def test_fast_switching_keeps_its_band() -> None:
 
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
-    """At rest, a value of 0 appears as 0, whatever the resolution of the curves; so does a component that is only rounding error
-    compared with the others."""
+    """A component that is only rounding error compared with the others also appears as 0."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
         result = result_of(made(kind))

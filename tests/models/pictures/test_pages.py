@@ -127,8 +127,6 @@ def test_a_page_shows_itself_in_a_notebook(driven: Result, tmp_path: Path) -> No
 
 
 def test_large_results_stay_small_pages() -> None:
-    """With many curves a page keeps fewer samples, then fewer curves, but always the curves of bonds and the requested
-    curves."""
     graph = Graph("chain")
     for k in range(260):
         junction = J1(f"v{k}", domain="translation")

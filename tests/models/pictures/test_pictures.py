@@ -223,7 +223,6 @@ HOSE = parametric(
     ],
 )
 def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
-    """A bowl is visible from above and from below: the page draws an open surface twice, and a closed surface once."""
     scene = rolling_ball()
     table, ball = scene.solids
     shown = contents(replace(scene, solids=(replace(table, shape=surface), ball)), 10.0, None)

@@ -28,8 +28,6 @@ DATA = Path(__file__).parents[1] / "data" / "urdf"
 
 
 def turn(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Return successive rotations about the fixed axes x, y and z, as in URDF."""
-
     def about(k: int, angle: float) -> np.ndarray:
         c, s = np.cos(angle), np.sin(angle)
         R = np.eye(3)
@@ -213,8 +211,6 @@ def test_a_tree_with_a_joint_that_follows_another() -> None:
 
 
 def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
-    """The right finger's frame is turned by pi, so its slide moves in the opposite direction; the wrist mimics this finger in
-    turn."""
     text = (DATA / "gripper.urdf").read_text()
     text = text.replace('<mimic joint="left slide"/>', '<mimic joint="left slide" multiplier="-2" offset="0.01"/>')
     text = text.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="right slide" multiplier="10" offset="0.2"/>')

@@ -98,8 +98,6 @@ def swinging(robot: Robot) -> Scene:
 
 
 def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
-    """Collision shapes, a box and a sphere, appear on links without a visual; a visual cylinder (0.03 m) replaces the wider
-    collision cylinder."""
     robot = read_urdf(DATA / "two_links.urdf")
     scene = swinging(robot)
     shapes = {solid.name: solid.shape for solid in scene.solids if solid.name != "floor"}

@@ -24,7 +24,6 @@ def numbers(values: object) -> str:
 
 
 def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
-    """Return a pose in one of SDF's three notations."""
     R, frame = H[:3, :3], f' relative_to="{relative_to}"' if relative_to else ""
     angles = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])), np.arctan2(R[1, 0], R[0, 0])
     w, x, y, z = (float(value) for value in quaternion(R))

@@ -94,7 +94,6 @@ def check_poses(robot: Robot) -> None:
 
 
 def mass_by_hand(upper: tuple[float, float] = (2.0, 0.03), fore: tuple[float, float] = (2.0, 0.03)) -> np.ndarray:
-    """Return M(q) from the mass (kg) and the moment of inertia about the centre (kg m^2) of each body."""
     outer = fore[0] * CENTRE**2 + fore[1]
     coupling = fore[0] * LENGTH * CENTRE * np.cos(Q[1])
     inner = upper[0] * CENTRE**2 + upper[1] + fore[0] * LENGTH**2 + 2 * coupling + outer

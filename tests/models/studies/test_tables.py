@@ -44,7 +44,6 @@ UNDECLARED = {
     Scenario: {"name", "description", "file", "body1", "body2", "contact", "gravity", "notes"},
     HandScenario: {"name", "description", "steps", "parameters"},
 }
-"""Fields that are neither numbers nor keywords."""
 WITHOUT_FILES = {"cylinder", "torus", "parametric", "revolution", "closed_surface"}
 
 
@@ -79,7 +78,6 @@ def test_motions_and_gravities() -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes_of_the_object_in_the_hand(name: str) -> None:
-    """The moments of inertia are those of the volume inside the surface."""
     assert set(SHAPES) == {surface for surface, kind in SURFACES.items() if kind.numbers}
     shape = SHAPES[name]
     size = {"egg": (0.035, 0.084)}.get(name, (0.03, 0.02, 0.04)[: len(shape.sizes)])
